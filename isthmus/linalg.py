@@ -1,0 +1,65 @@
+"""Small pieces of linear algebra that every room above needs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+GRAM_RANK_TOL = 1e-10
+"""Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
+
+# Above this order LAPACK's divide and conquer on all eigenvectors costs more than bisection for one.
+_ONE_VECTOR_ORDER = 48
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return ``s, e`` with ``s = fl(a + b)`` and ``s + e == a + b`` exactly."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def leading_eigenvector(A: Array) -> tuple[Array, Array]:
+    """Largest eigenvalue and its unit eigenvector of each symmetric matrix in a stack (..., m, m)."""
+    m = A.shape[-1]
+    if m == 1:
+        return A[..., 0, 0], np.ones(A.shape[:-1])
+    if m <= _ONE_VECTOR_ORDER:
+        values, vectors = np.linalg.eigh(A)
+        return values[..., -1], vectors[..., :, -1]
+    stack = A.reshape(-1, m, m)
+    pairs = [eigh(a, subset_by_index=[m - 1, m - 1]) for a in stack]
+    values = np.array([value[0] for value, _ in pairs]).reshape(A.shape[:-2])
+    vectors = np.array([vector[:, 0] for _, vector in pairs]).reshape(A.shape[:-1])
+    return values, vectors
+
+
+def descending_eigh(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues (clipped at zero) and eigenvectors of a Gram matrix, largest first."""
+    values, vectors = np.linalg.eigh(A)
+    return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+
+
+def column_signs(scores: Array) -> Array:
+    """+1 or -1 for each column, so that its entry of largest absolute value becomes positive."""
+    if scores.shape[0] == 0:
+        return np.ones(scores.shape[1])
+    largest = np.abs(scores).argmax(axis=0)
+    signs = np.sign(scores[largest, np.arange(scores.shape[1])])
+    return np.where(signs == 0, 1.0, signs)
+
+
+def power_of_two(A: NDArray) -> float:
+    """A power of two by which data too large or too small to be squared safely are divided.
+
+    1.0 for ordinary data; otherwise near the largest absolute value, so that products neither
+    overflow nor underflow and the division itself is exact.
+    """
+    largest = float(max(A.max(), -A.min())) if A.size else 0.0
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -1021, 1023))

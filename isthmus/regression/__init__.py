@@ -1,0 +1,21 @@
+"""T: linear maps of low rank from coordinates to coordinates.
+
+==========================  ==================================================================
+``pcr.py``                  ``PCR``: least squares on principal components
+``pls.py``                  ``PLS``: partial least squares
+``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
+``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
+``base.py``                 what they share: fit, partial_fit, predict, transform, explain
+``forms.py``                the centred problem as moments or as rows
+``spectrum.py``             the decomposition behind PCR and reduced rank
+``pls_algorithms.py``       the recursions behind PLS
+``crossval.py``             scores of all folds, ranks and ridge weights for the price of one fit
+==========================  ==================================================================
+"""
+
+from isthmus.regression.indicator import IndicatorClassifier
+from isthmus.regression.pcr import PCR
+from isthmus.regression.pls import PLS
+from isthmus.regression.reduced_rank import ReducedRankRegression
+
+__all__ = ["PCR", "PLS", "IndicatorClassifier", "ReducedRankRegression"]

@@ -1,0 +1,459 @@
+"""What all latent-variable regressions share: fit in the cheapest form, predict, transform, explain."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils import gen_batches
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+
+from isthmus.linalg import Array, column_signs
+from isthmus.missing import expected_moments
+from isthmus.moments import Moments
+from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm
+from isthmus.validation import (
+    check_enough_samples,
+    check_option,
+    check_rank,
+    check_weights,
+)
+
+_FLOATS = (np.float64, np.float32)
+_PREDICT_BLOCK = 2**17  # entries of X centred at a time: stays in cache
+
+
+@dataclass
+class Factors:
+    """The two factors of T in the standardised frame, with what explains them."""
+
+    rotations: Array  # (p, k); T = X rotations
+    y_loadings: Array  # (q, k); Y is predicted by T y_loadings'
+    weights: Array  # (p, k), unit columns
+    x_cross: Array  # X'T, (p, k)
+    gram: Array  # T'T, (k, k)
+    solver: str
+    scores: Array | None = None  # T where it came for free
+    warning: str | None = None
+
+    @classmethod
+    def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
+        none = np.zeros((n_features, 0))
+        return cls(none, np.zeros((n_targets, 0)), none, none, np.zeros((0, 0)), solver)
+
+    def flip(self, signs: Array) -> None:
+        for name in ("rotations", "y_loadings", "weights", "x_cross"):
+            setattr(self, name, getattr(self, name) * signs)
+        self.gram = self.gram * signs[:, None] * signs
+
+
+class LatentRegression(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
+    ABC,
+):
+    """A linear map of low rank, regressor and transformer at once.
+
+    Subclasses say how the two factors of the map are found (``_solve``), whether moments or rows are
+    the cheaper start (``_prefers_moments``), and their smallest number of components.
+    """
+
+    _min_components = 1
+
+    n_components: Any
+    scale: bool
+    missing: str
+    max_iter: int
+    tol: float
+
+    # -- what a subclass says ------------------------------------------------------------------
+
+    @abstractmethod
+    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
+        """Factors of a standardised problem; ``exact`` asks for the road that squares nothing.
+
+        Without ``exact`` it may raise ``InaccurateGram``.
+        """
+
+    @abstractmethod
+    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
+        """Whether X'X is the cheaper start than the rows."""
+
+    @abstractmethod
+    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
+        """Whether the exact road is cheap enough to be taken at once."""
+
+    def _check_parameters(self) -> int | None:
+        check_option("missing", self.missing, ("error", "em"))
+        if isinstance(self.n_components, str):
+            check_option("n_components", self.n_components, ("auto",))
+            return None
+        return check_rank(self.n_components, minimum=self._min_components, allowed="'auto', None")
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LatentRegression:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs. NaN is allowed with ``missing="em"``.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs. NaN is allowed with ``missing="em"``.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row; a whole number counts as that many copies of the row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        n_components = self._check_parameters()
+        X, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
+        if weights is not None and not weights.all():
+            X, Y, weights = X[weights > 0], Y[weights > 0], weights[weights > 0]
+        check_enough_samples(X.shape[0])
+        self.n_iter_ = 1
+        self.__dict__.pop("moments_", None)
+        self.__dict__.pop("missing_model_", None)
+        if self.n_components == "auto":
+            n_components = self._choose(X, Y, weights)
+        if self.missing == "em":
+            self._fit_expected(X, Y, weights, n_components)
+        else:
+            form, factors = self._fit_rows(X, Y, weights, n_components)
+            if weights is not None:
+                factors.scores = None  # they carry the weights, the sign rule does not
+            self._store(form, factors, X)
+        return self
+
+    @available_if(lambda self: self.missing != "em")  # which needs all rows at once
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LatentRegression:
+        """Take in a block of rows; the fit is that of all rows seen since the first call.
+
+        Only moments are kept, ``n_features**2`` numbers, whatever the number of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs, one row or many.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        n_components = self._check_parameters()
+        if self.n_components == "auto":
+            raise ValueError(
+                "n_components == 'auto' needs all rows at once: give partial_fit a number."
+            )
+        first = not hasattr(self, "moments_")
+        X, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
+        if first:
+            self.moments_ = Moments(X.shape[1], Y.shape[1])
+        elif Y.shape[1] != self.moments_.xy.shape[1]:
+            raise ValueError(
+                f"y has {Y.shape[1]} targets, but the blocks before had {self.moments_.xy.shape[1]}."
+            )
+        self.moments_.update(X, Y, weights)
+        self.n_iter_ = 1
+        form = MomentForm.from_moments(self.moments_, self.scale)
+        self._store(form, self._solve_moments(form, n_components), None)
+        return self
+
+    def _fit_rows(
+        self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
+    ) -> tuple[MomentForm | RowForm, Factors]:
+        n, p = X.shape
+        if sparse.issparse(X):  # centred rows would be dense, so moments whatever the shape
+            form = MomentForm.from_rows(X, Y, weights, self.scale)
+            return form, self._solve_moments(form, n_components)
+        exact = self._prefers_exact(n, p, n_components)
+        if not exact:
+            moments = self._prefers_moments(n, p, n_components)
+            make = MomentForm.from_rows if moments else RowForm.from_rows
+            form = make(X, Y, weights, self.scale)
+            try:
+                return form, self._solve(form, n_components, exact=False)
+            except InaccurateGram:
+                pass
+        rows = RowForm.from_rows(X, Y, weights, self.scale)
+        return rows, self._solve(rows, n_components, exact=True)
+
+    def _solve_moments(self, form: MomentForm, n_components: int | None) -> Factors:
+        """The best that moments alone can give; there are no rows to go back to."""
+        return self._solve(form, n_components, exact=True)
+
+    def _fit_expected(
+        self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
+    ) -> None:
+        n_latent = None if n_components is None else 2 * n_components
+        moments, model = expected_moments(
+            X, Y, weights, n_latent=n_latent, max_iter=self.max_iter, tol=self.tol
+        )
+        form = MomentForm.from_moments(moments, self.scale)
+        self.missing_model_ = model
+        self.n_iter_ = model.n_iter
+        self._store(form, self._solve_moments(form, n_components), model.filled(X))
+
+    def _choose(self, X: Any, Y: NDArray, weights: Array | None) -> int:
+        from isthmus.regression.crossval import choose_components
+
+        return choose_components(self, X, Y, weights)
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool
+    ) -> tuple[Any, NDArray, Array | None]:
+        finite: Any = "allow-nan" if self.missing == "em" else True
+        x_checks = {
+            "accept_sparse": False if self.missing == "em" else "csr",
+            "dtype": _FLOATS,
+            "ensure_all_finite": finite,
+        }
+        y_checks = {"dtype": _FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
+        try:
+            X, y = validate_data(
+                self, X, y, reset=reset, validate_separately=(x_checks, y_checks)
+            )
+        except ValueError as error:
+            raise _with_hint(error) from error
+        check_consistent_length(X, y)
+        if y.ndim > 2:
+            raise ValueError(f"y has {y.ndim} dimensions, expected 1 or 2.")
+        if reset:
+            self._y_is_1d = y.ndim == 1
+        return X, y.reshape(len(y), -1), check_weights(sample_weight, X)
+
+    def _store(self, form: MomentForm | RowForm, factors: Factors, X: Any | None) -> None:
+        """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
+        frame = form.frame
+        if factors.warning:
+            warnings.warn(factors.warning, UserWarning, stacklevel=3)
+        factors.flip(_signs(frame, factors, X))
+        self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
+        self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
+        self.weight_, self.n_samples_ = frame.weight, frame.n_samples
+        self.n_components_ = factors.rotations.shape[1]
+        self.solver_ = factors.solver
+        self.x_weights_, self.x_rotations_ = factors.weights, factors.rotations
+        self.y_loadings_, self.score_gram_ = factors.y_loadings, factors.gram
+        self._explain(form, factors)
+        coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
+            self.x_rotations_ / self.x_scale_[:, None]
+        ).T
+        self.coef_ = coef[0] if self._y_is_1d else coef
+        intercept = self.y_mean_ - coef @ self.x_mean_
+        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+
+    def _explain(self, form: MomentForm | RowForm, factors: Factors) -> None:
+        """Loadings, and the share of the variances that each further component explains."""
+        k = self.n_components_
+        self.x_loadings_ = np.zeros_like(factors.rotations)
+        self.x_explained_variance_ratio_ = np.zeros(k)
+        self.y_explained_variance_ratio_ = np.zeros(k)
+        if k == 0:
+            return
+        L = np.linalg.cholesky(factors.gram)
+        V = solve_triangular(L, factors.x_cross.T, lower=True)  # X' along orthonormal scores
+        self.x_loadings_ = solve_triangular(L, V, lower=True, trans="T").T
+        self.x_explained_variance_ratio_ = (V**2).sum(axis=1) / form.x_squares.sum()
+        # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
+        Q = factors.y_loadings
+        overlap = np.tril(factors.gram * (Q.T @ Q))
+        squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
+        gain = 2 * np.einsum("kq,qk->k", factors.rotations.T @ form.xy, Q) - squares
+        self.y_explained_variance_ratio_ = gain / form.y_squares.sum()
+
+    # -- using the map -------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``, in the shape of the ``y`` that was fitted.
+        """
+        X = self._check_new(X)
+        coef = np.atleast_2d(self.coef_)
+        Y = self._affine(X, coef.T) + self.y_mean_
+        return self._as_fitted(Y, X.dtype)
+
+    def predict_path(self, X: ArrayLike) -> NDArray:
+        """Predict with 1, 2, ..., ``n_components_`` components.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        path : ndarray of shape (n_components_, n_samples[, n_targets])
+            ``path[i]`` is the prediction of the map with ``i + 1`` components.
+        """
+        X = self._check_new(X)
+        T = self._affine(X, self.x_rotations_ / self.x_scale_[:, None])
+        steps = T.T[:, :, None] * (self.y_loadings_ * self.y_scale_[:, None]).T[:, None, :]
+        path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
+        return (path[:, :, 0] if self._y_is_1d else path).astype(X.dtype, copy=False)
+
+    @property
+    def coef_path_(self) -> NDArray:
+        """Coefficients of 1..``n_components_`` components, (n_components_[, n_targets], n_features)."""
+        check_is_fitted(self)
+        loadings = (self.y_loadings_ * self.y_scale_[:, None]).T
+        rotations = (self.x_rotations_ / self.x_scale_[:, None]).T
+        steps = loadings[:, :, None] * rotations[:, None, :]
+        path = np.cumsum(steps, axis=0, out=steps)
+        return path[:, 0] if self._y_is_1d else path
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Scores of the inputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        T : ndarray of shape (n_samples, n_components_)
+            ``((X - x_mean_) / x_scale_) @ x_rotations_``.
+        """
+        X = self._check_new(X)
+        T = self._affine(X, self.x_rotations_ / self.x_scale_[:, None])
+        return T.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray:
+        """Inputs that have the given scores: the least squares reconstruction.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            ``(X @ x_loadings_.T) * x_scale_ + x_mean_``.
+        """
+        check_is_fitted(self)
+        T = check_array(X, dtype=_FLOATS, input_name="X", ensure_min_features=0)
+        if T.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {T.shape[1]} columns of scores, but this {type(self).__name__} has "
+                f"{self.n_components_} components."
+            )
+        original = (T @ self.x_loadings_.T) * self.x_scale_ + self.x_mean_
+        return original.astype(T.dtype, copy=False)
+
+    def y_scores(self, y: ArrayLike) -> NDArray:
+        """Scores of the outputs: their least squares coordinates along ``y_loadings_``.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        U : ndarray of shape (n_samples, n_components_)
+            Minimum norm coordinates where there are more components than targets.
+        """
+        check_is_fitted(self)
+        Y = check_array(y, dtype=_FLOATS, ensure_2d=False, input_name="y")
+        Y = Y.reshape(len(Y), -1)
+        if Y.shape[1] != len(self.y_mean_):
+            raise ValueError(f"y has {Y.shape[1]} targets, expected {len(self.y_mean_)}.")
+        Z = (Y - self.y_mean_) / self.y_scale_
+        return (Z @ np.linalg.pinv(self.y_loadings_.T)).astype(Y.dtype, copy=False)
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        model = getattr(self, "missing_model_", None)
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr" if model is None else False,
+                dtype=_FLOATS,
+                ensure_all_finite=True if model is None else "allow-nan",
+            )
+        except ValueError as error:
+            raise _with_hint(error) from error
+        return X if model is None else model.filled(X)
+
+    def _affine(self, X: Any, A: Array) -> Array:
+        """(X - x_mean_) @ A in float64; centred first, or a large mean would cost digits."""
+        if sparse.issparse(X):
+            return X @ A - self.x_mean_ @ A
+        out = np.empty((X.shape[0], A.shape[1]))
+        for rows in gen_batches(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
+            np.matmul(X[rows] - self.x_mean_, A, out=out[rows])
+        return out
+
+    def _as_fitted(self, Y: Array, dtype: Any) -> NDArray:
+        return (Y[:, 0] if self._y_is_1d else Y).astype(dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.missing != "em"
+        tags.input_tags.allow_nan = self.missing == "em"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _signs(frame: Frame, factors: Factors, X: Any | None) -> Array:
+    """The training score of largest absolute value is positive; without rows, the weight."""
+    if factors.scores is not None:
+        return column_signs(factors.scores)
+    if X is None:
+        return column_signs(factors.weights)
+    A = factors.rotations / frame.x_scale[:, None]
+    return column_signs(X @ A - frame.x_mean @ A)
+
+
+def _with_hint(error: ValueError) -> ValueError:
+    message = str(error)
+    if "contains NaN" not in message:
+        return error
+    first = message.split("\n")[0]
+    return ValueError(f"{first}\nNaN is refused unless missing='em' is asked for, which fits by expectation-maximisation.")

@@ -1,0 +1,156 @@
+"""The centred, scaled and weighted least squares problem, held in the form that is cheapest to solve.
+
+``MomentForm`` holds X'X and X'Y (p <= n), ``RowForm`` the rows themselves, from which the Gram matrix
+XX' follows where n < p. Both carry the ``Frame`` that leads back to the user's units. The larger of
+p x p and n x n is never formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.linalg import EPS, Array, power_of_two
+from isthmus.moments import Moments
+
+_CONSTANT_ULPS = 8.0
+
+
+class InaccurateGram(Exception):
+    """A Gram matrix has lost the digits this problem needs; solve it from its rows instead."""
+
+
+@dataclass
+class Frame:
+    """Means and scales that take the user's data to the standardised problem, and its weight."""
+
+    x_mean: Array
+    x_scale: Array
+    y_mean: Array
+    y_scale: Array
+    weight: float
+    n_samples: int
+
+    def x(self, X: NDArray) -> Array:
+        """Rows of X in the standardised frame, unweighted."""
+        Z = X - self.x_mean
+        Z /= self.x_scale
+        return Z
+
+
+@dataclass
+class MomentForm:
+    """X'X and X'Y of the standardised problem; ``y_squares`` is the diagonal of Y'Y."""
+
+    frame: Frame
+    xx: Array
+    xy: Array
+    y_squares: Array
+
+    @property
+    def x_squares(self) -> Array:
+        return self.xx.diagonal()
+
+    @classmethod
+    def from_moments(cls, moments: Moments, scale: bool, units: tuple[float, float] = (1.0, 1.0)):
+        """Standardise; ``units`` are the powers of two that the data were divided by before."""
+        if not np.isfinite(moments.xx).all() or not np.isfinite(moments.yy).all():
+            raise ValueError("X or y is too large to be squared in float64: rescale the data first.")
+        yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
+        x_scale, x_live = _scales(moments.xx.diagonal(), moments.x_mean, moments.weight, scale)
+        y_scale, y_live = _scales(yy, moments.y_mean, moments.weight, scale)
+        # Columns that do not vary have exact zeros, not rounding errors to be blown up.
+        x_factor, y_factor = x_live / x_scale, y_live / y_scale
+        xx = moments.xx * x_factor[:, None] * x_factor if scale or not x_live.all() else moments.xx
+        xy = moments.xy * x_factor[:, None] * y_factor
+        frame = Frame(
+            moments.x_mean * units[0],
+            x_scale * units[0],
+            moments.y_mean * units[1],
+            y_scale * units[1],
+            moments.weight,
+            moments.n_samples,
+        )
+        return cls(frame, xx, xy, yy * y_factor**2)
+
+    @classmethod
+    def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool) -> MomentForm:
+        def moments_of(X, Y):
+            return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
+
+        moments, units = moments_of(X, Y), (1.0, 1.0)
+        if _out_of_range(moments.xx.diagonal()) or _out_of_range(moments.yy):
+            units = power_of_two(X), power_of_two(Y)
+            moments = moments_of(X / units[0], Y / units[1])
+        return cls.from_moments(moments, scale, units)
+
+
+@dataclass
+class RowForm:
+    """The standardised rows, each times the root of its weight."""
+
+    frame: Frame
+    X: Array
+    Y: Array
+    x_squares: Array
+    y_squares: Array
+
+    @classmethod
+    def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
+        Xs, x_mean, x_scale, x_squares = _standardise(X, weights, scale)
+        Ys, y_mean, y_scale, y_squares = _standardise(Y, weights, scale)
+        weight = float(len(X)) if weights is None else float(weights.sum())
+        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X))
+        return cls(frame, Xs, Ys, x_squares, y_squares)
+
+    @cached_property
+    def gram(self) -> Array:
+        """K = XX', (n, n)."""
+        return self.X @ self.X.T
+
+    @cached_property
+    def xy(self) -> Array:
+        return self.X.T @ self.Y
+
+
+def _out_of_range(squares: Array) -> bool:
+    """Whether sums of squares overflowed, underflowed or came near to it."""
+    return squares.size > 0 and not 1e-200 < squares.max() < 1e200
+
+
+def _standardise(
+    A: NDArray, weights: Array | None, scale: bool, unit: float = 1.0
+) -> tuple[Array, Array, Array, Array]:
+    """Standardised weighted columns, their means, scales and sums of squares."""
+    w = np.ones(len(A)) if weights is None else weights
+    weight = float(w.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (w @ A) / weight
+        Z = A - mean
+        if weights is not None:
+            Z *= np.sqrt(weights)[:, None]
+        squares = np.einsum("ij,ij->j", Z, Z)
+    if unit == 1.0 and _out_of_range(squares) and power_of_two(A) != 1.0:
+        unit = power_of_two(A)
+        Z, mean, scales, squares = _standardise(A / unit, weights, scale, unit)
+        return Z, mean * unit, scales * unit, squares
+    scales, live = _scales(squares, mean, weight, scale)
+    if scale:
+        Z /= scales
+    if not live.all():
+        Z[:, ~live] = 0.0
+    return Z, mean, scales, live * squares / scales**2
+
+
+def _scales(squares: Array, mean: Array, weight: float, scale: bool) -> tuple[Array, NDArray]:
+    """Scale of each column, and whether it varies by more than rounding of its mean."""
+    live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
+    if not scale:
+        return np.ones(len(squares)), live
+    # Weights count as repetitions, so the unbiased variance divides by their sum less one; weights
+    # that sum to less than one row can only be relative, and a common factor does no harm.
+    deviation = np.sqrt(squares / (weight - 1.0 if weight > 1.0 else weight))
+    return np.where(live, deviation, 1.0), live

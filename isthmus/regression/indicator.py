@@ -1,0 +1,135 @@
+"""Any multi-output regression of the library, or of scikit-learn, as a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+
+class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Classify by regression on indicator targets: with ``PLS`` it is PLS-DA.
+
+    Class g of G becomes the g-th unit vector of :math:`\mathbb{R}^G`; the prediction is the class of the
+    largest output, [HTF2009]_ Sec. 4.2.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Multi-output regressor, e.g. ``PLS(5)``, or ``ComponentSearchCV(PLS())`` to choose its rank.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    estimator_ : regressor
+        The fitted regressor; its ``transform`` gives the scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from isthmus import PLS, IndicatorClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plsda = IndicatorClassifier(PLS(2)).fit(X, y)
+    >>> bool(plsda.score(X, y) > 0.8)
+    True
+    >>> plsda.estimator_.transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> IndicatorClassifier:
+        """Fit the regressor to the indicators of the classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+        y : array of shape (n_samples,)
+            Class labels.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row, where the regressor takes weights.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        if y is None:
+            raise ValueError(
+                "This IndicatorClassifier estimator requires y to be passed, but the target y is None"
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class ({self.classes_[0]!r}), at least 2 are needed.")
+        indicators = np.eye(len(self.classes_))[codes]
+        self.estimator_ = clone(self.estimator)
+        if sample_weight is None:
+            self.estimator_.fit(X, indicators)
+        elif has_fit_parameter(self.estimator_, "sample_weight"):
+            self.estimator_.fit(X, indicators, sample_weight=sample_weight)
+        else:
+            raise TypeError(f"{type(self.estimator).__name__} takes no sample_weight.")
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray:
+        """Predicted indicators.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            The regressor's outputs; for two classes their difference, of shape (n_samples,), which is
+            positive where the second class is predicted.
+        """
+        check_is_fitted(self)
+        indicators = self.estimator_.predict(X)
+        if len(self.classes_) == 2:
+            return indicators[:, 1] - indicators[:, 0]
+        return indicators
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self.decision_function(X)
+        codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes.astype(int)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags

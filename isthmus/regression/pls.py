@@ -1,0 +1,206 @@
+"""Partial least squares: NIPALS, SIMPLS and kernel PLS, exact and without deflating X."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from isthmus.linalg import Array
+from isthmus.regression.base import Factors, LatentRegression
+from isthmus.regression.forms import InaccurateGram, MomentForm, RowForm
+from isthmus.regression.pls_algorithms import (
+    PrimalPath,
+    dual_pls,
+    moment_product,
+    primal_pls,
+    rank_tolerance,
+    row_product,
+)
+from isthmus.validation import check_option
+
+ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
+
+# A score norm below this fraction of its bound has lost too many digits in a Gram matrix: the
+# relative error of the fit is then 1e-10 and grows to 1e-6 within a few more components.
+_GRAM_DIGITS = 1e-10
+# One component through the rows costs two passes over X; this many of them cost one Gram matrix.
+_GRAM_ORDER_PER_COMPONENT = 32
+# Entries of X that stay in cache: passes over it are free, and keep twice the digits.
+_SMALL = 2**16
+
+
+class PLS(LatentRegression):
+    r"""Partial least squares regression (PLS2), each component an exact singular vector.
+
+    .. math::
+        w_i = \arg\max_{\|w\| = 1} \|Y^\top X_i w\|, \quad t_i = X_i w_i, \quad
+        X_{i+1} = (I - t_i t_i^\top / t_i^\top t_i) X_i
+
+    on centred, and by default scaled, columns; the map is
+    :math:`W (W^\top X^\top X W)^{-1} W^\top X^\top Y`, [W1975]_. The defaults are those of scikit-learn's
+    ``PLSRegression`` and the fit is what its power iteration converges to. For one output the fit with k
+    components is that of k steps of conjugate gradients on the normal equations.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=2
+        Number of components. "auto" chooses it by cross-validation (``ComponentSearchCV`` with its
+        defaults), None takes all there are: least squares.
+    scale : bool, default=True
+        Whether columns of X and y are divided by their standard deviations.
+    algorithm : {"auto", "nipals", "simpls", "kernel"}, default="auto"
+        "nipals" and "kernel" find the same components, in the space of the features and in that of the
+        samples; "auto" takes the cheaper. "simpls" [dJ1993]_ finds the same for one output or one
+        component and slightly different ones otherwise.
+    missing : {"error", "em"}, default="error"
+        What to do with NaN in X or y: refuse it, or fit to the moments expected under probabilistic PCA
+        of the columns, by expectation-maximisation; NaN in new rows is then filled likewise.
+    max_iter : int, default=500
+        Largest number of iterations of ``missing="em"``; nothing else iterates.
+    tol : float, default=1e-6
+        Relative change of the log-likelihood at which ``missing="em"`` stops.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features) or (n_features,)
+        The map: a prediction is ``X @ coef_.T + intercept_``.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    coef_path_ : ndarray of shape (n_components_[, n_targets], n_features)
+        The maps with 1..n_components_ components.
+    n_components_ : int
+        Number of components found; fewer than asked for where no more exist.
+    x_weights_, x_rotations_, x_loadings_ : ndarray of shape (n_features, n_components_)
+        Weights w; the rotations that give the scores straight from X; the loadings of X on the scores.
+    y_loadings_ : ndarray of shape (n_targets, n_components_)
+        Loadings of y on the scores: ``coef_`` is ``y_loadings_ @ x_rotations_.T`` in units of the scales.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Share of the training variance that each component explains.
+    x_mean_, x_scale_, y_mean_, y_scale_ : ndarray
+        Centres and scales of the columns.
+    score_gram_ : ndarray of shape (n_components_, n_components_)
+        Weighted products of the training scores.
+    solver_ : {"moments", "rows", "dual"}
+        What the fit was computed from: X'X, X itself or XX'.
+    n_iter_ : int
+        Iterations of ``missing="em"``, otherwise 1.
+    missing_model_ : MissingModel
+        The model that fills NaN, with its ``log_likelihood`` history; with ``missing="em"`` only.
+    moments_ : Moments
+        What ``partial_fit`` has seen; after it only.
+
+    Examples
+    --------
+    >>> from isthmus import PLS
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> X, Y, coef = make_low_rank_regression(50, 8, 3, rank=2, random_state=0)
+    >>> pls = PLS(n_components=3).fit(X, Y)
+    >>> pls.predict_path(X).shape
+    (3, 50, 3)
+    >>> pls.transform(X).shape
+    (50, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        scale: bool = True,
+        algorithm: str = "auto",
+        missing: str = "error",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.algorithm = algorithm
+        self.missing = missing
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check_parameters(self) -> int | None:
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        return super()._check_parameters()
+
+    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
+        few = n_features <= _GRAM_ORDER_PER_COMPONENT * (n_components or n_features)
+        return self.algorithm != "kernel" and n_features <= n_samples and few
+
+    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
+        return self.algorithm != "kernel" and n_samples * n_features <= _SMALL
+
+    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
+        frame = form.frame
+        p, q = form.xy.shape
+        most = min(frame.n_samples - 1, p)
+        k = most if n_components is None else min(n_components, most)
+        tol = rank_tolerance(frame.n_samples, p)
+        if isinstance(form, RowForm) and self._goes_dual(form, k, exact):
+            factors = _solve_dual(form, k, tol, exact or self.algorithm == "kernel")
+        else:
+            factors = self._solve_primal(form, k, tol, exact)
+        found, wanted = factors.rotations.shape[1], n_components or 0
+        if found < wanted:
+            factors.warning = (
+                f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
+                f"covariance with y. Kept {found}."
+            )
+        return factors
+
+    def _goes_dual(self, form: RowForm, k: int, exact: bool) -> bool:
+        if self.algorithm != "auto":
+            return self.algorithm == "kernel"
+        n, p = form.X.shape
+        return not exact and n < p and n <= _GRAM_ORDER_PER_COMPONENT * k
+
+    def _solve_primal(
+        self, form: MomentForm | RowForm, k: int, tol: float, exact: bool
+    ) -> Factors:
+        product = moment_product(form.xx) if isinstance(form, MomentForm) else row_product(form.X)
+        path = primal_pls(form.xy[None], product, k, tol=tol, simpls=self.algorithm == "simpls")
+        if isinstance(form, MomentForm) and not exact:
+            check_path_digits(path, np.linalg.norm(form.xx))
+        found = int(path.n_found[0])
+        return Factors(
+            rotations=path.rotations[0, :found].T,
+            y_loadings=path.y_loadings[0, :found].T,
+            weights=path.weights[0, :found].T,
+            x_cross=path.x_cross[0, :found].T,
+            gram=np.diag(path.score_norms[0, :found]),
+            solver="moments" if isinstance(form, MomentForm) else "rows",
+        )
+
+
+def check_path_digits(path: PrimalPath, norm: float | Array) -> None:
+    """Raise where r'X'Xr has fallen so far below its bound that X'X has too few digits of it."""
+    bound = np.asarray(norm)[..., None] * np.einsum("bkp,bkp->bk", path.rotations, path.rotations)
+    if (path.score_norms < _GRAM_DIGITS * bound).any():
+        raise InaccurateGram
+
+
+def _solve_dual(form: RowForm, k: int, tol: float, exact: bool) -> Factors:
+    path = dual_pls(form.gram, form.Y, k, tol=tol)
+    if not exact:
+        check_dual_digits(path.score_norms, path.rotations, np.linalg.norm(form.gram))
+    lifted = form.X.T @ np.hstack([path.weights, path.scores])
+    weights, x_cross = np.hsplit(lifted, 2)
+    # P'W, unit upper triangular; R = W (P'W)^-1 spares the product X'a.
+    pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]
+    rotations = solve_triangular(pw, weights.T, trans="T", unit_diagonal=True).T
+    return Factors(
+        rotations=rotations,
+        y_loadings=path.y_loadings,
+        weights=weights,
+        x_cross=x_cross,
+        gram=np.diag(path.score_norms),
+        solver="dual",
+        scores=path.scores,
+    )
+
+
+def check_dual_digits(score_norms: Array, rotations: Array, norm: float) -> None:
+    """The same in the coordinates of the samples: t = K a has lost its digits to ||K|| ||a||."""
+    if (np.sqrt(score_norms) < _GRAM_DIGITS * norm * np.linalg.norm(rotations, axis=0)).any():
+        raise InaccurateGram

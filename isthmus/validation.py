@@ -1,0 +1,81 @@
+"""Checks of what users hand in; each error names the parameter, the value and the bound."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+
+def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None:
+    """Return ``n_components`` as an int, or None where it asks for all there are."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(
+            f"n_components == {value!r}, must be an integer >= {minimum} or one of: {allowed}."
+        )
+    if value < minimum:
+        raise ValueError(f"n_components == {value}, must be >= {minimum}.")
+    return int(value)
+
+
+def check_alpha(value: Any) -> float:
+    """Return the ridge weight as a finite non-negative float."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"alpha == {value!r}, must be a single number >= 0 or 'auto'.")
+    if not 0 <= value < np.inf:
+        raise ValueError(f"alpha == {value}, must be a finite number >= 0.")
+    return float(value)
+
+
+def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the named options, and list them."""
+    if value not in options:
+        raise ValueError(f"{name} == {value!r}, must be one of {', '.join(map(repr, options))}.")
+
+
+def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+    """Return weights as float64, or None where all rows count once."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(_check_sample_weight(sample_weight, X), dtype=np.float64)
+    if weights.min() < 0:
+        row = int(weights.argmin())
+        raise ValueError(f"sample_weight[{row}] == {weights[row]}, must be >= 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return weights
+
+
+def check_enough_samples(n_samples: int) -> None:
+    """A map between centred data needs two rows."""
+    if n_samples < 2:
+        raise ValueError(f"n_samples={n_samples} (1 sample): at least 2 rows are needed to fit.")
+
+
+def check_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Refuse work that cannot fit into the machine's memory before it is begun."""
+    available = _available_memory()
+    if available is not None and n_bytes > available:
+        raise MemoryError(
+            f"{what} needs {n_bytes / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are free: {remedy}"
+        )
+
+
+def _available_memory() -> float | None:
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf: no check, no refusal
+        return None
