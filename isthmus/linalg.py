@@ -48,9 +48,7 @@ def column_signs(scores: Array) -> Array:
     """+1 or -1 for each column, so that its entry of largest absolute value becomes positive."""
     if scores.shape[0] == 0:
         return np.ones(scores.shape[1])
-    largest = np.abs(scores).argmax(axis=0)
-    signs = np.sign(scores[largest, np.arange(scores.shape[1])])
-    return np.where(signs == 0, 1.0, signs)
+    return np.where(scores.max(axis=0) >= -scores.min(axis=0), 1.0, -1.0)
 
 
 def power_of_two(A: NDArray) -> float:

@@ -18,7 +18,7 @@ from sklearn.utils import check_array, check_consistent_length, gen_batches
 from isthmus.linalg import Array, two_sum
 from isthmus.validation import check_memory, check_weights
 
-_BLOCK_BYTES = 2**26
+_BLOCK_BYTES = 2**23
 # Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
 _SPARSE_DENSITY = 0.05
 
@@ -117,21 +117,34 @@ class Moments:
         p, q = self.xy.shape
         w = np.ones(X.shape[0]) if weights is None else weights
         x_mean, y_mean = (w @ X) / self.weight, (w @ Y) / self.weight
-        x_rest, y_rest = np.zeros(p), np.zeros(q)
-        root = None if weights is None else np.sqrt(weights)[:, None]
-        n_rows = max(256, _BLOCK_BYTES // (8 * max(p + q, 1)))
+        root = np.sqrt(w)[:, None]
+        # One symmetric product of [x, y, 1] gives all moments; with very many targets of which only
+        # the variances are wanted, the cross products alone are cheaper.
+        together = self.yy.ndim == 2 or q <= p
+        sums = np.zeros((p + q + 1 if together else p, p + q + 1))
+        y_rest, y_squares = np.zeros(q), np.zeros(q)
+        n_rows = max(256, _BLOCK_BYTES // (8 * (p + q + 1)))
+        buffer = np.empty((min(n_rows, X.shape[0]), p + q + 1))
         for rows in gen_batches(X.shape[0], n_rows):
-            A = _dense(X[rows]) - x_mean
-            B = Y[rows] - y_mean
-            if root is not None:
-                A *= root[rows]
-                B *= root[rows]
-            sums = np.ones(len(A)) if root is None else root[rows, 0]
-            x_rest += sums @ A
-            y_rest += sums @ B
-            self.xx += A.T @ A
-            self.xy += A.T @ B
-            self.yy += B.T @ B if self.yy.ndim == 2 else (B * B).sum(axis=0)
+            Z = buffer[: rows.stop - rows.start]
+            np.subtract(_dense(X[rows]), x_mean, out=Z[:, :p])
+            np.subtract(Y[rows], y_mean, out=Z[:, p : p + q])
+            Z[:, -1] = 1.0
+            if weights is not None:
+                Z *= root[rows]
+            if together:
+                sums += Z.T @ Z
+            else:
+                sums += Z[:, :p].T @ Z
+                y_rest += Z[:, -1] @ Z[:, p:-1]
+                y_squares += np.einsum("ij,ij->j", Z[:, p:-1], Z[:, p:-1])
+        self.xx, self.xy = sums[:p, :p].copy(), sums[:p, p:-1].copy()
+        x_rest = sums[:p, -1]
+        if together:
+            yy, y_rest = sums[p:-1, p:-1], sums[p:-1, -1]
+            self.yy = yy.copy() if self.yy.ndim == 2 else yy.diagonal().copy()
+        else:
+            self.yy = y_squares
         # The rounded means leave a rest of a few ulps; without it a large mean spoils the merge.
         self._recentre(x_rest / self.weight, y_rest / self.weight)
         self._x_mean = two_sum(x_mean, x_rest / self.weight)

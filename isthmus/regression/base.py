@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from isthmus.linalg import Array, column_signs
 from isthmus.missing import expected_moments
 from isthmus.moments import Moments
-from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm
+from isthmus.regression.forms import Form, Frame, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.validation import (
     check_enough_samples,
     check_option,
@@ -39,26 +39,53 @@ _PREDICT_BLOCK = 2**17  # entries of X centred at a time: stays in cache
 
 @dataclass
 class Factors:
-    """The two factors of T in the standardised frame, with what explains them."""
+    """The two factors of T in the standardised frame, with what explains them.
 
-    rotations: Array  # (p, k); T = X rotations
+    Columns along the features are (p, k), or (n, k) in the coordinates of the samples.
+    """
+
+    rotations: Array  # T = X rotations
     y_loadings: Array  # (q, k); Y is predicted by T y_loadings'
-    weights: Array  # (p, k), unit columns
-    x_cross: Array  # X'T, (p, k)
+    weights: Array | None  # unit columns along the features; None: those of the rotations
+    x_cross: Array  # X'T
+    y_cross: Array  # T'Y, (k, q)
     gram: Array  # T'T, (k, k)
     solver: str
+    mix: Array | None = None  # rotations = weights @ mix, where that is cheaper to lift
     scores: Array | None = None  # T where it came for free
     warning: str | None = None
 
     @classmethod
     def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
-        none = np.zeros((n_features, 0))
-        return cls(none, np.zeros((n_targets, 0)), none, none, np.zeros((0, 0)), solver)
+        none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
+        return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
 
     def flip(self, signs: Array) -> None:
-        for name in ("rotations", "y_loadings", "weights", "x_cross"):
-            setattr(self, name, getattr(self, name) * signs)
+        """Change the signs of components."""
+        if (signs > 0).all():
+            return
+        for name in ("rotations", "y_loadings", "weights", "x_cross", "scores"):
+            if getattr(self, name) is not None:
+                setattr(self, name, getattr(self, name) * signs)
+        if self.mix is not None:
+            self.mix = self.mix * signs[:, None] * signs
+        self.y_cross = self.y_cross * signs[:, None]
         self.gram = self.gram * signs[:, None] * signs
+
+    def lift(self, X: Array) -> None:
+        """From the coordinates of the samples to those of the features: r = X'a."""
+        names = ["x_cross", "rotations" if self.mix is None else "weights"]
+        lifted = X.T @ np.hstack([getattr(self, name) for name in names])
+        for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):
+            setattr(self, name, columns)
+        if self.mix is not None:
+            self.rotations = self.weights @ self.mix
+
+    @property
+    def unit_weights(self) -> Array:
+        if self.weights is not None:
+            return self.weights
+        return self.rotations / np.linalg.norm(self.rotations, axis=0)
 
 
 class LatentRegression(
@@ -71,11 +98,13 @@ class LatentRegression(
 ):
     """A linear map of low rank, regressor and transformer at once.
 
-    Subclasses say how the two factors of the map are found (``_solve``), whether moments or rows are
-    the cheaper start (``_prefers_moments``), and their smallest number of components.
+    Subclasses say how the two factors of the map are found (``_solve``), which form of the problem is
+    the cheapest start (``_cheapest_form``), and their smallest number of components.
     """
 
     _min_components = 1
+    _ridge_path = False  # every ridge weight follows from one spectrum
+    _batches_folds = False  # many small folds can be solved as one stack
 
     n_components: Any
     scale: bool
@@ -86,19 +115,23 @@ class LatentRegression(
     # -- what a subclass says ------------------------------------------------------------------
 
     @abstractmethod
-    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
-        """Factors of a standardised problem; ``exact`` asks for the road that squares nothing.
+    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+        """Factors of a standardised problem, in the coordinates of its form.
 
-        Without ``exact`` it may raise ``InaccurateGram``.
+        Where a Gram matrix has lost digits it raises ``InaccurateGram``, unless ``exact`` says that
+        there is no better form to go to.
         """
 
     @abstractmethod
-    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        """Whether X'X is the cheaper start than the rows."""
+    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
+        """The form in which a problem of this shape is solved first."""
 
-    @abstractmethod
-    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        """Whether the exact road is cheap enough to be taken at once."""
+    def _solve_path(
+        self, form: Form, n_components: int, alphas: list[float], exact: bool
+    ) -> list[tuple[Array, Array]]:
+        """Rotations and y_loadings for each ridge weight; one pair where there is none."""
+        factors = self._solve(form, n_components, exact)
+        return [(factors.rotations, factors.y_loadings)]
 
     def _check_parameters(self) -> int | None:
         check_option("missing", self.missing, ("error", "em"))
@@ -142,9 +175,7 @@ class LatentRegression(
             self._fit_expected(X, Y, weights, n_components)
         else:
             form, factors = self._fit_rows(X, Y, weights, n_components)
-            if weights is not None:
-                factors.scores = None  # they carry the weights, the sign rule does not
-            self._store(form, factors, X)
+            self._store(form, factors, X, weights)
         return self
 
     @available_if(lambda self: self.missing != "em")  # which needs all rows at once
@@ -185,31 +216,31 @@ class LatentRegression(
         self.moments_.update(X, Y, weights)
         self.n_iter_ = 1
         form = MomentForm.from_moments(self.moments_, self.scale)
-        self._store(form, self._solve_moments(form, n_components), None)
+        self._store(form, self._solve(form, n_components, exact=True))
         return self
 
     def _fit_rows(
         self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
     ) -> tuple[MomentForm | RowForm, Factors]:
-        n, p = X.shape
         if sparse.issparse(X):  # centred rows would be dense, so moments whatever the shape
             form = MomentForm.from_rows(X, Y, weights, self.scale)
-            return form, self._solve_moments(form, n_components)
-        exact = self._prefers_exact(n, p, n_components)
-        if not exact:
-            moments = self._prefers_moments(n, p, n_components)
-            make = MomentForm.from_rows if moments else RowForm.from_rows
-            form = make(X, Y, weights, self.scale)
-            try:
+            return form, self._solve(form, n_components, exact=True)
+        kind = self._cheapest_form(*X.shape, n_components)
+        try:
+            if kind is MomentForm:
+                form = MomentForm.from_rows(X, Y, weights, self.scale)
                 return form, self._solve(form, n_components, exact=False)
-            except InaccurateGram:
-                pass
-        rows = RowForm.from_rows(X, Y, weights, self.scale)
+            rows = RowForm.from_rows(X, Y, weights, self.scale)
+            if kind is GramForm:
+                factors = self._solve(rows.gram_form, n_components, exact=False)
+                if factors.scores is not None and weights is None:
+                    factors.flip(column_signs(factors.scores))
+                factors.lift(rows.X)
+                return rows, factors
+        except InaccurateGram:
+            if kind is MomentForm:
+                rows = RowForm.from_rows(X, Y, weights, self.scale)
         return rows, self._solve(rows, n_components, exact=True)
-
-    def _solve_moments(self, form: MomentForm, n_components: int | None) -> Factors:
-        """The best that moments alone can give; there are no rows to go back to."""
-        return self._solve(form, n_components, exact=True)
 
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
@@ -221,7 +252,7 @@ class LatentRegression(
         form = MomentForm.from_moments(moments, self.scale)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
-        self._store(form, self._solve_moments(form, n_components), model.filled(X))
+        self._store(form, self._solve(form, n_components, exact=True), model.filled(X))
 
     def _choose(self, X: Any, Y: NDArray, weights: Array | None) -> int:
         from isthmus.regression.crossval import choose_components
@@ -251,18 +282,24 @@ class LatentRegression(
             self._y_is_1d = y.ndim == 1
         return X, y.reshape(len(y), -1), check_weights(sample_weight, X)
 
-    def _store(self, form: MomentForm | RowForm, factors: Factors, X: Any | None) -> None:
+    def _store(
+        self,
+        form: MomentForm | RowForm,
+        factors: Factors,
+        X: Any | None = None,
+        weights: Array | None = None,
+    ) -> None:
         """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
         frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
-        factors.flip(_signs(frame, factors, X))
+        factors.flip(_signs(frame, factors, X, weights))
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
         self.weight_, self.n_samples_ = frame.weight, frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
         self.solver_ = factors.solver
-        self.x_weights_, self.x_rotations_ = factors.weights, factors.rotations
+        self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
         self.y_loadings_, self.score_gram_ = factors.y_loadings, factors.gram
         self._explain(form, factors)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
@@ -288,7 +325,7 @@ class LatentRegression(
         Q = factors.y_loadings
         overlap = np.tril(factors.gram * (Q.T @ Q))
         squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
-        gain = 2 * np.einsum("kq,qk->k", factors.rotations.T @ form.xy, Q) - squares
+        gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
         self.y_explained_variance_ratio_ = gain / form.y_squares.sum()
 
     # -- using the map -------------------------------------------------------------------------
@@ -441,12 +478,12 @@ class LatentRegression(
         return tags
 
 
-def _signs(frame: Frame, factors: Factors, X: Any | None) -> Array:
+def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None) -> Array:
     """The training score of largest absolute value is positive; without rows, the weight."""
-    if factors.scores is not None:
+    if factors.scores is not None and weights is None:  # scores carry the weights, the rule does not
         return column_signs(factors.scores)
     if X is None:
-        return column_signs(factors.weights)
+        return column_signs(factors.unit_weights)
     A = factors.rotations / frame.x_scale[:, None]
     return column_signs(X @ A - frame.x_mean @ A)
 

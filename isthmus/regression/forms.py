@@ -1,14 +1,15 @@
 """The centred, scaled and weighted least squares problem, held in the form that is cheapest to solve.
 
-``MomentForm`` holds X'X and X'Y (p <= n), ``RowForm`` the rows themselves, from which the Gram matrix
-XX' follows where n < p. Both carry the ``Frame`` that leads back to the user's units. The larger of
-p x p and n x n is never formed.
+``MomentForm`` holds X'X and X'Y (p <= n), ``GramForm`` K = XX' and Y (n < p), ``RowForm`` the rows
+themselves. All carry the ``Frame`` that leads back to the user's units. A map found from a
+``GramForm`` is in the coordinates of the samples: a direction is X'a, and a stands in its place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +61,8 @@ class MomentForm:
         if not np.isfinite(moments.xx).all() or not np.isfinite(moments.yy).all():
             raise ValueError("X or y is too large to be squared in float64: rescale the data first.")
         yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
-        x_scale, x_live = _scales(moments.xx.diagonal(), moments.x_mean, moments.weight, scale)
-        y_scale, y_live = _scales(yy, moments.y_mean, moments.weight, scale)
+        x_scale, x_live = column_scales(moments.xx.diagonal(), moments.x_mean, moments.weight, scale)
+        y_scale, y_live = column_scales(yy, moments.y_mean, moments.weight, scale)
         # Columns that do not vary have exact zeros, not rounding errors to be blown up.
         x_factor, y_factor = x_live / x_scale, y_live / y_scale
         xx = moments.xx * x_factor[:, None] * x_factor if scale or not x_live.all() else moments.xx
@@ -106,14 +107,31 @@ class RowForm:
         frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X))
         return cls(frame, Xs, Ys, x_squares, y_squares)
 
-    @cached_property
-    def gram(self) -> Array:
-        """K = XX', (n, n)."""
-        return self.X @ self.X.T
+    @property
+    def gram_form(self) -> GramForm:
+        return GramForm(self.frame, self.X @ self.X.T, self.Y, self.y_squares)
 
     @cached_property
     def xy(self) -> Array:
         return self.X.T @ self.Y
+
+
+@dataclass
+class GramForm:
+    """K = XX' and Y of the standardised problem, rows times the root of their weights."""
+
+    frame: Frame
+    gram: Array
+    Y: Array
+    y_squares: Array
+
+    @property
+    def xy(self) -> Array:
+        """X'Y in the coordinates of the samples: Y itself."""
+        return self.Y
+
+
+Form = MomentForm | GramForm | RowForm
 
 
 def _out_of_range(squares: Array) -> bool:
@@ -137,7 +155,7 @@ def _standardise(
         unit = power_of_two(A)
         Z, mean, scales, squares = _standardise(A / unit, weights, scale, unit)
         return Z, mean * unit, scales * unit, squares
-    scales, live = _scales(squares, mean, weight, scale)
+    scales, live = column_scales(squares, mean, weight, scale)
     if scale:
         Z /= scales
     if not live.all():
@@ -145,12 +163,14 @@ def _standardise(
     return Z, mean, scales, live * squares / scales**2
 
 
-def _scales(squares: Array, mean: Array, weight: float, scale: bool) -> tuple[Array, NDArray]:
+def column_scales(
+    squares: Array, mean: Array, weight: Any, scale: bool
+) -> tuple[Array, NDArray]:
     """Scale of each column, and whether it varies by more than rounding of its mean."""
     live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
     if not scale:
-        return np.ones(len(squares)), live
+        return np.ones(squares.shape), live
     # Weights count as repetitions, so the unbiased variance divides by their sum less one; weights
     # that sum to less than one row can only be relative, and a common factor does no harm.
-    deviation = np.sqrt(squares / (weight - 1.0 if weight > 1.0 else weight))
+    deviation = np.sqrt(np.maximum(squares, 0.0) / np.where(weight > 1.0, weight - 1.0, weight))
     return np.where(live, deviation, 1.0), live

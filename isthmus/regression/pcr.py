@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.regression.base import Factors, LatentRegression
-from isthmus.regression.forms import MomentForm, RowForm
-from isthmus.regression.spectrum import SMALL, check_digits, numerical_rank, spectrum_of
+from isthmus.regression.forms import Form
+from isthmus.regression.spectrum import cheapest_form, check_digits, numerical_rank, spectrum_of
 
 
 class PCR(LatentRegression):
@@ -65,15 +65,12 @@ class PCR(LatentRegression):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        return n_features <= n_samples
+    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
+        return cheapest_form(n, p)
 
-    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        return n_samples * n_features * min(n_samples, n_features) <= SMALL
-
-    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         p, q = form.xy.shape
-        spectrum = spectrum_of(form, exact=exact)
+        spectrum = spectrum_of(form)
         if spectrum.norm == 0.0:
             return Factors.empty(p, q, spectrum.solver)
         most = min(form.frame.n_samples - 1, p)
@@ -82,12 +79,13 @@ class PCR(LatentRegression):
             check_digits(spectrum, k)
         k = min(k, numerical_rank(spectrum))
         squares = spectrum.squares[:k]
-        B = spectrum.lift(np.eye(len(spectrum.squares), k))
+        B = spectrum.basis[:, :k]
         factors = Factors(
             rotations=B,
             y_loadings=(spectrum.cross[:k] / squares[:, None]).T,
-            weights=B,
+            weights=None,
             x_cross=B * squares,
+            y_cross=spectrum.cross[:k],
             gram=np.diag(squares),
             solver=spectrum.solver,
         )

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.linalg import Array
 from isthmus.regression.base import Factors, LatentRegression
-from isthmus.regression.forms import InaccurateGram, MomentForm, RowForm
+from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import (
-    PrimalPath,
+    GRAM_DIGITS,
     dual_pls,
     moment_product,
     primal_pls,
@@ -22,9 +21,6 @@ from isthmus.validation import check_option
 
 ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
 
-# A score norm below this fraction of its bound has lost too many digits in a Gram matrix: the
-# relative error of the fit is then 1e-10 and grows to 1e-6 within a few more components.
-_GRAM_DIGITS = 1e-10
 # One component through the rows costs two passes over X; this many of them cost one Gram matrix.
 _GRAM_ORDER_PER_COMPONENT = 32
 # Entries of X that stay in cache: passes over it are free, and keep twice the digits.
@@ -103,6 +99,8 @@ class PLS(LatentRegression):
     (50, 3)
     """
 
+    _batches_folds = True
+
     def __init__(
         self,
         n_components: Any = 2,
@@ -124,24 +122,25 @@ class PLS(LatentRegression):
         check_option("algorithm", self.algorithm, ALGORITHMS)
         return super()._check_parameters()
 
-    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        few = n_features <= _GRAM_ORDER_PER_COMPONENT * (n_components or n_features)
-        return self.algorithm != "kernel" and n_features <= n_samples and few
+    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
+        if self.algorithm == "kernel":
+            return GramForm
+        dual_allowed = self.algorithm == "auto"
+        passes = n_components is not None and min(n, p) > _GRAM_ORDER_PER_COMPONENT * n_components
+        if n * p <= _SMALL or passes or (n < p and not dual_allowed):
+            return RowForm
+        return MomentForm if p <= n else GramForm
 
-    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        return self.algorithm != "kernel" and n_samples * n_features <= _SMALL
-
-    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         frame = form.frame
-        p, q = form.xy.shape
-        most = min(frame.n_samples - 1, p)
+        n, p = frame.n_samples, len(frame.x_scale)
+        most = min(n - 1, p)
         k = most if n_components is None else min(n_components, most)
-        tol = rank_tolerance(frame.n_samples, p)
-        if isinstance(form, RowForm) and self._goes_dual(form, k, exact):
-            factors = _solve_dual(form, k, tol, exact or self.algorithm == "kernel")
+        if isinstance(form, GramForm):
+            factors = _solve_dual(form, k, exact or self.algorithm == "kernel")
         else:
-            factors = self._solve_primal(form, k, tol, exact)
-        found, wanted = factors.rotations.shape[1], n_components or 0
+            factors = self._solve_primal(form, k, exact)
+        found, wanted = factors.y_loadings.shape[1], n_components or 0
         if found < wanted:
             factors.warning = (
                 f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
@@ -149,58 +148,46 @@ class PLS(LatentRegression):
             )
         return factors
 
-    def _goes_dual(self, form: RowForm, k: int, exact: bool) -> bool:
-        if self.algorithm != "auto":
-            return self.algorithm == "kernel"
-        n, p = form.X.shape
-        return not exact and n < p and n <= _GRAM_ORDER_PER_COMPONENT * k
-
-    def _solve_primal(
-        self, form: MomentForm | RowForm, k: int, tol: float, exact: bool
-    ) -> Factors:
-        product = moment_product(form.xx) if isinstance(form, MomentForm) else row_product(form.X)
-        path = primal_pls(form.xy[None], product, k, tol=tol, simpls=self.algorithm == "simpls")
-        if isinstance(form, MomentForm) and not exact:
-            check_path_digits(path, np.linalg.norm(form.xx))
+    def _solve_primal(self, form: MomentForm | RowForm, k: int, exact: bool) -> Factors:
+        moments = isinstance(form, MomentForm)
+        path = primal_pls(
+            form.xy[None],
+            moment_product(form.xx) if isinstance(form, MomentForm) else row_product(form.X),
+            k,
+            tol=rank_tolerance(form.frame.n_samples, form.xy.shape[0]),
+            simpls=self.algorithm == "simpls",
+        )
+        if isinstance(form, MomentForm) and not exact and path.digits_lost(np.linalg.norm(form.xx)).any():
+            raise InaccurateGram
         found = int(path.n_found[0])
         return Factors(
             rotations=path.rotations[0, :found].T,
             y_loadings=path.y_loadings[0, :found].T,
             weights=path.weights[0, :found].T,
             x_cross=path.x_cross[0, :found].T,
+            y_cross=path.score_norms[0, :found, None] * path.y_loadings[0, :found],
             gram=np.diag(path.score_norms[0, :found]),
-            solver="moments" if isinstance(form, MomentForm) else "rows",
+            solver="moments" if moments else "rows",
         )
 
 
-def check_path_digits(path: PrimalPath, norm: float | Array) -> None:
-    """Raise where r'X'Xr has fallen so far below its bound that X'X has too few digits of it."""
-    bound = np.asarray(norm)[..., None] * np.einsum("bkp,bkp->bk", path.rotations, path.rotations)
-    if (path.score_norms < _GRAM_DIGITS * bound).any():
+def _solve_dual(form: GramForm, k: int, exact: bool) -> Factors:
+    path = dual_pls(
+        form.gram, form.Y, k, tol=rank_tolerance(len(form.Y), len(form.frame.x_scale))
+    )
+    # As above, in the coordinates of the samples: t = K a loses its digits to ||K|| ||a||.
+    bound = np.linalg.norm(form.gram) * np.linalg.norm(path.rotations, axis=0)
+    if not exact and (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any():
         raise InaccurateGram
-
-
-def _solve_dual(form: RowForm, k: int, tol: float, exact: bool) -> Factors:
-    path = dual_pls(form.gram, form.Y, k, tol=tol)
-    if not exact:
-        check_dual_digits(path.score_norms, path.rotations, np.linalg.norm(form.gram))
-    lifted = form.X.T @ np.hstack([path.weights, path.scores])
-    weights, x_cross = np.hsplit(lifted, 2)
-    # P'W, unit upper triangular; R = W (P'W)^-1 spares the product X'a.
-    pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]
-    rotations = solve_triangular(pw, weights.T, trans="T", unit_diagonal=True).T
+    pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]  # P'W, R = W (P'W)^-1
     return Factors(
-        rotations=rotations,
+        rotations=path.rotations,
+        mix=solve_triangular(pw, np.eye(path.n_found), unit_diagonal=True),
         y_loadings=path.y_loadings,
-        weights=weights,
-        x_cross=x_cross,
+        weights=path.weights,
+        x_cross=path.scores,
+        y_cross=path.score_norms[:, None] * path.y_loadings.T,
         gram=np.diag(path.score_norms),
         solver="dual",
         scores=path.scores,
     )
-
-
-def check_dual_digits(score_norms: Array, rotations: Array, norm: float) -> None:
-    """The same in the coordinates of the samples: t = K a has lost its digits to ||K|| ||a||."""
-    if (np.sqrt(score_norms) < _GRAM_DIGITS * norm * np.linalg.norm(rotations, axis=0)).any():
-        raise InaccurateGram

@@ -11,11 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus.linalg import EPS, Array, leading_eigenvector
 
 GramProduct = Callable[[Array], tuple[Array, Array]]
 """Maps directions r (b, p) to X'X r (b, p) and r'X'X r (b,)."""
+
+
+GRAM_DIGITS = 1e-10
+"""A score norm below this fraction of its bound has lost too many digits in a Gram matrix.
+
+The relative error of the fit is then near 1e-10, and 1e-6 a few components later.
+"""
 
 
 @dataclass
@@ -28,6 +36,11 @@ class PrimalPath:
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
+
+    def digits_lost(self, norm: float) -> NDArray:
+        """Whether r'X'Xr fell so far below ``norm`` r'r that X'X has too few digits of it, (b,)."""
+        bound = norm * np.einsum("bkp,bkp->bk", self.rotations, self.rotations)
+        return (self.score_norms < GRAM_DIGITS * bound).any(axis=1)
 
 
 @dataclass

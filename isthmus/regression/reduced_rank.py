@@ -9,12 +9,12 @@ from scipy.linalg import svd
 
 from isthmus.linalg import Array
 from isthmus.regression.base import Factors, LatentRegression
-from isthmus.regression.forms import MomentForm, RowForm
+from isthmus.regression.forms import Form
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.spectrum import (
     RIDGE_SAFE,
-    SMALL,
     Spectrum,
+    cheapest_form,
     check_digits,
     numerical_rank,
     spectrum_of,
@@ -80,6 +80,7 @@ class ReducedRankRegression(LatentRegression):
     """
 
     _min_components = 0
+    _ridge_path = True
 
     def __init__(
         self,
@@ -103,45 +104,45 @@ class ReducedRankRegression(LatentRegression):
             check_alpha(self.alpha)
         return super()._check_parameters()
 
-    def _prefers_moments(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        return n_features <= n_samples
+    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
+        return cheapest_form(n, p)
 
-    def _prefers_exact(self, n_samples: int, n_features: int, n_components: int | None) -> bool:
-        return n_samples * n_features * min(n_samples, n_features) <= SMALL
-
-    def _solve(self, form: MomentForm | RowForm, n_components: int | None, exact: bool) -> Factors:
-        p, q = form.xy.shape
-        spectrum = spectrum_of(form, exact=exact)
+    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+        spectrum = spectrum_of(form)
         alpha = self._alpha_in_frame(spectrum, form)
-        if not exact:
-            check_digits(spectrum, min(form.frame.n_samples - 1, p), alpha)
-        if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
-            spectrum = spectrum.truncated(numerical_rank(spectrum))
-        g = 1.0 / np.sqrt(spectrum.squares + alpha)
-        Z = g[:, None] * spectrum.cross
-        P, sigma, Qt = svd(Z, full_matrices=False, check_finite=False)
-        floor = rank_tolerance(form.frame.n_samples, p) * np.sqrt(form.y_squares.sum())
-        rank = int(np.count_nonzero(sigma > floor))
-        r = rank if n_components is None else min(n_components, rank)
-        if r == 0:
-            return Factors.empty(p, q, spectrum.solver)
-        inner = g[:, None] * P[:, :r] * sigma[:r]  # coordinates of the rotations along B
-        scores = np.sqrt(spectrum.squares)[:, None] * inner
-        rotations = spectrum.lift(inner)
+        optimum = _Optimum(form, spectrum, alpha, exact)
+        r = optimum.rank if n_components is None else min(n_components, optimum.rank)
+        inner, loadings = optimum.factors(r)
+        scores = np.sqrt(optimum.squares)[:, None] * inner
         return Factors(
-            rotations=rotations,
-            y_loadings=Qt[:r].T,
-            weights=rotations / np.linalg.norm(rotations, axis=0),
-            x_cross=spectrum.lift(spectrum.squares[:, None] * inner),
+            rotations=optimum.basis @ inner,
+            y_loadings=loadings,
+            weights=None,
+            x_cross=optimum.basis @ (optimum.squares[:, None] * inner),
+            y_cross=inner.T @ optimum.cross,
             gram=scores.T @ scores,
             solver=spectrum.solver,
-            warning=_tie_warning(sigma, r, rank),
+            warning=optimum.tie(r),
         )
 
-    def _alpha_in_frame(self, spectrum: Spectrum, form: MomentForm | RowForm) -> float:
-        """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's."""
+    def _solve_path(
+        self, form: Form, n_components: int, alphas: list[float], exact: bool
+    ) -> list[tuple[Array, Array]]:
+        spectrum = spectrum_of(form)
+        pairs = []
+        for alpha in alphas:
+            optimum = _Optimum(form, spectrum, alpha / self._unit(form) ** 2, exact)
+            inner, loadings = optimum.factors(min(n_components, optimum.rank))
+            pairs.append((optimum.basis @ inner, loadings))
+        return pairs
+
+    def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.
-        unit = 1.0 if self.scale or not form.frame.x_scale.size else float(form.frame.x_scale[0])
+        return 1.0 if self.scale else float(form.frame.x_scale[0])
+
+    def _alpha_in_frame(self, spectrum: Spectrum, form: Form) -> float:
+        """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's."""
+        unit = self._unit(form)
         if self.alpha == "auto":
             alpha = _AUTO_ALPHA * spectrum.norm
             self.alpha_ = alpha * unit**2
@@ -150,11 +151,35 @@ class ReducedRankRegression(LatentRegression):
         return self.alpha_ / unit**2
 
 
-def _tie_warning(sigma: Array, r: int, rank: int) -> str | None:
-    """A tie at the last component leaves the best map undetermined."""
-    if r >= rank or sigma[r - 1] - sigma[r] > _TIE * sigma[0]:
-        return None
-    return (
-        f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, relative "
-        f"to {sigma[0]:.1e}: the best map of rank {r} is not unique."
-    )
+class _Optimum:
+    """The closed form for every rank, in coordinates along the basis of a spectrum."""
+
+    def __init__(self, form: Form, spectrum: Spectrum, alpha: float, exact: bool) -> None:
+        n, p = form.frame.n_samples, len(form.frame.x_scale)
+        if not exact:
+            check_digits(spectrum, min(n - 1, p), alpha)
+        if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
+            spectrum = spectrum.truncated(numerical_rank(spectrum))
+        self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
+        self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
+        self.P, self.sigma, self.Qt = svd(
+            self.g[:, None] * spectrum.cross, full_matrices=False, check_finite=False
+        )
+        floor = rank_tolerance(n, p) * np.sqrt(form.y_squares.sum())
+        self.rank = int(np.count_nonzero(self.sigma > floor))
+
+    def factors(self, r: int) -> tuple[Array, Array]:
+        """Rotations along the basis, (m, r), and loadings, (q, r)."""
+        return self.g[:, None] * self.P[:, :r] * self.sigma[:r], self.Qt[:r].T
+
+    def tie(self, r: int) -> str | None:
+        """A tie at the last component leaves the best map undetermined."""
+        if not 0 < r < self.rank:
+            return None
+        gap = self.sigma[r - 1] - self.sigma[r]
+        if gap > _TIE * self.sigma[0]:
+            return None
+        return (
+            f"Singular values {r} and {r + 1} of the fit differ by {gap:.1e} only, the first being "
+            f"{self.sigma[0]:.1e}: the best map of rank {r} is not unique."
+        )

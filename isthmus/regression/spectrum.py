@@ -1,7 +1,7 @@
 """The singular value decomposition of the centred inputs, by the cheapest road that keeps its digits.
 
 Principal components and reduced rank regression are both read off it. With ``X = U diag(d) B'`` it
-holds ``d``, ``diag(d) U'Y`` and a way to lift coordinates along B to the features.
+holds ``d^2``, ``diag(d) U'Y`` and B.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import svd
 
-from isthmus.linalg import GRAM_RANK_TOL, Array, descending_eigh
-from isthmus.regression.forms import InaccurateGram, MomentForm, RowForm
+from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, descending_eigh
+from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import rank_tolerance
 
 RIDGE_SAFE = 1e-8
@@ -20,55 +20,51 @@ RIDGE_SAFE = 1e-8
 SPECTRUM_SAFE = 1e-4
 """... or where no squared singular value that is used is a smaller fraction of it than this."""
 
-SMALL = 10_000_000
+_SMALL = 10_000_000
 """Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds."""
 
 
 @dataclass
 class Spectrum:
-    """Squared singular values (descending), ``diag(d) U'Y`` and the basis B, in one of two forms."""
+    """Squared singular values (descending), ``diag(d) U'Y`` and the basis B."""
 
     squares: Array  # d^2, (m,)
     cross: Array  # diag(d) U'Y, (m, q)
+    basis: Array  # B (p, m); in the coordinates of the samples U diag(1/d) (n, m)
     solver: str  # "moments", "dual" or "svd"
-    basis: Array | None = None  # B, (p, m)
-    rows: tuple[Array, Array] | None = None  # U diag(1/d) (n, m) and X (n, p): B = X'U diag(1/d)
 
     @property
     def norm(self) -> float:
         """Largest squared singular value, ||X||_2^2."""
         return float(self.squares[0]) if self.squares.size else 0.0
 
-    def lift(self, coordinates: Array) -> Array:
-        """B @ coordinates, (p, r)."""
-        if self.basis is not None:
-            return self.basis @ coordinates
-        assert self.rows is not None
-        dual, X = self.rows
-        return X.T @ (dual @ coordinates)
-
     def truncated(self, rank: int) -> Spectrum:
-        basis = None if self.basis is None else self.basis[:, :rank]
-        rows = None if self.rows is None else (self.rows[0][:, :rank], self.rows[1])
-        return Spectrum(self.squares[:rank], self.cross[:rank], self.solver, basis, rows)
+        return Spectrum(
+            self.squares[:rank], self.cross[:rank], self.basis[:, :rank], self.solver
+        )
 
 
-def spectrum_of(form: MomentForm | RowForm, *, exact: bool) -> Spectrum:
-    """Decompose moments, the Gram matrix of few rows, or (``exact``) the rows themselves."""
+def cheapest_form(n: int, p: int) -> type[Form]:
+    """Rows where their own decomposition costs nothing, else the smaller Gram matrix."""
+    if n * p * min(n, p) <= _SMALL:
+        return RowForm
+    return MomentForm if p <= n else GramForm
+
+
+def spectrum_of(form: Form) -> Spectrum:
+    """Decompose X'X, XX' or the rows themselves."""
     if isinstance(form, MomentForm):
         squares, B = descending_eigh(form.xx)
-        return Spectrum(squares, B.T @ form.xy, "moments", basis=B)
-    n, p = form.X.shape
-    if exact:
-        U, d, Bt = svd(form.X, full_matrices=False, check_finite=False)
-        keep = d > rank_tolerance(n, p) * d[0] if d.size else d > 0
-        U, d, Bt = U[:, keep], d[keep], Bt[keep]
-        return Spectrum(d**2, d[:, None] * (U.T @ form.Y), "svd", basis=Bt.T)
-    squares, U = descending_eigh(form.gram)
-    keep = squares > rank_tolerance(n, p) * squares[0]
-    squares, U = squares[keep], U[:, keep]
-    d = np.sqrt(squares)
-    return Spectrum(squares, d[:, None] * (U.T @ form.Y), "dual", rows=(U / d, form.X))
+        return Spectrum(squares, B.T @ form.xy, B, "moments")
+    if isinstance(form, GramForm):
+        squares, U = descending_eigh(form.gram)
+        keep = squares > len(squares) * EPS * squares[0]
+        d, U = np.sqrt(squares[keep]), U[:, keep]
+        return Spectrum(d**2, d[:, None] * (U.T @ form.Y), U / d, "dual")
+    U, d, Bt = svd(form.X, full_matrices=False, check_finite=False)
+    keep = d > rank_tolerance(*form.X.shape) * d[0]
+    U, d, Bt = U[:, keep], d[keep], Bt[keep]
+    return Spectrum(d**2, d[:, None] * (U.T @ form.Y), Bt.T, "svd")
 
 
 def numerical_rank(spectrum: Spectrum) -> int:

@@ -1,0 +1,168 @@
+"""One row a data set: where it is kept, what it is, whose it is.
+
+A new set is a new row here; its loader (``loaders.py``) only says which arrays it hands out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OpenMLTable:
+    """How a set lies in its table at OpenML: blocks of columns from left to right."""
+
+    data_id: int
+    n_samples: int
+    blocks: tuple[tuple[str, int], ...]
+    first_target: str  # a copy whose columns are ordered otherwise is refused by this name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_samples, sum(width for _, width in self.blocks)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set of the registry. Its arrays are named ``<name>_X``, ``<name>_Y``, ... in its file."""
+
+    name: str
+    file: str
+    title: str
+    origin: str
+    terms: str
+    cite: str
+    note: str = ""
+    openml: OpenMLTable | None = None
+
+    @property
+    def description(self) -> str:
+        """Text for ``Bunch.DESCR``."""
+        lines = [self.title, f"Origin: {self.origin}", f"Terms: {self.terms}", f"Cite: {self.cite}"]
+        return "\n".join(lines + [self.note] * bool(self.note))
+
+
+_NOT_STATED = "not stated where the copy was taken from; look them up before publishing the data."
+_TECATOR_NOTE = (
+    "Permission note, to be kept with the data: These data are recorded on a Tecator Infratec "
+    "Food and Feed Analyzer working in the wavelength range 850 - 1050 nm by the Near Infrared "
+    "Transmission (NIT) principle. Each sample contains finely chopped pure meat with different "
+    "moisture, fat and protein contents. If results from these data are used in a publication we "
+    "want you to mention the instrument and company name (Tecator) in the publication. In "
+    "addition, please send a preprint of your article to Karin Thente, Tecator AB, Box 70, S-263 "
+    "21 Hoganas, Sweden. The data are available in the public domain with no responsability from "
+    "the original data source. The data can be redistributed as long as this permission note is "
+    "attached."
+)
+
+
+def _nir(
+    name: str,
+    title: str,
+    *,
+    origin: str,
+    terms: str,
+    cite: str,
+    note: str = "",
+    openml: OpenMLTable | None = None,
+) -> DataSet:
+    title = f"Near-infrared spectra: {title}."
+    return DataSet(name, "nir.npz", title, origin, terms, cite, note, openml)
+
+
+NIR = {
+    row.name: row
+    for row in (
+        _nir(
+            "corn",
+            "80 samples of corn, 700 wavelengths on each of three instruments",
+            origin="Cargill, distributed by Eigenvector Research.",
+            terms="redistribution permitted.",
+            cite="M. Blackburn (Cargill), Corn data set, Eigenvector Research.",
+        ),
+        _nir(
+            "tecator",
+            "240 samples of chopped meat, 100 channels",
+            origin="Tecator AB; H. H. Thodberg.",
+            terms="public domain with the permission note below.",
+            cite="H. H. Thodberg, A review of Bayesian neural networks with an application to "
+            "near infrared spectroscopy, IEEE Transactions on Neural Networks 7 (1996) 56-72.",
+            note=_TECATOR_NOTE,
+            openml=OpenMLTable(505, 240, (("X", 100), ("pcs", 22), ("Y", 3)), "moisture"),
+        ),
+        _nir(
+            "dough",
+            "72 pieces of cookie dough, 700 wavelengths",
+            origin="B. G. Osborne, T. Fearn, A. R. Miller and S. Douglas, J. Sci. Food Agric. 35 "
+            "(1984) 99-105.",
+            terms="CC BY-NC 3.0.",
+            cite="P. J. Brown, T. Fearn and M. Vannucci, Bayesian wavelet regression on curves "
+            "with application to a spectroscopic calibration problem, JASA 96 (2001) 398-408.",
+            note="Rows 22 and 60 are often dropped as outliers; they are in the data.",
+        ),
+        _nir(
+            "gasoline",
+            "60 gasolines, 401 wavelengths, octane number",
+            origin="J. H. Kalivas, copy of the R package pls.",
+            terms="GPL-2 (of the package).",
+            cite="J. H. Kalivas, Two data sets of near infrared spectra, Chemometrics and "
+            "Intelligent Laboratory Systems 37 (1997) 255-259.",
+        ),
+        _nir(
+            "yarn",
+            "28 PET yarns, 268 wavelengths, density",
+            origin="H. Swierenga et al., copy of the R package pls.",
+            terms="GPL-2 (of the package).",
+            cite="H. Swierenga, A. P. de Weijer, R. J. van Wijk and L. M. C. Buydens, Strategy for "
+            "constructing robust multivariate calibration models, Chemometrics and Intelligent "
+            "Laboratory Systems 49 (1999) 1-17.",
+        ),
+    )
+}
+
+
+def _mulan(
+    name: str, title: str, data_id: int, shape: tuple[int, int, int], first: str, note: str = ""
+) -> DataSet:
+    n, p, q = shape
+    return DataSet(
+        name=name,
+        file="mulan_regression.npz",
+        title=f"{title}: {n} rows, {p} inputs, {q} targets.",
+        origin="collection of multi-target regression sets of the Mulan project.",
+        terms=_NOT_STATED,
+        cite="E. Spyromitros-Xioufis, G. Tsoumakas, W. Groves and I. Vlahavas, Multi-target "
+        "regression via input space expansion: treating targets as inputs, Machine Learning 104 "
+        "(2016) 55-98, and the set's own authors named there.",
+        note=note,
+        openml=OpenMLTable(data_id, n, (("X", p), ("Y", q)), first),
+    )
+
+
+MULAN = {
+    row.name: row
+    for row in (
+        _mulan("atp1d", "Air ticket prices, a day", 41475, (337, 411, 6), "LBL+ALLminpA+fut_001"),
+        _mulan("atp7d", "Air ticket prices, a week", 41476, (296, 411, 6), "LBL+ALLminpA+bt7d_000"),
+        _mulan("edm", "Electrical discharge machining", 41477, (154, 16, 2), "DFlow"),
+        _mulan("enb", "Energy efficiency of buildings", 41478, (768, 8, 2), "Y1"),
+        _mulan("jura", "Heavy metals in soil of the Swiss Jura", 41479, (359, 15, 3), "Cd"),
+        _mulan(
+            "oes97",
+            "Occupational employment survey 1997",
+            41481,
+            (334, 263, 16),
+            "58028_Shipping__Receiving__and_Traffic_Clerks",
+        ),
+        _mulan(
+            "rf1",
+            "River flow, 48 hours ahead",
+            41483,
+            (9125, 64, 8),
+            "CHSI2_48H__0",
+            note="3264 inputs are missing (NaN).",
+        ),
+        _mulan("scm20d", "Supply chain prices, 20 days ahead", 41486, (8966, 61, 16), "LBL"),
+        _mulan("wq", "Water quality of Slovenian rivers", 41491, (1060, 16, 14), "25400"),
+    )
+}

@@ -1,0 +1,45 @@
+"""Questions to a fitted linear model: what it explains, which inputs matter, what to trust.
+
+=========================  ==================  ==================================================
+name                       file                question
+=========================  ==================  ==================================================
+``explained_variance``     ``variance.py``     how much of X and Y does each component explain?
+``vip``                    ``importance.py``   which inputs carry the components that explain Y?
+``selectivity_ratio``      ``importance.py``   which inputs carry the prediction, target by target?
+``hotelling_t2``           ``outliers.py``     which rows are extreme within the model?
+``q_residuals``            ``outliers.py``     which rows does the model not describe?
+``leverage``               ``outliers.py``     which rows pull the fit towards themselves?
+``coefficient_intervals``  ``coefficients.py`` how sure are the coefficients?
+``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
+``permutation_test``       ``permutation.py``  is there anything to learn at all?
+=========================  ==================  ==================================================
+
+All take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS` or
+:class:`~isthmus.ReducedRankRegression` and never change it. Sample weights mean what they mean in
+``fit``: a whole number counts as that many copies of the row. Answers with more than one part are
+small frozen records with named fields.
+"""
+
+from isthmus.diagnostics.coefficients import CoefficientIntervals, coefficient_intervals
+from isthmus.diagnostics.importance import selectivity_ratio, vip
+from isthmus.diagnostics.outliers import OutlierStatistic, hotelling_t2, leverage, q_residuals
+from isthmus.diagnostics.permutation import PermutationTest, permutation_test
+from isthmus.diagnostics.prediction import PredictionInterval, prediction_interval
+from isthmus.diagnostics.variance import ExplainedVariance, explained_variance
+
+__all__ = [
+    "CoefficientIntervals",
+    "ExplainedVariance",
+    "OutlierStatistic",
+    "PermutationTest",
+    "PredictionInterval",
+    "coefficient_intervals",
+    "explained_variance",
+    "hotelling_t2",
+    "leverage",
+    "permutation_test",
+    "prediction_interval",
+    "q_residuals",
+    "selectivity_ratio",
+    "vip",
+]

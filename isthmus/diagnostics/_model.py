@@ -1,0 +1,114 @@
+"""What every diagnostic asks of a fitted model: its frame, its scores, a refit."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from sklearn.base import clone
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.linalg import Array
+from isthmus.regression.base import LatentRegression
+from isthmus.validation import check_weights
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is not a fitted latent-variable regression."""
+    if not isinstance(model, LatentRegression):
+        raise TypeError(
+            f"model is a {type(model).__name__}, must be a fitted PCR, PLS or "
+            "ReducedRankRegression; of a pipeline hand in the last step and transformed inputs."
+        )
+    check_is_fitted(model)
+
+
+def check_rows(model: LatentRegression, X: ArrayLike) -> Array:
+    """Inputs in float64, with the columns that the model was fitted on."""
+    check_model(model)
+    try:
+        return validate_data(model, X, reset=False, dtype=np.float64)
+    except ValueError as error:
+        raise _complete_rows(error) from error
+
+
+def check_targets(model: LatentRegression, X: Array, y: ArrayLike) -> Array:
+    """Outputs in float64 and two dimensions, as many rows as ``X``."""
+    try:
+        Y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    except ValueError as error:
+        raise _complete_rows(error) from error
+    check_consistent_length(X, Y)
+    Y = Y.reshape(len(Y), -1)
+    if Y.shape[1] != len(model.y_mean_):
+        raise ValueError(f"y has {Y.shape[1]} targets, the model {len(model.y_mean_)}.")
+    return Y
+
+
+def _complete_rows(error: ValueError) -> ValueError:
+    first = str(error).split("\n")[0]
+    if "contains NaN" not in first:
+        return error
+    return ValueError(f"{first} Diagnostics take complete rows: leave out or fill those with NaN.")
+
+
+def check_level(level: float) -> None:
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level == {level!r}, must be a number between 0 and 1, such as 0.95.")
+
+
+def training_rows(
+    model: LatentRegression, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Array, Array, Array | None]:
+    """Checked training data; rows without weight are left out, so that they are not counted."""
+    X = check_rows(model, X)
+    Y = check_targets(model, X, y)
+    weights = check_weights(sample_weight, X)
+    if weights is None:
+        return X, Y, None
+    keep = weights > 0
+    return X[keep], Y[keep], weights[keep]
+
+
+def standardised(model: LatentRegression, X: Array) -> Array:
+    """Inputs in the frame in which the model's loadings and rotations live."""
+    return (X - model.x_mean_) / model.x_scale_
+
+
+def orthonormal_scores(model: LatentRegression, T: Array) -> Array:
+    r"""Scores turned so that on the training rows :math:`S^\top W S = I`, one component after
+    another.
+
+    Then :math:`t^\top (T^\top W T)^{-1} t = \|s\|^2`.
+    """
+    if model.n_components_ == 0:
+        return np.zeros((len(T), 0))
+    L = np.linalg.cholesky(model.score_gram_)
+    return solve_triangular(L, T.T, lower=True).T
+
+
+def as_fitted(model: LatentRegression, Y: Array) -> Array:
+    """Drop the axis of a single target, the last one, if the model was fitted to a 1-D ``y``."""
+    return Y[..., 0] if np.ndim(model.coef_) == 1 else Y
+
+
+def refit(
+    model: LatentRegression, X: Array, Y: Array, weights: Array | None = None
+) -> LatentRegression:
+    """The same model on other rows, with the number of components that was chosen before."""
+    new = clone(model)
+    if isinstance(model.n_components, str):
+        new.set_params(n_components=max(model.n_components_, model._min_components))
+    return new.fit(X, as_fitted(model, Y), sample_weight=weights)
+
+
+def row_weights(weights: Array | None, n: int) -> Array:
+    return np.ones(n) if weights is None else weights
+
+
+def coef_2d(model: LatentRegression) -> NDArray:
+    return np.atleast_2d(model.coef_)

@@ -1,0 +1,43 @@
+"""Geometries: the curved sets on which factors of a map live.
+
+====================== ============================================= =================
+class                  the set                                       file
+====================== ============================================= =================
+Stiefel                ``V'V = I``, canonical or embedded metric     ``stiefel.py``
+Grassmann              subspaces                                     ``grassmann.py``
+GeneralisedStiefel     ``W'BW = I``                                  ``generalised.py``
+GeneralisedGrassmann   subspaces in the inner product of B           ``generalised.py``
+Oblique                columns of length one                         ``oblique.py``
+Euclidean              flat space                                    ``euclidean.py``
+Product                several of them side by side                  ``product.py``
+====================== ============================================= =================
+
+:class:`Geometry` is the contract they keep. ``principal_angles`` and ``grassmann_distance`` compare
+two subspaces; ``image_set_subspaces``, ``grassmann_distances`` and ``image_set_error`` classify
+sets of images by their subspaces (``image_sets.py``).
+"""
+
+from isthmus.geometry.base import Geometry
+from isthmus.geometry.euclidean import Euclidean
+from isthmus.geometry.generalised import GeneralisedGrassmann, GeneralisedStiefel
+from isthmus.geometry.grassmann import Grassmann, grassmann_distance, principal_angles
+from isthmus.geometry.image_sets import grassmann_distances, image_set_error, image_set_subspaces
+from isthmus.geometry.oblique import Oblique
+from isthmus.geometry.product import Product
+from isthmus.geometry.stiefel import Stiefel
+
+__all__ = [
+    "Euclidean",
+    "GeneralisedGrassmann",
+    "GeneralisedStiefel",
+    "Geometry",
+    "Grassmann",
+    "Oblique",
+    "Product",
+    "Stiefel",
+    "grassmann_distance",
+    "grassmann_distances",
+    "image_set_error",
+    "image_set_subspaces",
+    "principal_angles",
+]

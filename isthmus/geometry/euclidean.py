@@ -1,0 +1,45 @@
+"""Flat space."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from isthmus.geometry.base import Array, Geometry
+
+
+class Euclidean(Geometry):
+    """Arrays without a constraint: singular values, intercepts, plain factors.
+
+    Parameters
+    ----------
+    *shape : int
+        Shape of the arrays.
+    """
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+        self.dimension = math.prod(shape)
+
+    def project(self, point: Array, ambient: Array) -> Array:
+        return ambient
+
+    def gradient(self, point: Array, euclidean: Array) -> Array:
+        return euclidean
+
+    def hessian(
+        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
+    ) -> Array:
+        return euclidean_product
+
+    def retract(self, point: Array, tangent: Array) -> Array:
+        return point + tangent
+
+    exp = retract
+
+    def log(self, point: Array, other: Array) -> Array:
+        return other - point
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        return rng.standard_normal(self.shape)

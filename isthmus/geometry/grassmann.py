@@ -1,0 +1,85 @@
+"""Subspaces, each represented by an orthonormal basis."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import svd
+
+from isthmus.geometry.base import Array, Geometry, check_shape
+from isthmus.geometry.geodesics import orthonormalise
+
+
+class Grassmann(Geometry):
+    r"""Subspaces of dimension r, represented by orthonormal bases.
+
+    .. math:: \operatorname{Gr}(n, r) = \operatorname{St}(n, r) / O(r),
+              \qquad \langle D, E \rangle = \operatorname{tr} D'E
+
+    Tangents are horizontal, :math:`V'D = 0`: they move the subspace and do not turn its basis.
+    The functions that are minimised here must not depend on the basis. ``distance`` is the norm of
+    the principal angles, and ``log`` exists as long as they are below a right angle ([EAS1998]_
+    Sec. 2.5, [BZA2024]_ Sec. 5).
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Dimension of the space and of the subspaces.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        check_shape(n_rows, n_columns)
+        self.shape = (n_rows, n_columns)
+        self.dimension = n_columns * (n_rows - n_columns)
+
+    def project(self, point: Array, ambient: Array) -> Array:
+        return ambient - point @ (point.T @ ambient)
+
+    def gradient(self, point: Array, euclidean: Array) -> Array:
+        return self.project(point, euclidean)
+
+    def hessian(
+        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
+    ) -> Array:
+        return self.project(point, euclidean_product) - tangent @ (point.T @ euclidean)
+
+    def retract(self, point: Array, tangent: Array) -> Array:
+        # The polar factor: of all bases of the new subspace the nearest to the old one.
+        U, _, Vt = svd(point + tangent, full_matrices=False)
+        return U @ Vt
+
+    def exp(self, point: Array, tangent: Array) -> Array:
+        U, angles, Vt = svd(tangent, full_matrices=False)
+        # Where an angle is 0 the column of U is arbitrary, and its sine makes it harmless.
+        moved = (point @ Vt.T) * np.cos(angles) + U * np.sin(angles)
+        return orthonormalise(moved @ Vt)
+
+    def log(self, point: Array, other: Array) -> Array:
+        P, cosines, Qt = svd(point.T @ other)
+        across = other @ Qt.T - (point @ P) * cosines  # orthogonal columns, as long as the sines
+        sines = np.linalg.norm(across, axis=0)
+        if np.any(cosines < 1e-14):
+            raise ValueError("a principal angle is a right angle: no unique geodesic joins them")
+        angles = np.arctan2(sines, cosines)
+        return (across * (angles / np.where(sines > 0, sines, 1.0))) @ P.T
+
+    def distance(self, point: Array, other: Array) -> float:
+        return grassmann_distance(point, other)
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        return np.linalg.qr(rng.standard_normal(self.shape))[0]
+
+
+def principal_angles(first: Array, second: Array) -> Array:
+    """Return the angles between two subspaces, largest first, from orthonormal bases of them.
+
+    Small angles come from their sines and large ones from their cosines, so that all have full
+    accuracy ([BG1973]_).
+    """
+    P, cosines, Qt = svd(first.T @ second, full_matrices=False)
+    sines = np.linalg.norm(second @ Qt.T - (first @ P) * cosines, axis=0)
+    return np.arctan2(sines, np.minimum(cosines, 1.0))[::-1]
+
+
+def grassmann_distance(first: Array, second: Array) -> float:
+    """Return the norm of the principal angles between two subspaces ([CSGHY]_ Sec. 4.2)."""
+    return float(np.linalg.norm(principal_angles(first, second)))

@@ -1,0 +1,29 @@
+"""The absolute loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isthmus.losses.base import Array
+from isthmus.losses.smoothing import Pieces, PiecewiseLinear
+
+
+@dataclass(frozen=True)
+class Absolute(PiecewiseLinear):
+    r"""The absolute error, whose best constant is the median.
+
+    .. math:: \rho(e) = |e|
+    """
+
+    def pieces(self) -> Pieces:
+        return Pieces(kinks=(0.0,), heights=(1.0,), slope=0.0, offset=0.0)
+
+    def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
+        return np.abs(residual), np.sign(residual)
+
+    def prox(self, residual: ArrayLike, t: float) -> Array:
+        residual = np.asarray(residual, dtype=float)
+        return residual - np.clip(residual, -1 / t, 1 / t)

@@ -1,0 +1,90 @@
+"""Huber's loss of whole rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isthmus.losses.base import Array
+from isthmus.losses.residual import ResidualLoss, check_positive, require
+from isthmus.losses.scale import weighted_median
+
+ROW_NORMS = 1.2  # medians of the row norms
+
+
+@dataclass(frozen=True)
+class HuberRows(ResidualLoss):
+    r"""Huber's function of the length of each row of residuals.
+
+    .. math:: \sum_i \rho_\delta(\|e_i\|_2)
+
+    It trusts or distrusts a sample as a whole: right where rows are contaminated, wrong where
+    single cells are (there :class:`Huber` is the choice). ``output_weight`` enters the length,
+    :math:`\|e_i\|^2 = \sum_j v_j e_{ij}^2`.
+
+    Parameters
+    ----------
+    delta : float, default=None
+        Length where the square ends. None is 1.2 times the median length of the rows given to
+        :meth:`resolve`.
+    """
+
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("delta", self.delta)
+
+    @property
+    def curvature(self) -> float:
+        return 1.0
+
+    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> HuberRows:
+        if self.delta is not None:
+            return self
+        residual = np.asarray(residual, dtype=float)
+        lengths = _lengths(residual.reshape(len(residual), -1))
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        return HuberRows(ROW_NORMS * (weighted_median(lengths, weight) or lengths.mean() or 1.0))
+
+    def row_weights(self, residual: ArrayLike) -> Array:
+        r"""Return :math:`\min(1, \delta / \|e_i\|)`: the weights of reweighted least squares."""
+        delta = require(self, "delta")
+        return delta / np.maximum(_lengths(np.asarray(residual, dtype=float)), delta)
+
+    def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
+        delta = require(self, "delta")
+        lengths = _lengths(residual)
+        psi = np.minimum(lengths, delta)
+        rho = psi * (lengths - psi / 2)
+        return rho, residual * (delta / np.maximum(lengths, delta))[:, None]
+
+    def prox(self, residual: ArrayLike, t: float) -> Array:
+        residual = np.asarray(residual, dtype=float)
+        return residual * (1 - self.row_weights(residual / (1 + 1 / t)) / (1 + t))[:, None]
+
+    def _block(
+        self,
+        Y: Any,
+        Y_pred: Any,
+        out: Array,
+        rows: slice,
+        sample_weight: Array | None,
+        output_weight: Array | None,
+    ) -> float:
+        if output_weight is None:
+            return super()._block(Y, Y_pred, out, rows, sample_weight, None)
+        root = np.sqrt(output_weight)
+        value = super()._block(Y * root, Y_pred * root, out, rows, sample_weight, None)
+        out *= root
+        return value
+
+
+def _lengths(residual: Array) -> Array:
+    """Return the length of each row, also where squares would overflow or vanish."""
+    largest = np.abs(residual).max(axis=1, keepdims=True, initial=0.0)
+    largest[largest == 0] = 1.0
+    scaled = residual / largest
+    return largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))

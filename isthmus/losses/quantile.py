@@ -1,0 +1,44 @@
+"""The quantile loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isthmus.losses.base import Array
+from isthmus.losses.smoothing import Pieces, PiecewiseLinear
+
+
+@dataclass(frozen=True)
+class Quantile(PiecewiseLinear):
+    r"""The pinball loss, whose best constant is a quantile ([KB1978]_).
+
+    .. math:: \rho(e) = \max(\tau e, (\tau - 1) e)
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        :math:`\tau`, between 0 and 1. At 0.5 the loss is half of :class:`Absolute`.
+    """
+
+    quantile: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile < 1:
+            raise ValueError(f"quantile == {self.quantile!r}, must be > 0 and < 1")
+
+    def pieces(self) -> Pieces:
+        return Pieces(kinks=(0.0,), heights=(0.5,), slope=self.quantile - 0.5, offset=0.0)
+
+    def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
+        tau = self.quantile
+        psi = np.sign(residual)
+        psi *= 0.5
+        psi += tau - 0.5  # at a residual of 0 this is the middle of the subgradients
+        return np.maximum(tau * residual, (tau - 1) * residual), psi
+
+    def prox(self, residual: ArrayLike, t: float) -> Array:
+        residual, tau = np.asarray(residual, dtype=float), self.quantile
+        return residual - np.clip(residual, (tau - 1) / t, tau / t)

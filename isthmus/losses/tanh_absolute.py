@@ -1,0 +1,52 @@
+"""The smooth stand-in for the absolute loss that the source papers use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from isthmus.losses.base import Array
+from isthmus.losses.residual import ResidualLoss, check_positive
+
+NO_SLOPE_LEFT = 50.0  # x / cosh(x)^2 is 0 in double precision beyond this
+
+
+@dataclass(frozen=True)
+class TanhAbsolute(ResidualLoss):
+    r"""The absolute error with its sign replaced by a hyperbolic tangent ([BGFS2004]_ Sec. 4.3).
+
+    .. math:: \rho(e) = e \tanh(e / h)
+
+    Kept for the reproductions. It is not convex beyond :math:`|e| = 1.1997 h`, its slope overshoots
+    to 1.1997, and it lies below :math:`|e|` by at most :math:`0.2785 h`. Prefer
+    ``Absolute().smoothed(h)``, which is convex.
+
+    Parameters
+    ----------
+    width : float, default=1.0
+        :math:`h`; the slope parameter of the paper is :math:`1/h`.
+    """
+
+    is_convex: ClassVar[bool] = False
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("width", self.width)
+
+    @property
+    def curvature(self) -> float:
+        return 2 / self.width
+
+    def smoothed(self, width: float) -> TanhAbsolute:
+        return TanhAbsolute(width)
+
+    def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
+        scaled = residual / self.width
+        tanh = np.tanh(scaled)
+        psi = 1 - tanh * tanh
+        psi *= np.clip(scaled, -NO_SLOPE_LEFT, NO_SLOPE_LEFT, out=scaled)  # no inf times 0
+        psi += tanh
+        tanh *= residual
+        return tanh, psi

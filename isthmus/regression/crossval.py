@@ -1,0 +1,293 @@
+"""Cross-validation of every number of components and ridge weight for about the price of one fit."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import KFold
+
+from isthmus.linalg import Array, power_of_two
+from isthmus.regression.folds import FoldPath, Rows, Split, fold_paths
+
+_MAX_RANKS = 50
+_RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
+_ERROR_BLOCK = 2**18  # entries of residuals held at a time
+
+
+@dataclass
+class PathScores:
+    """Scores of a grid: ``scores[name]`` is (n_alphas, n_ranks, n_splits)."""
+
+    ranks: list[int]
+    alphas: list[Any]
+    scores: dict[str, Array]
+    seconds: Array = field(default_factory=lambda: np.zeros(0))  # a split, (n_splits,)
+
+
+def path_scores(
+    estimator: Any,
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    splits: Sequence[Split],
+    ranks: list[int],
+    alphas: list[Any],
+    scorers: dict[str, Any],
+    *,
+    y_is_1d: bool,
+    progress: Callable[[int, int], None] | None = None,
+) -> PathScores:
+    """Score every rank and ridge weight on every split.
+
+    ``scorers`` maps names to scikit-learn scorers or to the names of those that are computed from the
+    residuals of all ranks at once ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error").
+    """
+    shape = (len(alphas), len(ranks), len(splits))
+    result = PathScores(ranks, alphas, {name: np.full(shape, np.nan) for name in scorers})
+    result.seconds = np.zeros(len(splits))
+    begin = time.perf_counter()
+    done = 0
+    for i, paths in _all_paths(estimator, X, Y, weights, splits, max(ranks), alphas):
+        test = splits[i][1]
+        w = None if weights is None else weights[test]
+        for a, path in enumerate(paths):
+            values = _score_path(path, X, Y, test, w, ranks, scorers, y_is_1d)
+            for name, value in values.items():
+                result.scores[name][a, :, i] = value
+        now = time.perf_counter()
+        result.seconds[i], begin, done = now - begin, now, done + 1
+        if progress is not None:
+            progress(done, len(splits))
+    return result
+
+
+def _all_paths(
+    estimator: Any,
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    splits: Sequence[Split],
+    n_components: int,
+    alphas: list[Any],
+) -> Iterator[tuple[int, list[FoldPath]]]:
+    if estimator.missing == "em" or "auto" in alphas:
+        yield from _refitted(estimator, X, Y, weights, splits, n_components, alphas)
+        return
+    units = power_of_two(X), power_of_two(Y)
+    if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
+        X, Y = X / units[0], Y / units[1]
+        alphas = [alpha / units[0] ** 2 for alpha in alphas]
+    for i, paths in fold_paths(estimator, Rows(X, Y, weights), splits, n_components, alphas):
+        for path in paths:
+            path.loadings, path.y_mean = path.loadings * units[1], path.y_mean * units[1]
+        yield i, paths
+
+
+def _refitted(
+    estimator: Any,
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    splits: Sequence[Split],
+    n_components: int,
+    alphas: list[Any],
+) -> Iterator[tuple[int, list[FoldPath]]]:
+    """A fit for every fold and ridge weight, for what has no faster road."""
+    for i, (train, test) in enumerate(splits):
+        paths = []
+        for alpha in alphas:
+            model = clone(estimator).set_params(n_components=n_components)
+            if alpha is not None:
+                model.set_params(alpha=alpha)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="n_components")
+                model.fit(X[train], Y[train], None if weights is None else weights[train])
+            loadings = model.y_loadings_ * model.y_scale_[:, None]
+            scores = np.asarray(model.transform(X[test]), dtype=np.float64)
+            paths.append(FoldPath(scores, loadings, model.y_mean_))
+        yield i, paths
+
+
+# -- scores -----------------------------------------------------------------------------------
+
+
+def _score_path(
+    path: FoldPath,
+    X: Any,
+    Y: NDArray,
+    test: NDArray,
+    weights: Array | None,
+    ranks: list[int],
+    scorers: dict[str, Any],
+    y_is_1d: bool,
+) -> dict[str, Array]:
+    quick = {name: scorer for name, scorer in scorers.items() if isinstance(scorer, str)}
+    values = {}
+    if quick:
+        squares = _path_errors(path, Y[test], weights)[_at(path, ranks)]
+        for name, score in quick.items():
+            values[name] = _SCORES[score](squares, Y[test], weights)
+    for name, scorer in scorers.items():
+        if name not in quick:
+            values[name] = _ask(scorer, path, X[test], Y[test], weights, ranks, y_is_1d)
+    return values
+
+
+def _at(path: FoldPath, ranks: list[int]) -> list[int]:
+    """Index of each rank in a path that may have ended before it."""
+    return [min(rank, path.scores.shape[1]) for rank in ranks]
+
+
+def _path_errors(path: FoldPath, Y: NDArray, weights: Array | None) -> Array:
+    """Mean squared error of 0..k components for each output, (k + 1, q)."""
+    n, k = path.scores.shape
+    w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    error = Y - path.y_mean
+    errors = np.empty((k + 1, Y.shape[1]))
+    errors[0] = w @ error**2
+    size = max(1, _ERROR_BLOCK // max(error.size, 1))
+    for start in range(0, k, size):
+        block = slice(start, start + size)
+        steps = path.scores.T[block, :, None] * path.loadings.T[block, None, :]
+        np.cumsum(steps, axis=0, out=steps)
+        np.subtract(error, steps, out=steps)
+        error = steps[-1].copy()
+        np.square(steps, out=steps)
+        errors[1 + start : 1 + start + len(steps)] = w @ steps
+    return errors
+
+
+def _r2(errors: Array, Y: NDArray, weights: Array | None) -> Array:
+    if len(Y) < 2:
+        message = "R^2 score is not well-defined with less than two samples."
+        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        return np.full(len(errors), np.nan)
+    total = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    varies = total != 0
+    # An output that does not vary scores 1 where it is met and 0 elsewhere, as in scikit-learn.
+    scores = np.where(errors == 0, 1.0, 0.0)
+    scores[:, varies] = 1.0 - errors[:, varies] / total[varies]
+    return scores.mean(axis=1)
+
+
+_SCORES: dict[str, Callable[[Array, NDArray, Array | None], Array]] = {
+    "r2": _r2,
+    "neg_mean_squared_error": lambda errors, Y, weights: -errors.mean(axis=1),
+    "neg_root_mean_squared_error": lambda errors, Y, weights: -np.sqrt(errors).mean(axis=1),
+}
+QUICK_SCORES = tuple(_SCORES)
+
+
+class _Fixed:
+    """Stands in for a fitted regressor when a scorer asks for its predictions."""
+
+    _estimator_type = "regressor"
+
+    def __init__(self, prediction: Array) -> None:
+        self.prediction = prediction
+
+    def predict(self, X: Any) -> Array:
+        return self.prediction
+
+
+def _ask(
+    scorer: Any,
+    path: FoldPath,
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    ranks: list[int],
+    y_is_1d: bool,
+) -> Array:
+    """Any scorer of ``(estimator, X, y)``, once for each rank."""
+    takes_weights = "sample_weight" in signature(scorer).parameters
+    extra = {"sample_weight": weights} if weights is not None and takes_weights else {}
+    values = []
+    for r in _at(path, ranks):
+        prediction = path.y_mean + path.scores[:, :r] @ path.loadings[:, :r].T
+        truth = Y[:, 0] if y_is_1d else Y
+        fixed = _Fixed(prediction[:, 0] if y_is_1d else prediction)
+        values.append(scorer(fixed, X, truth, **extra))
+    return np.array(values, dtype=np.float64)
+
+
+# -- choices ----------------------------------------------------------------------------------
+
+
+def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
+    """1..what the shape allows, at most fifty, evenly spaced on a logarithmic scale beyond."""
+    most = min(n_train - 1, p, q) if estimator._ridge_path else min(n_train - 1, p, _MAX_RANKS)
+    most = max(most, 1)
+    if most <= _MAX_RANKS:
+        return list(range(1, most + 1))
+    return sorted({int(round(r)) for r in np.geomspace(1, most, _MAX_RANKS)})
+
+
+def default_alphas(X: Any, weights: Array | None, scale: bool) -> list[float]:
+    """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
+    norm = _squared_norm(X, weights, scale)
+    return [float(norm * a) for a in _RELATIVE_ALPHAS]
+
+
+def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30) -> float:
+    """||X||_2^2 of centred columns by power iteration: a scale for a grid, no more."""
+    w = np.ones(X.shape[0]) if weights is None else weights
+    mean = (X.T @ w) / w.sum()
+    squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
+    varies = squares > 1e-14 * w.sum() * mean**2
+    factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
+    v, norm = factor.copy(), 0.0
+    for _ in range(n_steps):
+        length = np.linalg.norm(v)
+        if length == 0:
+            return 0.0
+        u = v / length * factor
+        t = X @ u - mean @ u
+        v = (X.T @ (w * t) - mean * (w @ t)) * factor
+        norm = float(w @ t**2)
+    return norm
+
+
+def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule: str) -> int:
+    """The chosen candidate of a flattened (alpha, rank) grid of scores, (n_candidates, n_splits).
+
+    "min" takes the best mean; "one_se" the simplest candidate (fewest components, then the largest
+    ridge weight) whose mean is within one standard error of the best.
+    """
+    mean = scores.mean(axis=1)
+    if np.isnan(mean).all():
+        return 0
+    best = int(np.nanargmax(mean))
+    if rule == "min":
+        return best
+    spread = scores[best].std(ddof=1) if scores.shape[1] > 1 else 0.0
+    good = np.flatnonzero(mean >= mean[best] - spread / np.sqrt(scores.shape[1]))
+
+    def simplicity(candidate: int) -> tuple[int, float]:
+        a, r = divmod(candidate, len(ranks))
+        return ranks[r], -(alphas[a] if isinstance(alphas[a], (int, float)) else 0.0)
+
+    return int(min(good, key=simplicity))
+
+
+def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
+    """Number of components by five-fold cross-validation of R2: what "auto" stands for."""
+    n, p = X.shape
+    splits = list(KFold(min(5, n)).split(X))
+    ranks = default_ranks(estimator, min(len(train) for train, _ in splits), p, Y.shape[1])
+    scorer = {"score": "r2" if n >= 10 else "neg_mean_squared_error"}
+    alphas = [getattr(estimator, "alpha", None)]
+    found = path_scores(
+        estimator, X, Y, weights, splits, ranks, alphas, scorer, y_is_1d=Y.shape[1] == 1
+    )
+    return ranks[best_index(found.scores["score"][0], ranks, alphas, "min")]
