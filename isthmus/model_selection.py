@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
@@ -33,6 +34,7 @@ from isthmus.regression.crossval import (
     default_ranks,
     path_scores,
 )
+from isthmus.regression.folds import Split
 from isthmus.validation import check_alpha, check_enough_samples, check_option, check_rank
 
 
@@ -173,14 +175,15 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             self.refit_time_ = time.perf_counter() - begin
         return self
 
-    def _splits(self, X: Any, Y: NDArray, groups: Any) -> list[tuple[NDArray, NDArray]]:
-        splits = list(check_cv(self.cv).split(X, Y, groups))
+    def _splits(self, X: Any, Y: NDArray, groups: Any) -> list[Split]:
+        pairs = check_cv(self.cv).split(X, Y, groups)
+        splits = [Split(train, test, X.shape[0]) for train, test in pairs]
         if not splits:
             raise ValueError(f"cv == {self.cv!r} gives no split.")
-        for train, _ in splits:
-            if len(train) < 2:
+        for split in splits:
+            if split.n_train < 2:
                 raise ValueError(
-                    f"cv == {self.cv!r} leaves {len(train)} row to train on (n_samples={X.shape[0]}), "
+                    f"cv == {self.cv!r} leaves {split.n_train} row to train on (n_samples={X.shape[0]}), "
                     "at least 2 are needed: use fewer folds or more rows."
                 )
         return splits
@@ -188,7 +191,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     def _ranks(self, model: Any, X: Any, Y: NDArray, splits: list) -> list[int]:
         least = model._min_components
         if self.n_components is None:
-            n_train = min(len(train) for train, _ in splits)
+            n_train = min(split.n_train for split in splits)
             return default_ranks(model, n_train, X.shape[1], Y.shape[1])
         if isinstance(self.n_components, Integral):
             most = check_rank(self.n_components, minimum=max(least, 1))
@@ -206,8 +209,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     def _alphas(self, model: Any, X: Any, weights: Array | None) -> list[Any]:
         if not hasattr(model, "alpha"):
             if self.alpha is not None:
-                raise ValueError(
-                    f"alpha == {self.alpha!r}, but {type(model).__name__} has no ridge weight."
+                warnings.warn(
+                    f"alpha == {self.alpha!r} is not used: {type(model).__name__} has no ridge weight.",
+                    UserWarning,
+                    stacklevel=3,
                 )
             return [None]
         if self.alpha is None:

@@ -180,6 +180,18 @@ class Moments:
     def y_mean(self) -> Array:
         return self._y_mean[0] + self._y_mean[1]
 
+    @property
+    def x_rest(self) -> Array:
+        """What rounding takes from ``x_mean``."""
+        return (self._x_mean[0] - self.x_mean) + self._x_mean[1]
+
+    def centred(self, X: NDArray, Y: NDArray) -> tuple[Array, Array]:
+        """Rows less the means, to full accuracy."""
+        return (
+            (X - self._x_mean[0]) - self._x_mean[1],
+            (Y - self._y_mean[0]) - self._y_mean[1],
+        )
+
     def copy(self) -> Moments:
         """An independent copy."""
         return copy.deepcopy(self)

@@ -165,8 +165,8 @@ def _root_variance(coef: Array, deviations: Array, basis: Array | None) -> float
 
 
 def _random_orthogonal(rng: RandomState, p: int) -> Array:
-    Q, R = np.linalg.qr(rng.standard_normal((p, p)))
-    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)  # without the signs the law is not uniform
+    # Uniform up to the signs of its columns, and those are lost in the symmetric scores.
+    return np.linalg.qr(rng.standard_normal((p, p)))[0]
 
 
 def _low_rank(rng: RandomState, q: int, p: int, rank: int) -> Array:

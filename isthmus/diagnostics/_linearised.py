@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +26,17 @@ class Probes:
     n_jobs: int | None
 
     def directions(self, rank: int, n_targets: int) -> Array:
-        """Moves (m, rank, q) whose outer products sum to one: a basis, or random if it is large."""
+        """Moves (m, rank, q) whose outer products sum to one: a basis, or a random part of one.
+
+        The part is scaled up, so that the sum is one in the mean.
+        """
         size = rank * n_targets
         if size <= self.n_max:
-            return np.eye(size).reshape(size, rank, n_targets)
-        rng = check_random_state(self.random_state)
-        return rng.standard_normal((self.n_max, rank, n_targets)) / np.sqrt(self.n_max)
+            basis = np.eye(size)
+        else:
+            normal = check_random_state(self.random_state).standard_normal((size, self.n_max))
+            basis = np.linalg.qr(normal)[0].T * np.sqrt(size / self.n_max)
+        return basis.reshape(-1, rank, n_targets)
 
 
 @dataclass(frozen=True)
@@ -57,13 +63,16 @@ def linearise(
     roots = np.sqrt(weights)[:, None]
     centred = X - model.x_mean_
     # A fit sees Y through X'Y: only moves in the range of X change it, and the mean, known apart.
+    # (Scaled targets are seen through their deviations too; that small part is left out.)
     U, d, Vt = np.linalg.svd(roots * centred, full_matrices=False)
     keep = d > max(X.shape) * EPS * d.max(initial=0.0)
     residuals = roots * (Y - model.y_mean_ - centred @ coef_2d(model).T)
     scale = np.sqrt((residuals**2).sum(axis=0) / weights.sum())
+    scale[scale <= 8 * EPS * np.abs(model.y_mean_)] = 0.0  # a constant target, but for rounding
 
     directions = probes.directions(int(keep.sum()), Y.shape[1])
-    moves = (U[:, keep] / roots) @ directions * scale  # (m, n, q)
+    to_rows = U[:, keep] / roots
+    moves = (to_rows @ direction * scale for direction in directions)  # (n, q) each
     slopes = _slopes(model, X, Y, weights, moves, probes.n_jobs)
     followed = np.einsum("rp,mqp->mrq", (d[:, None] * Vt)[keep], slopes)
     unit = np.where(scale > 0, scale, 1.0)
@@ -77,7 +86,12 @@ def linearise(
 
 
 def _slopes(
-    model: LatentRegression, X: Array, Y: Array, weights: Array, moves: Array, n_jobs: int | None
+    model: LatentRegression,
+    X: Array,
+    Y: Array,
+    weights: Array,
+    moves: Iterable[Array],
+    n_jobs: int | None,
 ) -> Array:
     """Change of the coefficients per move of the outputs (m, q, p), by central differences."""
     shape = coef_2d(model).shape
@@ -92,4 +106,4 @@ def _slopes(
         return (ahead - behind) / (2 * step)
 
     slopes = Parallel(n_jobs=n_jobs)(delayed(slope)(move) for move in moves)
-    return np.array(slopes).reshape(len(moves), *shape)
+    return np.array(slopes).reshape(-1, *shape)

@@ -89,6 +89,18 @@ def coefficient_intervals(
     Returns
     -------
     intervals : CoefficientIntervals
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import PLS
+    >>> from isthmus.diagnostics import coefficient_intervals
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> y = X @ [2, 0, -1] + 0.5 * rng.normal(size=60)
+    >>> found = coefficient_intervals(PLS(3).fit(X, y), X, y)
+    >>> (found.lower > 0) | (found.upper < 0)  # zero is outside
+    array([ True, False,  True])
     """
     check_option("method", method, ("jackknife", "bootstrap"))
     check_level(level)

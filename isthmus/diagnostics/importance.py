@@ -25,7 +25,7 @@ def vip(model: LatentRegression) -> Array:
         \mathrm{VIP}_j = \sqrt{p \,\frac{\sum_a v_a w_{ja}^2}{\sum_a v_a}}
 
     with the unit weight vectors :math:`w_a` of the components and the share :math:`v_a` of the
-    outputs' variance that each explains ([W1993]_; [CJ2005]_ Sec. 2). The squares have mean one, so
+    outputs' variance that each explains ([W1993]_, [CJ2005]_). The squares have mean one, so
     inputs above one matter more than the average. It looks at the weights of the components, not
     at the sign or size of coefficients: an input that the later components correct can score high.
 
@@ -39,6 +39,15 @@ def vip(model: LatentRegression) -> Array:
     -------
     importance : ndarray of shape (n_features,)
         Zero everywhere for a model that explains nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import PLS
+    >>> from isthmus.diagnostics import vip
+    >>> X = np.random.default_rng(0).normal(size=(200, 4))
+    >>> vip(PLS(2).fit(X, X[:, 1] - X[:, 2])).round(1)
+    array([0.1, 1.4, 1.5, 0. ])
     """
     check_model(model)
     shares = np.maximum(model.y_explained_variance_ratio_, 0.0)

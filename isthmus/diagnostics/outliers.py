@@ -132,6 +132,18 @@ def q_residuals(
     Returns
     -------
     statistic : OutlierStatistic
+
+    Examples
+    --------
+    >>> from isthmus import PLS
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> from isthmus.diagnostics import q_residuals
+    >>> X, Y, _ = make_low_rank_regression(100, 8, 3, collinearity=1.0, random_state=0)
+    >>> model = PLS(3).fit(X, Y)
+    >>> strange = X[:3].copy()
+    >>> strange[1, 4] += 2
+    >>> q_residuals(model, strange, X).outlying
+    array([False,  True, False])
     """
     check_level(level)
     E = _residuals(model, X)

@@ -82,6 +82,18 @@ def permutation_test(
     Returns
     -------
     test : PermutationTest
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import PLS
+    >>> from isthmus.diagnostics import permutation_test
+    >>> rng = np.random.default_rng(0)
+    >>> X, noise = rng.normal(size=(30, 50)), rng.normal(size=30)
+    >>> model = PLS(3).fit(X, noise)
+    >>> found = permutation_test(model, X, noise, n_permutations=19, random_state=0)
+    >>> bool(model.score(X, noise) > 0.9), bool(found.p_value > 0.05)
+    (True, True)
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     X = check_rows(model, X)

@@ -76,6 +76,16 @@ def explained_variance(
     -------
     shares : ExplainedVariance
         A column without variance has share 0.
+
+    Examples
+    --------
+    >>> from isthmus import PLS
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> from isthmus.diagnostics import explained_variance
+    >>> X, Y, _ = make_low_rank_regression(200, 8, 4, rank=2, noise=0.3, random_state=0)
+    >>> model = PLS(2).fit(X[:100], Y[:100])
+    >>> explained_variance(model, X[100:], Y[100:]).y.round(2)
+    array([0.73, 0.07])
     """
     X = check_rows(model, X)
     Z = standardised(model, X)

@@ -72,12 +72,15 @@ class Grassmann(Geometry):
 def principal_angles(first: Array, second: Array) -> Array:
     """Return the angles between two subspaces, largest first, from orthonormal bases of them.
 
-    Small angles come from their sines and large ones from their cosines, so that all have full
-    accuracy ([BG1973]_).
+    Both their sines and their cosines are computed, because small angles are accurate from the
+    ones and large angles from the others ([BG1973]_).
     """
-    P, cosines, Qt = svd(first.T @ second, full_matrices=False)
-    sines = np.linalg.norm(second @ Qt.T - (first @ P) * cosines, axis=0)
-    return np.arctan2(sines, np.minimum(cosines, 1.0))[::-1]
+    if first.shape[1] < second.shape[1]:
+        first, second = second, first
+    inside = first.T @ second
+    cosines = svd(inside, compute_uv=False)
+    sines = svd(second - first @ inside, compute_uv=False)
+    return np.arctan2(sines, cosines[::-1])
 
 
 def grassmann_distance(first: Array, second: Array) -> float:

@@ -45,14 +45,14 @@ class LogCosh(ResidualLoss):
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         delta = require(self, "delta")
-        size = np.abs(residual) / delta
-        tanh = np.tanh(size)
+        size = np.abs(residual)
+        tanh = np.tanh(size / delta)
         # log cosh x = x - log(1 + tanh x) has no digits left for small x, and
         # -log(1 - tanh(x)^2)/2 none for large x. Logarithms are dear: one a number.
-        small = size < 1
+        small = size < delta
         logarithm = np.log1p(np.where(small, -tanh * tanh, tanh))
+        logarithm *= delta
         rho = np.where(small, -0.5 * logarithm, size - logarithm)
-        rho *= delta
         rho *= delta
         tanh *= delta
         return rho, np.copysign(tanh, residual, out=tanh)

@@ -48,5 +48,7 @@ class Logistic(Loss):
         # (1 - y) p - y (1 - p) keeps the digits of a small 1 - p, which p - y would round away.
         one = np.where(positive, larger, smaller)
         zero = np.where(positive, smaller, larger)
-        terms = np.log1p(decay) + np.maximum(Y_pred, 0) - Y * Y_pred
+        # The large numbers first: where they cancel, the small one is all that is left.
+        terms = np.maximum(Y_pred, 0) - Y * Y_pred
+        terms += np.log1p(decay)
         return terms, (1 - Y) * one - Y * zero

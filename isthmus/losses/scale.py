@@ -28,14 +28,12 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     """Return the median of ``values`` in which each counts ``weight`` times."""
     if weight is None:
         return float(np.median(values))
-    kept = weight > 0
-    values, weight = values[kept], weight[kept]
     order = np.argsort(values)
     values, mass = values[order], np.cumsum(weight[order])
     half = mass[-1] / 2
     lower, upper = (np.searchsorted(mass, half, side=side) for side in ("left", "right"))
     # Half the mass may end exactly between two values: then, as ever, the middle of them.
-    return float(values[lower] / 2 + values[min(upper, len(values) - 1)] / 2)
+    return float(values[lower] / 2 + values[upper] / 2)
 
 
 def _entry_weights(residual: Array, sample_weight: ArrayLike | None) -> Array | None:

@@ -60,6 +60,15 @@ class Factors:
         none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
         return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
 
+    def silence(self, x_constant: NDArray, y_constant: NDArray) -> None:
+        """Exact zeros for columns that do not vary, where a decomposition leaves 1e-17."""
+        if x_constant.any():
+            self.rotations, self.x_cross = self.rotations.copy(), self.x_cross.copy()
+            self.rotations[x_constant] = self.x_cross[x_constant] = 0.0
+        if y_constant.any():
+            self.y_loadings = self.y_loadings.copy()
+            self.y_loadings[y_constant] = 0.0
+
     def flip(self, signs: Array) -> None:
         """Change the signs of components."""
         if (signs > 0).all():
@@ -86,6 +95,15 @@ class Factors:
         if self.weights is not None:
             return self.weights
         return self.rotations / np.linalg.norm(self.rotations, axis=0)
+
+
+def _takes_blocks(self: LatentRegression) -> bool:
+    if self.missing == "em" or self.n_components == "auto":
+        raise AttributeError(
+            "partial_fit needs a fixed n_components and missing='error': n_components='auto' and "
+            "missing='em' need all rows at once."
+        )
+    return True
 
 
 class LatentRegression(
@@ -178,7 +196,7 @@ class LatentRegression(
             self._store(form, factors, X, weights)
         return self
 
-    @available_if(lambda self: self.missing != "em")  # which needs all rows at once
+    @available_if(_takes_blocks)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LatentRegression:
@@ -201,10 +219,6 @@ class LatentRegression(
             The fitted estimator.
         """
         n_components = self._check_parameters()
-        if self.n_components == "auto":
-            raise ValueError(
-                "n_components == 'auto' needs all rows at once: give partial_fit a number."
-            )
         first = not hasattr(self, "moments_")
         X, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
         if first:
@@ -293,8 +307,10 @@ class LatentRegression(
         frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
+        factors.silence(form.x_squares == 0, form.y_squares == 0)
         factors.flip(_signs(frame, factors, X, weights))
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
+        self._x_rest = frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
         self.weight_, self.n_samples_ = frame.weight, frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
@@ -306,7 +322,7 @@ class LatentRegression(
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
         self.coef_ = coef[0] if self._y_is_1d else coef
-        intercept = self.y_mean_ - coef @ self.x_mean_
+        intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
     def _explain(self, form: MomentForm | RowForm, factors: Factors) -> None:
@@ -326,7 +342,8 @@ class LatentRegression(
         overlap = np.tril(factors.gram * (Q.T @ Q))
         squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
         gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
-        self.y_explained_variance_ratio_ = gain / form.y_squares.sum()
+        total = form.y_squares.sum()
+        self.y_explained_variance_ratio_ = gain / total if total > 0 else np.zeros(k)
 
     # -- using the map -------------------------------------------------------------------------
 
@@ -457,10 +474,11 @@ class LatentRegression(
     def _affine(self, X: Any, A: Array) -> Array:
         """(X - x_mean_) @ A in float64; centred first, or a large mean would cost digits."""
         if sparse.issparse(X):
-            return X @ A - self.x_mean_ @ A
+            return X @ A - (self.x_mean_ @ A + self._x_rest @ A)
         out = np.empty((X.shape[0], A.shape[1]))
         for rows in gen_batches(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
             np.matmul(X[rows] - self.x_mean_, A, out=out[rows])
+        out -= self._x_rest @ A
         return out
 
     def _as_fitted(self, Y: Array, dtype: Any) -> NDArray:

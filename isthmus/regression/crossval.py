@@ -21,7 +21,8 @@ from isthmus.regression.folds import FoldPath, Rows, Split, fold_paths
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
-_ERROR_BLOCK = 2**18  # entries of residuals held at a time
+# Below this share of the error of the mean, expanded squares have lost too many digits.
+_CANCELLED = 1e-6
 
 
 @dataclass
@@ -58,7 +59,7 @@ def path_scores(
     begin = time.perf_counter()
     done = 0
     for i, paths in _all_paths(estimator, X, Y, weights, splits, max(ranks), alphas):
-        test = splits[i][1]
+        test = splits[i].test
         w = None if weights is None else weights[test]
         for a, path in enumerate(paths):
             values = _score_path(path, X, Y, test, w, ranks, scorers, y_is_1d)
@@ -103,8 +104,8 @@ def _refitted(
     alphas: list[Any],
 ) -> Iterator[tuple[int, list[FoldPath]]]:
     """A fit for every fold and ridge weight, for what has no faster road."""
-    for i, (train, test) in enumerate(splits):
-        paths = []
+    for i, split in enumerate(splits):
+        train, test, paths = split.train, split.test, []
         for alpha in alphas:
             model = clone(estimator).set_params(n_components=n_components)
             if alpha is not None:
@@ -149,22 +150,32 @@ def _at(path: FoldPath, ranks: list[int]) -> list[int]:
 
 
 def _path_errors(path: FoldPath, Y: NDArray, weights: Array | None) -> Array:
-    """Mean squared error of 0..k components for each output, (k + 1, q)."""
+    """Mean squared error of 0..k components for each output, (k + 1, q).
+
+    ||e - sum_i t_i l_i||^2 expands into products of the scores, so that all ranks cost two small
+    matrix products; where the errors fall so far that this cancels, residuals are formed instead.
+    """
     n, k = path.scores.shape
     w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    error = Y - path.y_mean
-    errors = np.empty((k + 1, Y.shape[1]))
-    errors[0] = w @ error**2
-    size = max(1, _ERROR_BLOCK // max(error.size, 1))
-    for start in range(0, k, size):
-        block = slice(start, start + size)
-        steps = path.scores.T[block, :, None] * path.loadings.T[block, None, :]
-        np.cumsum(steps, axis=0, out=steps)
-        np.subtract(error, steps, out=steps)
-        error = steps[-1].copy()
-        np.square(steps, out=steps)
-        errors[1 + start : 1 + start + len(steps)] = w @ steps
+    T, L, error = path.scores, path.loadings.T, Y - path.y_mean
+    weighted = T * w[:, None]
+    below = np.tril(weighted.T @ T)
+    below *= 2.0
+    below[np.diag_indices(k)] *= 0.5
+    steps = L * (below @ L - 2.0 * (weighted.T @ error))
+    errors = np.cumsum(np.vstack([w @ error**2, steps]), axis=0)
+    if (errors < _CANCELLED * errors[0]).any():
+        return _residual_errors(path, error, w)
     return errors
+
+
+def _residual_errors(path: FoldPath, error: Array, w: Array) -> Array:
+    error = error.copy()
+    errors = [w @ error**2]
+    for t, loading in zip(path.scores.T, path.loadings.T, strict=True):
+        error -= np.outer(t, loading)
+        errors.append(w @ error**2)
+    return np.array(errors)
 
 
 def _r2(errors: Array, Y: NDArray, weights: Array | None) -> Array:
@@ -283,8 +294,8 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
     """Number of components by five-fold cross-validation of R2: what "auto" stands for."""
     n, p = X.shape
-    splits = list(KFold(min(5, n)).split(X))
-    ranks = default_ranks(estimator, min(len(train) for train, _ in splits), p, Y.shape[1])
+    splits = [Split(train, test, n) for train, test in KFold(min(5, n)).split(X)]
+    ranks = default_ranks(estimator, min(split.n_train for split in splits), p, Y.shape[1])
     scorer = {"score": "r2" if n >= 10 else "neg_mean_squared_error"}
     alphas = [getattr(estimator, "alpha", None)]
     found = path_scores(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,37 @@ _KEPT_VARIANCE = 1e-6
 # Smallest pivot, relative to one, of what held-out rows leave of the ridge solution.
 _PIVOT = 1e-6
 _BATCH_BYTES = 2**25
+_PARTS_BYTES = 2**28
 
-Split = tuple[NDArray, NDArray]
+
+
+class Split:
+    """Training and test rows; of n rows of which one is left out, only that one is kept."""
+
+    def __init__(self, train: NDArray, test: NDArray, n_samples: int) -> None:
+        train, self.test = np.asarray(train), np.asarray(test)
+        self.n_samples, self.n_train = n_samples, len(train)
+        inside = np.zeros(n_samples, dtype=bool)
+        inside[train] = True
+        self.repeats_rows = bool(inside.sum() < len(train))  # as a bootstrap does
+        complete = len(train) + len(test) == n_samples and not self.repeats_rows
+        self.is_partition = bool(complete and not inside[test].any())
+        self._train = None if self.is_partition else train
+
+    @property
+    def train(self) -> NDArray:
+        return _outside(self.test, self.n_samples) if self._train is None else self._train
+
+    @property
+    def held_out(self) -> NDArray:
+        """All rows that are not trained on."""
+        return self.test if self._train is None else _outside(self._train, self.n_samples)
+
+
+def _outside(rows: NDArray, n: int) -> NDArray:
+    outside = np.ones(n, dtype=bool)
+    outside[rows] = False
+    return np.flatnonzero(outside)
 
 
 @dataclass
@@ -92,22 +122,22 @@ class _Folds:
         self.scale = estimator.scale
 
     def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
-        for i, (train, test) in enumerate(splits):
-            yield i, self.path(train, test)
+        for i, split in enumerate(splits):
+            yield i, self.path(split)
 
-    def path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
+    def path(self, split: Split) -> list[FoldPath]:
         try:
-            return self.fast_path(train, test)
+            return self.fast_path(split)
         except InaccurateGram:
-            return self.exact_path(train, test)
+            return self.exact_path(split)
 
-    def fast_path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
+    def fast_path(self, split: Split) -> list[FoldPath]:
         raise InaccurateGram
 
-    def exact_path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
+    def exact_path(self, split: Split) -> list[FoldPath]:
         make = MomentForm.from_rows if sparse.issparse(self.rows.X) else RowForm.from_rows
-        form = make(*self.rows.take(train), self.scale)
-        return self.solve(form, self.standardised(form.frame, test), exact=True)
+        form = make(*self.rows.take(split.train), self.scale)
+        return self.solve(form, self.standardised(form.frame, split.test), exact=True)
 
     def standardised(self, frame: Frame, test: NDArray) -> Array:
         X = self.rows.X[test]
@@ -115,11 +145,14 @@ class _Folds:
 
     def solve(self, form: Any, coordinates: Array, exact: bool = False) -> list[FoldPath]:
         """Paths for test rows given in the coordinates of the form."""
+        frame = form.frame
         pairs = self.estimator._solve_path(form, self.n_components, self.alphas, exact)
-        return [self.fold_path(form.frame, coordinates @ R, Q) for R, Q in pairs]
-
-    def fold_path(self, frame: Frame, scores: Array, loadings: Array) -> FoldPath:
-        return FoldPath(scores, loadings * frame.y_scale[:, None], frame.y_mean)
+        scores = coordinates @ np.hstack([R for R, _ in pairs])  # one product for all ridge weights
+        ends = np.cumsum([R.shape[1] for R, _ in pairs])[:-1]
+        return [
+            FoldPath(T, Q * frame.y_scale[:, None], frame.y_mean)
+            for T, (_, Q) in zip(np.split(scores, ends, axis=1), pairs, strict=True)
+        ]
 
 
 class _MomentFolds(_Folds):
@@ -127,16 +160,32 @@ class _MomentFolds(_Folds):
 
     def __init__(self, estimator: Any, rows: Rows, n_components: int, alphas: list) -> None:
         super().__init__(estimator, rows, n_components, alphas)
-        self.whole = self.moments(slice(None))
+        self.parts: dict[int, Moments] = {}  # moments of held-out rows, by the first of them
+
+    @cached_property
+    def whole(self) -> Moments:
+        return self.moments(slice(None))
 
     def moments(self, rows: Any) -> Moments:
         X, Y, weights = self.rows.take(rows)
         return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
 
+    def prepare(self, splits: Sequence[Split]) -> None:
+        """Where the test rows are a partition, the whole is the sum of its parts."""
+        n, p = self.rows.shape
+        tests = np.concatenate([split.test for split in splits])
+        complete = len(tests) == n and len(np.unique(tests)) == n
+        complete &= all(split.is_partition for split in splits)
+        if complete and len(splits) * 8 * p**2 <= _PARTS_BYTES and len(splits) < n / 2:
+            self.parts = {int(split.test[0]): self.moments(split.test) for split in splits}
+            self.whole = reduce(Moments.merge, self.parts.values())
+
     def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
+        self.prepare(splits)
         n, p = self.rows.shape
         batched = self.estimator._batches_folds and not sparse.issparse(self.rows.X)
-        largest = max(n - len(train) for train, _ in splits)
+        batched &= not any(split.repeats_rows for split in splits)
+        largest = max(n - split.n_train for split in splits)
         if not batched or 8 * (largest + 1) > p or len(splits) < 4:
             yield from super().paths(splits)
             return
@@ -145,19 +194,19 @@ class _MomentFolds(_Folds):
         for start in range(0, len(splits), size):
             yield from self.batch(start, splits[start : start + size])
 
-    def fast_path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
-        held_out = _complement(train, self.rows.shape[0])
-        if len(held_out) > len(train):
-            moments = self.moments(train)
+    def fast_path(self, split: Split) -> list[FoldPath]:
+        held_out = split.held_out
+        if len(held_out) > split.n_train or split.repeats_rows:
+            moments = self.moments(split.train)
         else:
-            moments = self.whole.subtract(self.moments(held_out))
+            part = self.parts.get(int(held_out[0])) if len(held_out) else None
+            moments = self.whole.subtract(self.moments(held_out) if part is None else part)
             kept = moments.xx.diagonal() >= _KEPT_VARIANCE * self.whole.xx.diagonal()
             if not (kept.all() and (moments.yy >= _KEPT_VARIANCE * self.whole.yy).all()):
-                moments = self.moments(train)
+                moments = self.moments(split.train)
         form = MomentForm.from_moments(moments, self.scale)
-        return self.solve(
-            form, self.standardised(form.frame, test), exact=sparse.issparse(self.rows.X)
-        )
+        coordinates = self.standardised(form.frame, split.test)
+        return self.solve(form, coordinates, exact=sparse.issparse(self.rows.X))
 
     def batch(
         self, start: int, splits: Sequence[Split]
@@ -169,7 +218,7 @@ class _MomentFolds(_Folds):
         :math:`X^\top X - F^\top F`: the product with it is one matrix product for all folds.
         """
         whole, p = self.whole, self.rows.shape[1]
-        F, G, weight = self.held_out([train for train, _ in splits])
+        F, G, weight = self.held_out(splits)
         shift = -F[:, -1] / np.sqrt(weight)[:, None]  # mean of the fold less that of all
         y_shift = -G[:, -1] / np.sqrt(weight)[:, None]
         squares = whole.xx.diagonal() - np.einsum("bmp,bmp->bp", F, F)
@@ -198,26 +247,28 @@ class _MomentFolds(_Folds):
         )
         norm = np.linalg.norm(whole.xx * np.outer(factor.max(axis=0), factor.max(axis=0)))
         lost |= path.digits_lost(norm)
-        for b, (train, test) in enumerate(splits):
+        for b, split in enumerate(splits):
             if lost[b]:
-                yield start + b, self.path(train, test)
+                yield start + b, self.path(split)
                 continue
-            Z = (self.rows.X[test] - whole.x_mean - shift[b]) * factor[b]
+            Z = whole.centred(self.rows.X[split.test], whole.y_mean)[0]
+            Z -= shift[b]
+            Z *= factor[b]
             loadings = path.y_loadings[b].T * y_scale[b][:, None]
             fold = FoldPath(Z @ path.rotations[b].T, loadings, whole.y_mean + y_shift[b])
             yield start + b, [fold]
 
-    def held_out(self, trains: list[NDArray]) -> tuple[Array, Array, Array]:
+    def held_out(self, splits: Sequence[Split]) -> tuple[Array, Array, Array]:
         """Held-out rows of each fold, padded with zeros, with their sum as the last row."""
-        whole, (n, p) = self.whole, self.rows.shape
-        sets = [_complement(train, n) for train in trains]
+        whole, p = self.whole, self.rows.shape[1]
+        sets = [split.held_out for split in splits]
         m, q = max(map(len, sets)), self.rows.Y.shape[1]
         F, G, weight = np.zeros((len(sets), m + 1, p)), np.zeros((len(sets), m + 1, q)), []
         for b, out in enumerate(sets):
             X, Y, w = self.rows.take(out)
             root = np.ones((len(out), 1)) if w is None else np.sqrt(w)[:, None]
-            F[b, : len(out)] = (X - whole.x_mean) * root
-            G[b, : len(out)] = (Y - whole.y_mean) * root
+            Xc, Yc = whole.centred(X, Y)
+            F[b, : len(out)], G[b, : len(out)] = Xc * root, Yc * root
             left = whole.weight - float((root**2).sum())
             F[b, -1] = root[:, 0] @ F[b, : len(out)] / np.sqrt(left)
             G[b, -1] = root[:, 0] @ G[b, : len(out)] / np.sqrt(left)
@@ -234,15 +285,17 @@ class _GramFolds(_Folds):
         self.w = np.ones(n) if rows.weights is None else rows.weights
         self.x_mean = (self.w @ rows.X) / self.w.sum()
         self.Xc = rows.X - self.x_mean
+        self.Xc -= (self.w @ self.Xc) / self.w.sum()
         self.squares = self.w @ self.Xc**2
         self.gram = None if self.scale else self.Xc @ self.Xc.T
 
-    def fast_path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
+    def fast_path(self, split: Split) -> list[FoldPath]:
+        train, test = split.train, split.test
         w, Y = self.w[train], self.rows.Y[train]
         weight = float(w.sum())
         x_scale, gram = np.ones(self.rows.shape[1]), self.gram
         if gram is None:
-            x_scale, live = self.scales(train, weight)
+            x_scale, live = self.scales(split, weight)
             Z = self.Xc * (live / x_scale)
             gram = Z @ Z.T
         y_mean = (w @ Y) / weight
@@ -253,17 +306,20 @@ class _GramFolds(_Folds):
         K, K_test = _centre(gram, train, test, w / weight)
         root = np.sqrt(w)
         K *= root[:, None] * root
-        frame = Frame(self.x_mean, x_scale, y_mean, y_scale, weight, len(train))
+        frame = Frame(
+            self.x_mean, x_scale, y_mean, y_scale, weight, len(train), np.zeros_like(x_scale)
+        )
         form = GramForm(frame, K, Yc, y_squares * y_live / y_scale**2)
         return self.solve(form, K_test * root)
 
-    def scales(self, train: NDArray, weight: float) -> tuple[Array, NDArray]:
+    def scales(self, split: Split, weight: float) -> tuple[Array, NDArray]:
         """Scales of the columns over the training rows."""
-        held_out = _complement(train, len(self.w))
-        rows, sign = (held_out, -1.0) if len(held_out) <= len(train) else (train, 1.0)
+        few_out = 2 * split.n_train >= split.n_samples and not split.repeats_rows
+        rows = split.held_out if few_out else split.train
         part, w = self.Xc[rows], self.w[rows]
-        squares, sums = w @ part**2, w @ part  # the sums over train and held-out rows are opposite
-        if sign < 0:
+        # Sums over the training and the held-out rows are opposite, so either will do.
+        squares, sums = w @ part**2, w @ part
+        if few_out:
             squares = self.squares - squares
         squares -= sums**2 / weight
         if (squares < _KEPT_VARIANCE * self.squares).any():
@@ -283,29 +339,42 @@ class _RidgeFolds(_Folds):
     def __init__(self, estimator: Any, rows: Rows, n_components: int, alphas: list) -> None:
         super().__init__(estimator, rows, n_components, alphas)
         n, p = rows.shape
+        primal = sparse.issparse(rows.X) or p <= n
+        self.fallback = (_MomentFolds if primal else _GramFolds)(
+            estimator, rows, n_components, alphas
+        )
+        self.rank = min(n - 1, p)
         self.w = np.ones(n) if rows.weights is None else rows.weights
-        self.weight, root = float(self.w.sum()), np.sqrt(self.w)[:, None]
-        fallback = _MomentFolds if sparse.issparse(rows.X) or p <= n else _GramFolds
-        self.fallback = fallback(estimator, rows, n_components, alphas)
+        self.weight = float(self.w.sum())
+        self.y_mean = (self.w @ rows.Y) / self.weight
+
+    def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
+        if all(self.is_large(split) for split in splits):
+            yield from self.fallback.paths(splits)
+            return
+        self.decompose()
+        yield from super().paths(splits)
+
+    def is_large(self, split: Split) -> bool:
+        """Whether the system of the size of the fold costs more than one of the size of X'X."""
+        return 2 * (split.n_samples - split.n_train + 1) > self.rank
+
+    def decompose(self) -> None:
+        root = np.sqrt(self.w)[:, None]
         if isinstance(self.fallback, _MomentFolds):
             whole = self.fallback.whole
-            self.x_mean, self.y_mean = whole.x_mean, whole.y_mean
-            self.squares, self.B = descending_eigh(whole.xx)
-            self.F, self.M = None, self.B.T @ whole.xy
+            squares, self.B = descending_eigh(whole.xx)
+            self.F, M = None, self.B.T @ whole.xy
         else:
-            self.y_mean = (self.w @ rows.Y) / self.weight
-            gram = self.fallback.gram * root * root[:, 0]
-            self.squares, U = descending_eigh(gram)
-            self.F = U * np.sqrt(self.squares)
-            self.M = self.F.T @ ((rows.Y - self.y_mean) * root)
-        self.rank = min(n - 1, p)
-        self.squares = self.squares[: self.rank]
-        self.M = self.M[: self.rank]
+            squares, U = descending_eigh(self.fallback.gram * root * root[:, 0])
+            self.F = U * np.sqrt(squares)
+            M = self.F.T @ ((self.rows.Y - self.y_mean) * root)
+        self.squares, self.M = squares[: self.rank], M[: self.rank]
 
-    def path(self, train: NDArray, test: NDArray) -> list[FoldPath]:
-        held_out = _complement(train, self.rows.shape[0])
-        if 2 * (len(held_out) + 1) > self.rank or not np.array_equal(held_out, np.sort(test)):
-            return self.fallback.path(train, test)
+    def path(self, split: Split) -> list[FoldPath]:
+        if self.is_large(split) or not split.is_partition:
+            return self.fallback.path(split)
+        test = split.test
         A, G, left = self.without(test)
         m = self.M - A.T @ G
         root = np.sqrt(self.w[test])[:, None]
@@ -315,7 +384,7 @@ class _RidgeFolds(_Folds):
             try:
                 fitted, inner = self.held_out_fit(A, m, alpha)
             except InaccurateGram:
-                paths.append(self.one_alpha(i).path(train, test)[0])
+                paths.append(self.one_alpha(i).path(split)[0])
                 continue
             Q = descending_eigh(inner)[1][:, : self.n_components]
             predicted = fitted[:-1] / root + fitted[-1] / np.sqrt(left)
@@ -329,8 +398,8 @@ class _RidgeFolds(_Folds):
         left = self.weight - float(w.sum())
         if self.F is None:
             X = self.rows.X[test]
-            rows = (X - self.x_mean if not sparse.issparse(X) else X.toarray() - self.x_mean) * root
-            rows = rows @ self.B[:, : self.rank]
+            X = X.toarray() if sparse.issparse(X) else X
+            rows = (self.fallback.whole.centred(X, self.y_mean)[0] * root) @ self.B[:, : self.rank]
         else:
             rows = self.F[test, : self.rank]
         Y = (self.rows.Y[test] - self.y_mean) * root
@@ -342,29 +411,23 @@ class _RidgeFolds(_Folds):
         norm = self.squares[0]
         if alpha < RIDGE_SAFE * norm and self.squares[-1] < SPECTRUM_SAFE * norm:
             raise InaccurateGram
-        E = 1.0 / (self.squares + alpha)
-        AE = A * E
-        S = np.eye(len(A)) - AE @ A.T
+        g = 1.0 / np.sqrt(self.squares + alpha)  # the root of E keeps the products symmetric
+        Ag, mg = A * g, m * g[:, None]
+        S = np.eye(len(A)) - Ag @ Ag.T
         try:
             factor = cho_factor(S, lower=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise InaccurateGram from error
         if factor[0].diagonal().min() ** 2 < _PIVOT:
             raise InaccurateGram
-        a = AE @ m
+        a = Ag @ mg
         fitted = cho_solve(factor, a, check_finite=False)
-        return fitted, (m * E[:, None]).T @ m + a.T @ fitted
+        return fitted, mg.T @ mg + a.T @ fitted
 
     def one_alpha(self, i: int) -> _Folds:
         folds = type(self.fallback).__new__(type(self.fallback))
         folds.__dict__.update(self.fallback.__dict__, alphas=[self.alphas[i]])
         return folds
-
-
-def _complement(train: NDArray, n: int) -> NDArray:
-    outside = np.ones(n, dtype=bool)
-    outside[train] = False
-    return np.flatnonzero(outside)
 
 
 def _centre(gram: Array, train: NDArray, test: NDArray, share: Array) -> tuple[Array, Array]:

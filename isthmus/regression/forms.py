@@ -18,6 +18,8 @@ from isthmus.linalg import EPS, Array, power_of_two
 from isthmus.moments import Moments
 
 _CONSTANT_ULPS = 8.0
+# A mean this many deviations away is centred twice.
+_FAR = 1e3
 
 
 class InaccurateGram(Exception):
@@ -34,10 +36,12 @@ class Frame:
     y_scale: Array
     weight: float
     n_samples: int
+    x_rest: Array  # what rounding took from x_mean; matters where that is large
 
     def x(self, X: NDArray) -> Array:
         """Rows of X in the standardised frame, unweighted."""
         Z = X - self.x_mean
+        Z -= self.x_rest
         Z /= self.x_scale
         return Z
 
@@ -74,6 +78,7 @@ class MomentForm:
             y_scale * units[1],
             moments.weight,
             moments.n_samples,
+            moments.x_rest * units[0],
         )
         return cls(frame, xx, xy, yy * y_factor**2)
 
@@ -101,10 +106,10 @@ class RowForm:
 
     @classmethod
     def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
-        Xs, x_mean, x_scale, x_squares = _standardise(X, weights, scale)
-        Ys, y_mean, y_scale, y_squares = _standardise(Y, weights, scale)
+        Xs, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scale)
+        Ys, y_mean, _, y_scale, y_squares = _standardise(Y, weights, scale)
         weight = float(len(X)) if weights is None else float(weights.sum())
-        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X))
+        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X), x_rest)
         return cls(frame, Xs, Ys, x_squares, y_squares)
 
     @property
@@ -141,26 +146,31 @@ def _out_of_range(squares: Array) -> bool:
 
 def _standardise(
     A: NDArray, weights: Array | None, scale: bool, unit: float = 1.0
-) -> tuple[Array, Array, Array, Array]:
-    """Standardised weighted columns, their means, scales and sums of squares."""
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Standardised weighted columns, their means (rounded, and the rest), scales and squares."""
+    root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
-    weight = float(w.sum())
+    weight, rest = float(w.sum()), np.zeros(A.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (w @ A) / weight
         Z = A - mean
-        if weights is not None:
-            Z *= np.sqrt(weights)[:, None]
+        if root is not None:
+            Z *= root
         squares = np.einsum("ij,ij->j", Z, Z)
     if unit == 1.0 and _out_of_range(squares) and power_of_two(A) != 1.0:
         unit = power_of_two(A)
-        Z, mean, scales, squares = _standardise(A / unit, weights, scale, unit)
-        return Z, mean * unit, scales * unit, squares
+        Z, mean, rest, scales, squares = _standardise(A / unit, weights, scale, unit)
+        return Z, mean * unit, rest * unit, scales * unit, squares
+    if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
+        rest = (np.sqrt(w) @ Z) / weight
+        Z -= rest if root is None else root * rest
+        squares = np.einsum("ij,ij->j", Z, Z)
     scales, live = column_scales(squares, mean, weight, scale)
     if scale:
         Z /= scales
     if not live.all():
         Z[:, ~live] = 0.0
-    return Z, mean, scales, live * squares / scales**2
+    return Z, mean, rest, scales, live * squares / scales**2
 
 
 def column_scales(

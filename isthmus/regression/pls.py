@@ -177,7 +177,8 @@ def _solve_dual(form: GramForm, k: int, exact: bool) -> Factors:
     )
     # As above, in the coordinates of the samples: t = K a loses its digits to ||K|| ||a||.
     bound = np.linalg.norm(form.gram) * np.linalg.norm(path.rotations, axis=0)
-    if not exact and (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any():
+    lost = path.n_found < k or (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any()
+    if lost and not exact:
         raise InaccurateGram
     pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]  # P'W, R = W (P'W)^-1
     return Factors(

@@ -129,11 +129,10 @@ def dual_pls(gram: Array, Y: Array, n_components: int, *, tol: float) -> DualPat
     Y, KY = np.array(Y), gram @ Y
     U, A, T, KT = (np.zeros((n_components, n)) for _ in range(4))
     Q, norms = np.zeros((n_components, q)), np.zeros(n_components)
-    found = 0
-    floor = tol * np.sqrt(max(np.einsum("ij,ij->", Y, KY), np.finfo(float).tiny))  # tol ||X'Y||
+    found, norm = 0, np.linalg.norm(gram)
     for i in range(n_components):
-        strength, c = leading_eigenvector(Y.T @ KY)  # ||X'Y_i||^2
-        if strength <= floor**2:
+        strength, c = leading_eigenvector(Y.T @ KY)  # ||X'Y_i||^2, with the rounding errors of K
+        if strength <= tol * norm * np.einsum("ij,ij->", Y, Y):
             break
         u = (Y @ c) / np.sqrt(strength)
         a = u - A[:i].T @ ((KT[:i] @ u) / norms[:i])

@@ -128,13 +128,16 @@ class ReducedRankRegression(LatentRegression):
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> list[tuple[Array, Array]]:
-        spectrum = spectrum_of(form)
-        pairs = []
-        for alpha in alphas:
-            optimum = _Optimum(form, spectrum, alpha / self._unit(form) ** 2, exact)
-            inner, loadings = optimum.factors(min(n_components, optimum.rank))
-            pairs.append((optimum.basis @ inner, loadings))
-        return pairs
+        spectrum, unit = spectrum_of(form), self._unit(form)
+        optima = [_Optimum(form, spectrum, alpha / unit**2, exact) for alpha in alphas]
+        pairs = [optimum.factors(min(n_components, optimum.rank)) for optimum in optima]
+        # One product for all ridge weights; coordinates cut off by a rank decision are zero.
+        inner = [np.pad(A, ((0, len(spectrum.squares) - len(A)), (0, 0))) for A, _ in pairs]
+        rotations = spectrum.basis @ np.hstack(inner)
+        ends = np.cumsum([A.shape[1] for A in inner])[:-1]
+        return [
+            (R, Q) for R, (_, Q) in zip(np.split(rotations, ends, axis=1), pairs, strict=True)
+        ]
 
     def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.

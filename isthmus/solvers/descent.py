@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isthmus.solvers.line_search import ROUNDING, Step
+from isthmus.solvers.line_search import Step, contradicts
 from isthmus.solvers.problem import GeometryLike, Iterate, Problem
 from isthmus.solvers.progress import Progress
 from isthmus.solvers.result import CONVERGED, Array, Reason, SolverResult
@@ -111,7 +111,7 @@ def _verdict(
 def _one_step(
     problem: Problem, current: Iterate, direction: Direction, search: LineSearch
 ) -> tuple[Step | None, Reason]:
-    """Return a step; where there is none, return why, after a try along the gradient itself."""
+    """Return a step; where there is none, even along the gradient itself, return why."""
     for _ in range(2):
         tangent = direction.choose(problem.geometry, current)
         slope = problem.geometry.inner(current.point, current.gradient, tangent)
@@ -121,10 +121,9 @@ def _one_step(
             if step is not None:
                 direction.learn(problem.geometry, current, step, tangent, slope)
                 return step, Reason.RUNNING
-            if -slope * first <= ROUNDING * abs(current.value):
-                # The promised decrease is less than the rounding of the value: this is the end.
-                return None, Reason.DECREASE
         direction.forget()
+    if slope < 0 and not contradicts(problem, current, tangent, slope):
+        return None, Reason.DECREASE  # there is nothing left to gain in this precision
     return None, Reason.LINE_SEARCH
 
 

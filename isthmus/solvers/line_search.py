@@ -32,7 +32,7 @@ def armijo(
     length = first
     for _ in range(MAX_TRIALS):
         end = problem.move(start, length * direction)
-        if end.value <= start.value + SUFFICIENT * length * slope and math.isfinite(end.norm):
+        if _falls(start, end, length * slope):
             return Step(length, end)
         length /= 2
     return None
@@ -52,13 +52,13 @@ def wolfe(
     for _ in range(MAX_TRIALS):
         end = problem.move(start, length * direction)
         trial = _Trial(length, end.value, problem.slope(start, end, direction))
-        if not _falls(trial, start.value, slope):
-            high = trial
-        else:
-            best = Step(length, end)
+        falls = _falls(start, end, length * slope)
+        if falls or _falls_in_the_noise(trial, start.value, slope):
             if trial.slope >= CURVATURE * slope:
-                return best
-            low = trial
+                return Step(length, end)
+            low, best = trial, Step(length, end) if falls else best
+        else:
+            high = trial
         length = _between(low, high) if high else 4 * length
     return best
 
@@ -70,11 +70,13 @@ class _Trial:
     slope: float
 
 
-def _falls(trial: _Trial, value: float, slope: float) -> bool:
-    if not (math.isfinite(trial.value) and math.isfinite(trial.slope)):
-        return False
-    if trial.value <= value + SUFFICIENT * trial.length * slope:
-        return True
+def _falls(start: Iterate, end: Iterate, promise: float) -> bool:
+    """Whether a step decreases the value by a share of the promise, and visibly."""
+    enough = end.value <= start.value + SUFFICIENT * promise
+    return enough and end.value < start.value and math.isfinite(end.norm)
+
+
+def _falls_in_the_noise(trial: _Trial, value: float, slope: float) -> bool:
     nearly = trial.value <= value + ROUNDING * abs(value)
     return nearly and trial.slope <= (2 * SUFFICIENT - 1) * slope
 
@@ -82,12 +84,33 @@ def _falls(trial: _Trial, value: float, slope: float) -> bool:
 def _between(low: _Trial, high: _Trial) -> float:
     """Return the minimiser of the cubic through both ends, kept away from them."""
     width = high.length - low.length
-    share = 0.5
-    if math.isfinite(high.value) and math.isfinite(high.slope):
-        theta = 3 * (low.value - high.value) / width + low.slope + high.slope
-        inside = theta * theta - low.slope * high.slope
-        if inside > 0:
-            gamma = math.sqrt(inside)
-            bottom = high.slope - low.slope + 2 * gamma
-            share = (gamma - low.slope + theta) / bottom if bottom else 0.5
+    share = _cubic(high.value - low.value, width * low.slope, width * high.slope)
     return low.length + width * min(max(share, 0.1), 0.9)
+
+
+def _cubic(rise: float, slope: float, end_slope: float) -> float:
+    """Return where the cubic on [0, 1] with this rise and these slopes has its minimum."""
+    unit = max(abs(rise), abs(slope), abs(end_slope))  # so that squares stay in range
+    if not 0 < unit < math.inf:
+        return 0.5
+    rise, slope, end_slope = rise / unit, slope / unit, end_slope / unit
+    theta = slope + end_slope - 3 * rise
+    inside = theta * theta - slope * end_slope
+    if inside <= 0:
+        return 0.5
+    gamma = math.sqrt(inside)
+    bottom = end_slope - slope + 2 * gamma
+    return (gamma - slope + theta) / bottom if bottom > 0 else 0.5
+
+
+def contradicts(problem: Problem, start: Iterate, direction: Array, slope: float) -> bool:
+    """Whether the value rises along a direction although the gradient says, there too, it falls.
+
+    A search that fails at the end of all precision has passed the minimum: the slope beyond it is
+    positive. Where it is negative the gradient is not that of the value.
+    """
+    promise = 1e3 * ROUNDING * abs(start.value)
+    length = min(promise / -slope, 1 / start.norm) if promise else 1e-6 / start.norm
+    end = problem.move(start, length * direction)
+    rises = end.value - start.value > -0.5 * length * slope
+    return rises and problem.slope(start, end, direction) < 0

@@ -1,0 +1,526 @@
+"""How fast is the linear core? Ratios against named peers and floors, all within one run.
+
+fit         PLS against ikpls (the faster of its two NumPy algorithms) and against scikit-learn
+cv          every number of components in 10 folds, against ikpls's fast cross-validation
+gridsearch  the same against GridSearchCV over scikit-learn's PLSRegression
+loo         leave-one-out against ikpls
+rank        30 ranks x 20 ridge weights x 10 folds against a single fit
+floor       one fit against the matrix products and the eigendecomposition it cannot do without
+memory      what a fit with 100 000 inputs allocates
+
+A ratio is our time over the peer's, each the best of several turns taken alternately; its bound is
+what the library promises. "max difference" is between our numbers and the peer's: predictions of a
+fit, mean squared errors of a cross-validation. scikit-learn runs at its default tolerance, where its
+iteration is still some way from what both converge to; a tighter one would only make it slower.
+
+    python benchmarks/linear.py --only fit,cv --repeats 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+from common import (
+    RESULTS,
+    Row,
+    best_times,
+    contest,
+    largest_difference,
+    low_rank_data,
+    print_header,
+    print_row,
+    print_summary,
+    record,
+    seconds,
+)
+from ikpls.fast_cross_validation.numpy import PLS as FastCrossValidation
+from ikpls.numpy import PLS as ImprovedKernelPLS
+from numpy.typing import NDArray
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.model_selection import KFold, LeaveOneOut
+from threadpoolctl import threadpool_limits
+
+from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+
+PLS_SHAPES = [(10000, 500, 10, 30), (2000, 1000, 50, 30), (500, 4000, 15, 20), (200, 20000, 5, 20)]
+RANK_SHAPES = [(10000, 500, 50), (2000, 1000, 50), (500, 4000, 50), (10000, 500, 10)]
+MEMORY_SHAPE = (50, 100_000, 5)
+MEMORY_LIMIT_MB = 200.0
+N_FOLDS, N_RANKS = 10, 30
+ALPHAS = np.logspace(-2, 4, 20)
+SCORING = "neg_mean_squared_error"
+MOST_FEATURES_SQUARED = 4000  # ikpls's second algorithm holds X'X: too large beyond this
+
+
+@dataclass
+class Settings:
+    """What the command line asks for."""
+
+    repeats: int
+    threads: list[int]
+    full: bool
+
+
+def describe(n: int, p: int, q: int, k: int | None = None) -> str:
+    return f"{n} x {p} x {q}" + ("" if k is None else f", k={k}")
+
+
+def row_of(
+    question: str, shape: str, threads: int, times: tuple[float, float], bound: float, **extra
+) -> Row:
+    """A line of the table from the seconds of ours and of the peer."""
+    return Row(question, shape, threads, 1e3 * times[0], 1e3 * times[1], bound, **extra)
+
+
+def ikpls_algorithms(p: int) -> tuple[int, ...]:
+    return (1, 2) if p <= MOST_FEATURES_SQUARED else (1,)
+
+
+# -- fit --------------------------------------------------------------------------------------
+
+
+def fit(settings: Settings) -> Iterator[Row]:
+    """One PLS fit."""
+    for n, p, q, k in PLS_SHAPES:
+        X, Y = low_rank_data(n, p, q)
+        for threads in settings.threads:
+            with threadpool_limits(threads):
+                yield fit_against_ikpls(X, Y, k, threads, settings.repeats)
+                if p <= MOST_FEATURES_SQUARED:
+                    yield fit_against_sklearn(X, Y, k, threads, settings.repeats)
+
+
+def fit_against_ikpls(X: NDArray, Y: NDArray, k: int, threads: int, repeats: int) -> Row:
+    peers = {
+        algorithm: ImprovedKernelPLS(algorithm=algorithm, ddof=1)
+        for algorithm in ikpls_algorithms(X.shape[1])
+    }
+    jobs = {
+        f"ikpls {algorithm}": lambda model=model: model.fit(X, Y, k)
+        for algorithm, model in peers.items()
+    }
+    model = PLS(k)
+    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
+    predicted = peers[int(winner[-1])].predict(X, n_components=k)
+    return row_of(
+        "PLS fit vs ikpls",
+        describe(*X.shape, Y.shape[1], k),
+        threads,
+        (ours, theirs),
+        1.1,
+        difference=largest_difference(model.predict(X), predicted),
+        peer=winner,
+    )
+
+
+def fit_against_sklearn(X: NDArray, Y: NDArray, k: int, threads: int, repeats: int) -> Row:
+    model, peer = PLS(k), PLSRegression(k)
+    jobs = {"PLSRegression": lambda: peer.fit(X, Y)}
+    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, min(repeats, 2))
+    return row_of(
+        "PLS fit vs scikit-learn",
+        describe(*X.shape, Y.shape[1], k),
+        threads,
+        (ours, theirs),
+        0.05,
+        difference=largest_difference(model.predict(X), peer.predict(X)),
+        peer=winner,
+    )
+
+
+# -- cross-validation -------------------------------------------------------------------------
+
+
+def search(cv: object, n_components: int = N_RANKS) -> ComponentSearchCV:
+    return ComponentSearchCV(PLS(), n_components=n_components, cv=cv, scoring=SCORING, refit=False)
+
+
+def split_errors(found: ComponentSearchCV, n_splits: int) -> NDArray:
+    """Mean squared errors, (n_splits, n_candidates)."""
+    return -np.array([found.cv_results_[f"split{i}_test_score"] for i in range(n_splits)])
+
+
+def mean_squares(Y: NDArray, path: NDArray) -> NDArray:
+    """Mean squared error for every number of components: what ikpls is asked to report."""
+    return ((Y - path) ** 2).mean(axis=(1, 2))
+
+
+def ikpls_cross_validate(
+    X: NDArray, Y: NDArray, folds: NDArray, algorithm: int, n_jobs: int
+) -> NDArray:
+    """Mean squared errors of ikpls, (n_splits, N_RANKS)."""
+    model = FastCrossValidation(algorithm=algorithm, ddof=1)
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = model.cross_validate(X, Y, N_RANKS, folds, mean_squares, n_jobs=n_jobs, verbose=0)
+    return np.array([found[fold] for fold in sorted(found)])
+
+
+def ikpls_candidates(p: int, threads: int) -> list[tuple[int, int]]:
+    """Pairs of algorithm and number of processes that ikpls may choose from."""
+    return [
+        (algorithm, n_jobs) for algorithm in ikpls_algorithms(p) for n_jobs in sorted({1, threads})
+    ]
+
+
+def ikpls_name(algorithm: int, n_jobs: int) -> str:
+    return f"ikpls {algorithm}" + (f", {n_jobs} processes" if n_jobs > 1 else "")
+
+
+def fold_numbers(n: int) -> NDArray:
+    numbers = np.empty(n, dtype=int)
+    for i, (_, test) in enumerate(KFold(N_FOLDS).split(numbers)):
+        numbers[test] = i
+    return numbers
+
+
+def cv(settings: Settings) -> Iterator[Row]:
+    """Every number of components in ten folds."""
+    for n, p, q, _ in PLS_SHAPES:
+        X, Y = low_rank_data(n, p, q)
+        for threads in settings.threads:
+            with threadpool_limits(threads):
+                yield cv_against_ikpls(X, Y, threads, settings.repeats)
+
+
+def cv_against_ikpls(X: NDArray, Y: NDArray, threads: int, repeats: int) -> Row:
+    folds, found = fold_numbers(len(X)), {}
+
+    def peer(candidate: tuple[int, int]) -> None:
+        found[ikpls_name(*candidate)] = ikpls_cross_validate(X, Y, folds, *candidate)
+
+    jobs = {
+        ikpls_name(*candidate): lambda candidate=candidate: peer(candidate)
+        for candidate in ikpls_candidates(X.shape[1], threads)
+    }
+    model = search(KFold(N_FOLDS))
+    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
+    return row_of(
+        "10-fold search vs ikpls",
+        describe(*X.shape, Y.shape[1], N_RANKS),
+        threads,
+        (ours, theirs),
+        1.0,
+        difference=largest_difference(split_errors(model, N_FOLDS), found[winner]),
+        peer=winner,
+    )
+
+
+def gridsearch(settings: Settings) -> Iterator[Row]:
+    """The same search by refitting scikit-learn's PLS for every candidate in every fold."""
+    for n, p, q, _ in PLS_SHAPES:
+        X, Y = low_rank_data(n, p, q)
+        for threads in settings.threads:
+            with threadpool_limits(threads):
+                yield cv_against_gridsearch(X, Y, threads, settings.repeats)
+
+
+def cv_against_gridsearch(X: NDArray, Y: NDArray, threads: int, repeats: int) -> Row:
+    model = search(KFold(N_FOLDS))
+    ours = best_times({"": lambda: model.fit(X, Y)}, repeats)[""]
+    measured = [1, 10, 20, N_RANKS]
+    cells = [gridsearch_cell(X, Y, k) for k in measured]
+    # The time of a fit grows smoothly with its components: interpolate the candidates between.
+    times = np.interp(np.arange(1, N_RANKS + 1), measured, [took for took, _ in cells])
+    errors = [error for _, error in cells]
+    return row_of(
+        "10-fold search vs GridSearchCV",
+        describe(*X.shape, Y.shape[1], N_RANKS),
+        threads,
+        (ours, N_FOLDS * float(times.sum())),
+        0.01,
+        difference=largest_difference(split_errors(model, 1)[0, np.array(measured) - 1], errors),
+        peer="PLSRegression",
+        note=f"extrapolated from {len(measured)} of {N_FOLDS * N_RANKS} fits",
+    )
+
+
+def gridsearch_cell(X: NDArray, Y: NDArray, k: int) -> tuple[float, float]:
+    """Seconds and mean squared error of one candidate in the first fold."""
+    train, test = next(KFold(N_FOLDS).split(X))
+    errors = []
+
+    def cell() -> None:
+        model = PLSRegression(k).fit(X[train], Y[train])
+        errors.append(float(((Y[test] - model.predict(X[test])) ** 2).mean()))
+
+    return seconds(cell), errors[0]
+
+
+# -- leave-one-out ----------------------------------------------------------------------------
+
+
+def loo(settings: Settings) -> Iterator[Row]:
+    """Every number of components without each row."""
+    n, p, q, _ = PLS_SHAPES[0]
+    X, Y = low_rank_data(n, p, q)
+    for threads in settings.threads:
+        with threadpool_limits(threads):
+            yield loo_against_ikpls(X, Y, threads, settings)
+
+
+def loo_against_ikpls(X: NDArray, Y: NDArray, threads: int, settings: Settings) -> Row:
+    model = search(LeaveOneOut())
+    ours = best_times({"": lambda: model.fit(X, Y)}, settings.repeats)[""]
+    candidates = ikpls_candidates(X.shape[1], threads)
+    first = {pair: single_fold_seconds(X, Y, pair, (10, 40), 1) for pair in candidates}
+    hopeful = [pair for pair in candidates if first[pair] <= 2 * min(first.values())]
+    times = {
+        pair: single_fold_seconds(X, Y, pair, (100, 300), settings.repeats) for pair in hopeful
+    }
+    winner = min(hopeful, key=times.__getitem__)
+    theirs, note = len(X) * times[winner], "extrapolated from 300 folds"
+    if settings.full:
+        folds = np.arange(len(X))
+        theirs, note = seconds(lambda: ikpls_cross_validate(X, Y, folds, *winner)), ""
+    some = ikpls_cross_validate(X, Y, few_single_folds(len(X), 100), *winner)[:100]
+    return row_of(
+        "leave-one-out vs ikpls",
+        describe(*X.shape, Y.shape[1], N_RANKS),
+        threads,
+        (ours, theirs),
+        1.0,
+        difference=largest_difference(split_errors(model, 100), some),
+        peer=ikpls_name(*winner),
+        note=note,
+    )
+
+
+def few_single_folds(n: int, m: int) -> NDArray:
+    """Folds of one row each for the first m rows, and one fold of all the others."""
+    return np.minimum(np.arange(n), m)
+
+
+def single_fold_seconds(
+    X: NDArray, Y: NDArray, pair: tuple[int, int], counts: tuple[int, int], repeats: int
+) -> float:
+    """Seconds that one more fold costs; what is paid once is left out, in favour of the peer."""
+    jobs = {
+        str(m): lambda m=m: ikpls_cross_validate(X, Y, few_single_folds(len(X), m), *pair)
+        for m in counts
+    }
+    few, many = best_times(jobs, repeats).values()
+    return max(many - few, 1e-9) / (counts[1] - counts[0])
+
+
+# -- reduced rank -----------------------------------------------------------------------------
+
+
+def rank(settings: Settings) -> Iterator[Row]:
+    """All ranks and ridge weights in ten folds, for the price of a few fits."""
+    for n, p, q in RANK_SHAPES:
+        X, Y = low_rank_data(n, p, q)
+        for threads in settings.threads:
+            with threadpool_limits(threads):
+                yield grid_against_one_fit(X, Y, threads, settings.repeats)
+
+
+def grid_against_one_fit(X: NDArray, Y: NDArray, threads: int, repeats: int) -> Row:
+    model = ComponentSearchCV(
+        ReducedRankRegression(),
+        n_components=N_RANKS,
+        alpha=ALPHAS,
+        cv=KFold(N_FOLDS),
+        scoring=SCORING,
+        refit=False,
+    )
+    single = ReducedRankRegression(alpha=1.0)
+    jobs = {"one fit": lambda: single.fit(X, Y)}
+    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
+    return row_of(
+        f"{N_RANKS} ranks x {len(ALPHAS)} alphas x {N_FOLDS} folds",
+        describe(*X.shape, Y.shape[1]),
+        threads,
+        (ours, theirs),
+        6.0,
+        difference=difference_from_refits(model, X, Y),
+        peer=winner,
+    )
+
+
+def difference_from_refits(model: ComponentSearchCV, X: NDArray, Y: NDArray) -> float:
+    """Errors of the grid beside those of refitting, in the corners of one fold."""
+    train, test = next(KFold(N_FOLDS).split(X))
+    scores = model.cv_results_["split0_test_score"].reshape(len(ALPHAS), N_RANKS)
+    gaps = []
+    for a in (0, len(ALPHAS) - 1):
+        for r in (1, N_RANKS):
+            refit = ReducedRankRegression(r, alpha=ALPHAS[a]).fit(X[train], Y[train])
+            error = ((Y[test] - refit.predict(X[test])) ** 2).mean()
+            gaps.append(abs(error + scores[a, r - 1]))
+    return max(gaps)
+
+
+# -- the floor --------------------------------------------------------------------------------
+
+
+def floor(settings: Settings) -> Iterator[Row]:
+    """One fit beside what it cannot do without."""
+    for n, p, q in RANK_SHAPES:
+        X, Y = low_rank_data(n, p, q)
+        for threads in settings.threads:
+            with threadpool_limits(threads):
+                for model, reference in (
+                    (ReducedRankRegression(N_RANKS), reduced_rank_by_svd),
+                    (PCR(N_RANKS), pcr_by_svd),
+                ):
+                    yield fit_against_floor(model, reference, X, Y, threads, settings.repeats)
+
+
+def fit_against_floor(
+    model: ReducedRankRegression | PCR,
+    reference: Callable[[NDArray, NDArray], NDArray],
+    X: NDArray,
+    Y: NDArray,
+    threads: int,
+    repeats: int,
+) -> Row:
+    eigh = {
+        "numpy eigh": np.linalg.eigh,
+        "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
+        "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
+    }
+    jobs = {name: lambda solve=solve: floor_of(X, Y, solve) for name, solve in eigh.items()}
+    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
+    return row_of(
+        f"{type(model).__name__} fit vs floor",
+        describe(*X.shape, Y.shape[1]),
+        threads,
+        (ours, theirs),
+        1.5,
+        difference=largest_difference(model.predict(X), reference(X, Y)),
+        peer=f"products and {winner}",
+    )
+
+
+def floor_of(X: NDArray, Y: NDArray, eigh: Callable[[NDArray], object]) -> None:
+    """The smaller of X'X and XX', X'Y, and one eigendecomposition; not even centred."""
+    gram = X.T @ X if X.shape[1] <= len(X) else X @ X.T
+    _ = X.T @ Y
+    eigh(gram)
+
+
+def reduced_rank_by_svd(X: NDArray, Y: NDArray) -> NDArray:
+    """Fitted values of the ridge (weight one), projected on their leading directions."""
+    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    U, d, _ = np.linalg.svd(Xc, full_matrices=False)
+    Z = (d / np.sqrt(d**2 + 1.0))[:, None] * (U.T @ Yc)
+    Q = np.linalg.svd(Z, full_matrices=False)[2][:N_RANKS]
+    fitted = U @ ((d**2 / (d**2 + 1.0))[:, None] * (U.T @ Yc))
+    return fitted @ Q.T @ Q + Y.mean(axis=0)
+
+
+def pcr_by_svd(X: NDArray, Y: NDArray) -> NDArray:
+    """Projection of the outputs on the leading left singular vectors of the inputs."""
+    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0][:, :N_RANKS]
+    return U @ (U.T @ (Y - Y.mean(axis=0))) + Y.mean(axis=0)
+
+
+# -- memory -----------------------------------------------------------------------------------
+
+
+def memory(settings: Settings) -> Iterator[Row]:
+    """Peak memory of a fit above that of its data. The columns are megabytes, not milliseconds."""
+    for name in ("PLS", "PCR", "ReducedRankRegression"):
+        for threads in settings.threads:
+            # A fresh process each: its peak is that of this one fit.
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                megabytes = pool.submit(peak_of_fit, name, threads).result()
+            yield Row(
+                f"{name} fit, MB not ms",
+                describe(*MEMORY_SHAPE),
+                threads,
+                megabytes,
+                MEMORY_LIMIT_MB,
+                1.0,
+                peer="the limit",
+            )
+
+
+def peak_of_fit(name: str, threads: int) -> float:
+    """Megabytes that a fit needs beyond what is held once its data exist."""
+    models = {"PLS": PLS(20), "PCR": PCR(20), "ReducedRankRegression": ReducedRankRegression()}
+    with threadpool_limits(threads):
+        models[name].fit(*low_rank_data(50, 40, 3))  # libraries loaded, buffers made
+        n, p, q = MEMORY_SHAPE
+        rng = np.random.default_rng(0)
+        X = np.empty((n, p))
+        rng.standard_normal(out=X)  # nothing but the data itself is allocated
+        Y = X[:, :q] + rng.standard_normal((n, q))
+        before = peak_megabytes()
+        models[name].fit(X, Y)
+        return peak_megabytes() - before
+
+
+def peak_megabytes() -> float:
+    """Largest resident memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # unlike getrusage it does not start from the parent's peak
+        for line in status.read_text("utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource  # not on every platform
+
+    unit = 2**20 if Path("/System/Library").exists() else 2**10  # macOS counts in bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+# -- the command ------------------------------------------------------------------------------
+
+QUESTIONS = {
+    question.__name__: question for question in (fit, cv, gridsearch, loo, rank, floor, memory)
+}
+
+
+def names(text: str) -> list[str]:
+    chosen = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = sorted(set(chosen) - set(QUESTIONS))
+    if unknown:
+        known = ", ".join(QUESTIONS)
+        raise argparse.ArgumentTypeError(f"no question {', '.join(unknown)}; there are {known}")
+    return chosen
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--only", type=names, default=list(QUESTIONS), help="questions, separated by commas")
+    add("--repeats", type=int, default=5, help="turns of each contestant; the best counts")
+    add("--threads", type=numbers, default=[1, 2], help="numbers of threads, as 1,2")
+    add("--full", action="store_true", help="let ikpls do all of leave-one-out (minutes)")
+    add("--no-record", action="store_true", help=f"do not append to {RESULTS.name}")
+    return parser.parse_args()
+
+
+def main() -> None:
+    asked = arguments()
+    settings = Settings(asked.repeats, asked.threads, asked.full)
+    warnings.simplefilter("ignore")  # peers that do not converge say so a thousand times
+    rows: list[Row] = []
+    print_header()
+    for name in asked.only:
+        for row in QUESTIONS[name](settings):
+            print_row(row)
+            rows.append(row)
+            if not asked.no_record:
+                record([row])
+    print_summary(rows)
+
+
+if __name__ == "__main__":
+    main()

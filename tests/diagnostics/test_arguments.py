@@ -1,0 +1,143 @@
+"""What every diagnostic refuses, and what it leaves alone."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+from isthmus import PLS, diagnostics
+
+ASK = {
+    "explained_variance": lambda m, X, Y: diagnostics.explained_variance(m, X, Y).y,
+    "vip": lambda m, X, Y: diagnostics.vip(m),
+    "selectivity_ratio": lambda m, X, Y: diagnostics.selectivity_ratio(m, X),
+    "hotelling_t2": lambda m, X, Y: diagnostics.hotelling_t2(m, X).values,
+    "q_residuals": lambda m, X, Y: diagnostics.q_residuals(m, X).values,
+    "leverage": lambda m, X, Y: diagnostics.leverage(m, X),
+    "coefficient_intervals": lambda m, X, Y: diagnostics.coefficient_intervals(m, X, Y).lower,
+    "prediction_interval": lambda m, X, Y: diagnostics.prediction_interval(m, X, Y, X).lower,
+    "permutation_test": lambda m, X, Y: (
+        diagnostics.permutation_test(m, X, Y, n_permutations=2, random_state=0).permutation_scores
+    ),
+}
+OF_ROWS = {name: ask for name, ask in ASK.items() if name != "vip"}
+every = pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
+every_of_rows = pytest.mark.parametrize("ask", OF_ROWS.values(), ids=OF_ROWS)
+
+
+def test_the_list_is_whole():
+    functions = {name for name in diagnostics.__all__ if name.islower()}
+    assert functions == set(ASK)
+
+
+@every
+def test_frames_and_single_precision(ask, data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    frames = pd.DataFrame(X, columns=list("abcdef")), pd.DataFrame(Y, columns=list("uvw"))
+    named = PLS(2).fit(*frames)
+    assert_allclose(ask(named, *frames), ask(model, X, Y))
+    single = PLS(2).fit(X.astype(np.float32), Y.astype(np.float32))
+    assert_allclose(ask(single, X.astype(np.float32), Y), ask(model, X, Y), rtol=2e-3, atol=1e-3)
+
+
+@every
+def test_model_and_data_are_left_alone(ask, data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    before = pickle.dumps((model, X, Y))
+    ask(model, X, Y)
+    assert pickle.dumps((model, X, Y)) == before
+
+
+@every
+def test_other_models_are_refused(ask, data):
+    X, Y = data
+    with pytest.raises(TypeError, match="model is a LinearRegression, must be a fitted PCR, PLS"):
+        ask(LinearRegression().fit(X, Y), X, Y)
+    with pytest.raises(NotFittedError):
+        ask(PLS(2), X, Y)
+
+
+@every_of_rows
+def test_bad_rows_are_refused(ask, data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 5 features, but PLS is expecting 6"):
+        ask(model, X[:, :5], Y)
+    holed = X.copy()
+    holed[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN\. Diagnostics take complete rows"):
+        ask(model, holed, Y)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["explained_variance", "coefficient_intervals", "prediction_interval", "permutation_test"],
+)
+def test_bad_outputs_are_refused(name, data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    with pytest.raises(ValueError, match="y has 2 targets, the model 3"):
+        ASK[name](model, X, Y[:, :2])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ASK[name](model, X, Y[:30])
+    with pytest.raises(ValueError, match=r"contains NaN\. Diagnostics take complete rows"):
+        ASK[name](model, X, np.where(Y == Y[0, 0], np.nan, Y))
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, np.nan, "0.9", True])
+def test_levels_are_probabilities(level, data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    for ask in (
+        lambda: diagnostics.hotelling_t2(model, X, level=level),
+        lambda: diagnostics.q_residuals(model, X, level=level),
+        lambda: diagnostics.coefficient_intervals(model, X, Y, level=level),
+        lambda: diagnostics.prediction_interval(model, X, Y, X, level=level),
+    ):
+        with pytest.raises(ValueError, match=r"level == .*, must be a number between 0 and 1"):
+            ask()
+
+
+def test_options_are_listed(data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    with pytest.raises(ValueError, match="method == 'boot', must be one of 'jackknife', 'boot"):
+        diagnostics.coefficient_intervals(model, X, Y, method="boot")
+    with pytest.raises(ValueError, match="method == 'normal', must be one of 'gaussian', 'jack"):
+        diagnostics.prediction_interval(model, X, Y, X, method="normal")
+    with pytest.raises(ValueError, match="n_resamples == 1, must be >= 2"):
+        diagnostics.coefficient_intervals(model, X, Y, method="bootstrap", n_resamples=1)
+    with pytest.raises(ValueError, match="n_probes == 0, must be >= 1"):
+        diagnostics.prediction_interval(model, X, Y, X, n_probes=0)
+
+
+def test_negative_weights_are_refused(data):
+    X, Y = data
+    model = PLS(2).fit(X, Y)
+    weights = np.r_[-1.0, np.ones(39)]
+    for ask in (
+        lambda: diagnostics.leverage(model, X, sample_weight=weights),
+        lambda: diagnostics.q_residuals(model, X, sample_weight=weights),
+        lambda: diagnostics.coefficient_intervals(model, X, Y, sample_weight=weights),
+    ):
+        with pytest.raises(ValueError, match=r"sample_weight\[0\] == -1.0, must be >= 0"):
+            ask()
+
+
+@pytest.mark.filterwarnings("ignore:n_components == 2, but only 0 components exist")
+def test_a_model_without_variance_to_explain(data):
+    X, _ = data
+    y = np.full(40, 2.5)
+    model = PLS(2).fit(X, y)
+    assert model.n_components_ == 0
+    assert_array_equal(diagnostics.explained_variance(model, X, y).y, np.zeros(0))
+    assert_array_equal(diagnostics.vip(model), np.zeros(6))
+    assert_array_equal(diagnostics.selectivity_ratio(model, X), np.zeros(6))
+    assert_array_equal(diagnostics.coefficient_intervals(model, X, y).upper, np.zeros(6))
+    assert_array_equal(diagnostics.prediction_interval(model, X, y, X).upper, y)

@@ -1,0 +1,146 @@
+"""Imports point down the list of layers, never up and never sideways.
+
+A room is a folder or a module directly under ``isthmus/``. Rooms of one layer do not know each
+other; inside a room everything may import everything. Imports inside functions count too.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import isthmus
+
+PACKAGE = Path(isthmus.__file__).parent
+
+LAYERS = [  # from the top down
+    {"cli", "reports", "experiments", "applications"},
+    {"plotting", "model_selection", "diagnostics", "persistence"},
+    {"dependency"},
+    {"features", "regression", "projections", "preimages", "compression"},
+    {"kernels", "losses", "geometry", "solvers", "moments", "expansion", "missing", "datasets"},
+    {"linalg", "validation"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+SIDEWAYS = {("missing", "moments")}  # expected moments are moments
+
+
+def module_name(path):
+    """The dotted name of a file of the package, ``isthmus.regression.pls``."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def room_of(name):
+    """The room of a dotted name; the package itself is the room ``isthmus``, above all others."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+def imported_names(source, module, is_package=False):
+    """Yield ``(line, dotted name)`` for every import of the package's own modules."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = node.level - is_package
+                anchor = module.split(".")[: len(module.split(".")) - up]
+                base = ".".join([*anchor, base] if base else anchor)
+            # `from isthmus import linalg` is an import of linalg, `from isthmus import PLS` of
+            # the package.
+            rooms = [a.name for a in node.names if base == "isthmus" and a.name in LEVEL]
+            others = len(rooms) < len(node.names)
+            names = [f"isthmus.{room}" for room in rooms] + ([base] if others else [])
+        elif isinstance(node, ast.Call):
+            function = getattr(node.func, "attr", getattr(node.func, "id", None))
+            first = node.args[0] if node.args else None
+            dynamic = function in ("import_module", "__import__")
+            names = [first.value] if dynamic and isinstance(first, ast.Constant) else []
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "isthmus":
+                yield node.lineno, name
+
+
+def violations(source, module, is_package=False):
+    """List the imports of a module that do not point down."""
+    here = room_of(module)
+    if here == "isthmus":  # the package's own __init__ shows all names
+        return []
+    bad = []
+    for line, name in imported_names(source, module, is_package):
+        there = room_of(name)
+        down = there in LEVEL and LEVEL[there] > LEVEL[here]
+        if not (down or there == here or (here, there) in SIDEWAYS):
+            bad.append(f"{module}, line {line}: {here} must not import {name}")
+    return bad
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_room(module):
+    room = room_of(module)
+    assert room in LEVEL or module == "isthmus", f"{room} is in no layer of {__file__}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    path = MODULES[module]
+    assert violations(path.read_text("utf-8"), module, path.name == "__init__.py") == []
+
+
+def test_rooms_are_in_one_layer_only():
+    assert len(LEVEL) == sum(len(rooms) for rooms in LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("isthmus.linalg", "import isthmus.moments"),
+        ("isthmus.linalg", "import numpy, isthmus.moments as m"),
+        ("isthmus.linalg", "from . import moments"),
+        ("isthmus.linalg", "from isthmus import validation"),
+        ("isthmus.linalg", "import isthmus"),
+        ("isthmus.moments", "def f():\n    from isthmus.regression import PLS"),
+        ("isthmus.moments", "import importlib\nimportlib.import_module('isthmus.regression')"),
+        ("isthmus.moments", "from isthmus import PLS"),
+        ("isthmus.moments", "from isthmus import linalg, PLS"),
+        ("isthmus.moments", "from isthmus.missing import em_moments"),
+        ("isthmus.moments", "from isthmus.nowhere import f"),
+        ("isthmus.datasets.generators", "from isthmus.moments import Moments"),
+        ("isthmus.losses.squared", "from isthmus.geometry.stiefel import retract"),
+        ("isthmus.regression.pls", "from ..features import landmarks"),
+        ("isthmus.regression.pls", "from isthmus.model_selection import ComponentSearchCV"),
+        ("isthmus.diagnostics", "if True:\n    from isthmus.model_selection import rank"),
+    ],
+)
+def test_a_bad_import_is_caught(module, source):
+    assert len(violations(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("isthmus.linalg", "import numpy\nfrom sklearn.base import clone"),
+        ("isthmus.moments", "from isthmus import linalg, validation"),
+        ("isthmus.missing", "from isthmus.moments import Moments"),
+        ("isthmus.datasets.generators", "from isthmus.linalg import f"),
+        ("isthmus.regression.pls", "from .base import LinearMap\nfrom isthmus.regression import x"),
+        ("isthmus.regression.pls", "from ..moments import Moments\nimport isthmus.losses.squared"),
+        ("isthmus.cli.main", "from isthmus.model_selection import ComponentSearchCV"),
+        ("isthmus", "from isthmus.cli import app"),
+    ],
+)
+def test_a_good_import_passes(module, source):
+    assert violations(source, module) == []
+
+
+def test_relative_imports_of_a_package_start_in_it():
+    source = "from . import pls\nfrom ..kernels import rbf\nfrom .. import features"
+    found = [name for _, name in imported_names(source, "isthmus.regression", is_package=True)]
+    assert found == ["isthmus.regression", "isthmus.kernels", "isthmus.features"]

@@ -1,0 +1,178 @@
+"""Oracles: the plain fit where nothing is missing, a direct Gaussian likelihood, conditional means."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
+
+import isthmus.missing as missing_module
+from isthmus import PCR, PLS, Moments, ReducedRankRegression
+from isthmus.missing import expected_moments
+
+ESTIMATORS = [PLS(2, missing="em"), PCR(2, missing="em"), ReducedRankRegression(2, missing="em")]
+
+
+def low_rank(n=300, p=20, q=5, latent=4, seed=0):
+    rng = np.random.default_rng(seed)
+    E = rng.normal(size=(n, latent))
+    X = E @ rng.normal(size=(latent, p)) + 0.1 * rng.normal(size=(n, p)) + 3
+    Y = E @ rng.normal(size=(latent, q)) + 0.1 * rng.normal(size=(n, q)) - 1
+    return X, Y
+
+
+def with_gaps(A, share, seed=0):
+    holes = np.random.default_rng(seed).random(A.shape) < share
+    return np.where(holes, np.nan, A)
+
+
+def em(X, Y, **options):
+    options = {"n_latent": 4, "max_iter": 500, "tol": 1e-9, **options}
+    return expected_moments(X, Y, options.pop("weights", None), **options)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_nothing_missing_is_the_plain_fit(estimator):
+    X, Y = low_rank(60, 6, 3, 2)
+    plain = type(estimator)(2).fit(X, Y)
+    assert_allclose(estimator.fit(X, Y).coef_, plain.coef_, rtol=1e-9)
+    assert estimator.n_iter_ == 1
+
+
+def test_likelihood_never_falls_and_is_the_gaussian_one():
+    X, Y = low_rank(80, 5, 2, 2)
+    X, Y = with_gaps(X, 0.3), with_gaps(Y, 0.3, 1)
+    _, model = em(X, Y, n_latent=2)
+    history = np.array(model.log_likelihood)
+    assert len(history) > 3 and model.converged
+    assert (np.diff(history) >= -1e-9 * abs(history[-1])).all()
+    Z = (np.hstack([X, Y]) - model.offset) / model.scale
+    C = model.loadings @ model.loadings.T + model.noise_variance * np.eye(7)
+    direct = 0.0
+    for z in Z:
+        o = ~np.isnan(z)
+        if o.any():
+            direct += multivariate_normal(model.mean[o], C[np.ix_(o, o)]).logpdf(z[o])
+    assert_allclose(history[-1], direct, rtol=1e-6)
+
+
+def test_moments_are_the_expected_ones():
+    """The second moments hold the conditional covariance that imputation forgets."""
+    X, Y = low_rank(400, 6, 2, 2)
+    gappy = with_gaps(X, 0.4)
+    moments, _ = em(gappy, Y, n_latent=2)
+    truth = Moments.from_data(X, Y)
+    assert_allclose(np.diag(moments.xx), np.diag(truth.xx), rtol=0.05)
+    mean_filled = np.where(np.isnan(gappy), np.nanmean(gappy, axis=0), gappy)
+    shrunk = Moments.from_data(mean_filled, Y)
+    assert (np.diag(shrunk.xx) < 0.8 * np.diag(truth.xx)).all()  # the control is far off
+
+
+def test_correction_matters_in_noise():
+    """With strong noise, filled values alone understate the variance; the expected moments do not."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(3000, 4)), rng.normal(size=(3000, 1))
+    gappy = with_gaps(X, 0.5)
+    moments, model = em(gappy, Y, n_latent=1)
+    filled = Moments.from_data(model.filled(gappy), Y)
+    assert_allclose(np.diag(moments.xx) / 3000, 1.0, atol=0.1)
+    assert (np.diag(filled.xx) / 3000 < 0.7).all()
+
+
+def test_factored_form_is_the_dense_one(monkeypatch):
+    X, Y = low_rank(60, 12, 3, 2)
+    X, Y = with_gaps(X, 0.2), with_gaps(Y, 0.1, 1)
+    dense, dense_model = em(X, Y, n_latent=3)
+    monkeypatch.setattr(missing_module, "_DENSE_COLUMNS", 5)
+    factored, model = em(X, Y, n_latent=3)
+    assert_allclose(factored.xx, dense.xx, rtol=1e-6)
+    assert_allclose(factored.xy, dense.xy, rtol=1e-6, atol=1e-6)
+    assert_allclose(model.log_likelihood[-1], dense_model.log_likelihood[-1], rtol=1e-9)
+
+
+def test_filled_is_the_conditional_mean():
+    X, Y = low_rank(200, 5, 2, 2)
+    _, model = em(with_gaps(X, 0.2), Y, n_latent=2)
+    new = X[:1].copy()
+    new[0, [1, 3]] = np.nan
+    C = (model.loadings @ model.loadings.T + model.noise_variance * np.eye(7))[:5, :5]
+    o, u = [0, 2, 4], [1, 3]
+    z = ((X[:1] - model.offset[:5]) / model.scale[:5])[0]
+    conditional = model.mean[u] + C[np.ix_(u, o)] @ np.linalg.solve(
+        C[np.ix_(o, o)], z[o] - model.mean[o]
+    )
+    expected = conditional * model.scale[u] + model.offset[u]
+    assert_allclose(model.filled(new)[0, u], expected, rtol=1e-9)
+    assert_allclose(model.filled(new)[0, o], X[0, o])
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.3])
+def test_beats_mean_filling(share):
+    """The table of the method: R2 on complete test rows stays where the complete data put it."""
+    X, Y = low_rank(500)
+    gappy_X, gappy_Y = with_gaps(X[:300], share), with_gaps(Y[:300], share, 1)
+    ours = PLS(4, missing="em").fit(gappy_X, gappy_Y).score(X[300:], Y[300:])
+    filled = [np.where(np.isnan(A), np.nanmean(A, axis=0), A) for A in (gappy_X, gappy_Y)]
+    assert ours > PLS(4).fit(X[:300], Y[:300]).score(X[300:], Y[300:]) - 0.003
+    assert ours > PLS(4).fit(*filled).score(X[300:], Y[300:])
+
+
+def test_new_rows_may_have_gaps():
+    X, Y = low_rank(400)
+    model = PLS(4, missing="em").fit(with_gaps(X[:300], 0.1), Y[:300])
+    gappy = with_gaps(X[300:], 0.2, 5)
+    assert model.score(gappy, Y[300:]) > 0.95
+    assert np.isfinite(model.transform(gappy)).all()
+
+
+def test_weights_are_repetitions():
+    X, Y = low_rank(40, 5, 2, 2)
+    X = with_gaps(X, 0.2)
+    counts = 1 + np.arange(40) % 3
+    weighted, _ = em(X, Y, weights=counts.astype(float), n_latent=2)
+    repeated, _ = em(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0), n_latent=2)
+    assert_allclose(weighted.xx, repeated.xx, rtol=1e-6)
+    assert_allclose(weighted.xy, repeated.xy, rtol=1e-5, atol=1e-5)
+
+
+def test_constant_column_with_gaps_has_no_say():
+    X, Y = low_rank(50, 4, 2, 2)
+    X[:, 2] = 7.0
+    X = with_gaps(X, 0.2)
+    model = PLS(2, missing="em").fit(X, Y)
+    assert (model.coef_[:, 2] == 0).all()
+    assert_allclose(model.missing_model_.filled(X)[:, 2], 7.0)
+
+
+def test_what_cannot_be_done_is_said():
+    X, Y = low_rank(30, 4, 2, 2)
+    gappy = with_gaps(X, 0.2)
+    with pytest.raises(ValueError, match="missing='em'"):
+        PLS(2).fit(gappy, Y)
+    with pytest.raises(ValueError, match="missing='em'"):
+        PLS(2).fit(X, with_gaps(Y, 0.2))
+    with pytest.raises(ValueError, match="missing='em'"):
+        PLS(2).fit(X, Y).predict(gappy)
+    never = X.copy()
+    never[:, 1] = np.nan
+    with pytest.raises(ValueError, match="column 1 of X is never observed"):
+        PLS(2, missing="em").fit(never, Y)
+    with pytest.raises(ValueError, match="infinity"):
+        PLS(2, missing="em").fit(np.where(np.isnan(gappy), np.inf, X), Y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        PLS(2, missing="em", max_iter=2, tol=1e-14).fit(gappy, Y)
+    empty = gappy.copy()
+    empty[3], target = np.nan, Y.copy()
+    target[3] = np.nan
+    with pytest.warns(UserWarning, match="1 rows have no observed entry"):
+        PLS(2, missing="em").fit(empty, target)
+    assert not hasattr(PLS(2, missing="em"), "partial_fit")
+
+
+def test_converges_without_a_warning_on_clean_low_rank_data():
+    X, Y = low_rank(100, 8, 2, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PLS(2, missing="em").fit(with_gaps(X, 0.1), Y)
