@@ -8,10 +8,11 @@ rank        30 ranks x 20 ridge weights x 10 folds against a single fit
 floor       one fit against the matrix products and the eigendecomposition it cannot do without
 memory      what a fit with 100 000 inputs allocates
 
-A ratio is our time over the peer's, each the best of several turns taken alternately; its bound is
-what the library promises. "max difference" is between our numbers and the peer's: predictions of a
-fit, mean squared errors of a cross-validation. scikit-learn runs at its default tolerance, where its
-iteration is still some way from what both converge to; a tighter one would only make it slower.
+A ratio is our time over the peer's, each the best of several turns taken alternately; its bound
+is what the library promises. "max difference" is between our numbers and the peer's: predictions
+of a fit, mean squared errors of a cross-validation. scikit-learn runs at its default tolerance,
+where its iteration is still some way from what both converge to; a tighter one would only make
+it slower.
 
     python benchmarks/linear.py --only fit,cv --repeats 5
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -46,6 +48,7 @@ from common import (
 from ikpls.fast_cross_validation.numpy import PLS as FastCrossValidation
 from ikpls.numpy import PLS as ImprovedKernelPLS
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 from threadpoolctl import threadpool_limits
@@ -59,6 +62,7 @@ MEMORY_LIMIT_MB = 200.0
 N_FOLDS, N_RANKS = 10, 30
 ALPHAS = np.logspace(-2, 4, 20)
 SCORING = "neg_mean_squared_error"
+MODELS = {"PLS": PLS(20), "PCR": PCR(20), "reduced rank": ReducedRankRegression()}
 MOST_FEATURES_SQUARED = 4000  # ikpls's second algorithm holds X'X: too large beyond this
 
 
@@ -369,15 +373,12 @@ def floor(settings: Settings) -> Iterator[Row]:
         X, Y = low_rank_data(n, p, q)
         for threads in settings.threads:
             with threadpool_limits(threads):
-                for model, reference in (
-                    (ReducedRankRegression(N_RANKS), reduced_rank_by_svd),
-                    (PCR(N_RANKS), pcr_by_svd),
-                ):
-                    yield fit_against_floor(model, reference, X, Y, threads, settings.repeats)
+                for name, reference in REFERENCES.items():
+                    yield fit_against_floor(name, reference, X, Y, threads, settings.repeats)
 
 
 def fit_against_floor(
-    model: ReducedRankRegression | PCR,
+    name: str,
     reference: Callable[[NDArray, NDArray], NDArray],
     X: NDArray,
     Y: NDArray,
@@ -389,10 +390,11 @@ def fit_against_floor(
         "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
         "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
     }
-    jobs = {name: lambda solve=solve: floor_of(X, Y, solve) for name, solve in eigh.items()}
+    jobs = {key: lambda solve=solve: floor_of(X, Y, solve) for key, solve in eigh.items()}
+    model = clone(MODELS[name]).set_params(n_components=N_RANKS)
     ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
     return row_of(
-        f"{type(model).__name__} fit vs floor",
+        f"{name} fit vs floor",
         describe(*X.shape, Y.shape[1]),
         threads,
         (ours, theirs),
@@ -425,18 +427,21 @@ def pcr_by_svd(X: NDArray, Y: NDArray) -> NDArray:
     return U @ (U.T @ (Y - Y.mean(axis=0))) + Y.mean(axis=0)
 
 
+REFERENCES = {"reduced rank": reduced_rank_by_svd, "PCR": pcr_by_svd}
+
+
 # -- memory -----------------------------------------------------------------------------------
 
 
 def memory(settings: Settings) -> Iterator[Row]:
     """Peak memory of a fit above that of its data. The columns are megabytes, not milliseconds."""
-    for name in ("PLS", "PCR", "ReducedRankRegression"):
+    for name in MODELS:
         for threads in settings.threads:
             # A fresh process each: its peak is that of this one fit.
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 megabytes = pool.submit(peak_of_fit, name, threads).result()
             yield Row(
-                f"{name} fit, MB not ms",
+                f"{name} memory, MB not ms",
                 describe(*MEMORY_SHAPE),
                 threads,
                 megabytes,
@@ -448,29 +453,30 @@ def memory(settings: Settings) -> Iterator[Row]:
 
 def peak_of_fit(name: str, threads: int) -> float:
     """Megabytes that a fit needs beyond what is held once its data exist."""
-    models = {"PLS": PLS(20), "PCR": PCR(20), "ReducedRankRegression": ReducedRankRegression()}
+    model = MODELS[name]
     with threadpool_limits(threads):
-        models[name].fit(*low_rank_data(50, 40, 3))  # libraries loaded, buffers made
+        model.fit(*low_rank_data(50, 40, 3))  # libraries loaded, buffers made
         n, p, q = MEMORY_SHAPE
         rng = np.random.default_rng(0)
         X = np.empty((n, p))
         rng.standard_normal(out=X)  # nothing but the data itself is allocated
         Y = X[:, :q] + rng.standard_normal((n, q))
-        before = peak_megabytes()
-        models[name].fit(X, Y)
-        return peak_megabytes() - before
+        before = resident_megabytes()
+        model.fit(X, Y)
+        return resident_megabytes(peak=True) - before
 
 
-def peak_megabytes() -> float:
-    """Largest resident memory of this process so far."""
+def resident_megabytes(peak: bool = False) -> float:
+    """Resident memory of this process, now or at its largest."""
     status = Path("/proc/self/status")
     if status.exists():  # unlike getrusage it does not start from the parent's peak
+        field = "VmHWM:" if peak else "VmRSS:"
         for line in status.read_text("utf-8").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(field):
                 return int(line.split()[1]) / 1024
-    import resource  # not on every platform
+    import resource  # not on every platform; it knows the largest only
 
-    unit = 2**20 if Path("/System/Library").exists() else 2**10  # macOS counts in bytes
+    unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import KFold
 
@@ -87,7 +87,7 @@ def _all_paths(
     units = power_of_two(X), power_of_two(Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         X, Y = X / units[0], Y / units[1]
-        alphas = [alpha / units[0] ** 2 for alpha in alphas]
+        alphas = [alpha and alpha / units[0] ** 2 for alpha in alphas]
     for i, paths in fold_paths(estimator, Rows(X, Y, weights), splits, n_components, alphas):
         for path in paths:
             path.loadings, path.y_mean = path.loadings * units[1], path.y_mean * units[1]
@@ -199,10 +199,8 @@ _SCORES: dict[str, Callable[[Array, NDArray, Array | None], Array]] = {
 QUICK_SCORES = tuple(_SCORES)
 
 
-class _Fixed:
+class _Fixed(RegressorMixin, BaseEstimator):
     """Stands in for a fitted regressor when a scorer asks for its predictions."""
-
-    _estimator_type = "regressor"
 
     def __init__(self, prediction: Array) -> None:
         self.prediction = prediction

@@ -304,6 +304,8 @@ class _GramFolds(_Folds):
         y_scale, y_live = column_scales(y_squares, y_mean, weight, self.scale)
         Yc *= y_live / y_scale
         K, K_test = _centre(gram, train, test, w / weight)
+        if K.diagonal().max() < _KEPT_VARIANCE * gram.diagonal()[train].max():
+            raise InaccurateGram  # the mean of all rows is far from that of the fold
         root = np.sqrt(w)
         K *= root[:, None] * root
         frame = Frame(

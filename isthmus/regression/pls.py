@@ -137,7 +137,7 @@ class PLS(LatentRegression):
         most = min(n - 1, p)
         k = most if n_components is None else min(n_components, most)
         if isinstance(form, GramForm):
-            factors = _solve_dual(form, k, exact or self.algorithm == "kernel")
+            factors = _solve_dual(form, k, exact)
         else:
             factors = self._solve_primal(form, k, exact)
         found, wanted = factors.y_loadings.shape[1], n_components or 0

@@ -1,0 +1,380 @@
+"""Oracle: a fit in every fold for every candidate, scored by scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pytest
+import skops.io
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.metrics import get_scorer, make_scorer, mean_squared_error
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_score,
+)
+
+import isthmus.regression.crossval as crossval
+from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+
+SHAPES = {"small": (40, 6, 3), "tall": (700, 120, 4), "wide": (64, 1500, 3), "near": (260, 250, 2)}
+ESTIMATORS = [
+    PLS(),
+    PLS(scale=False),
+    PLS(algorithm="simpls"),
+    PLS(algorithm="kernel"),
+    PCR(),
+    PCR(scale=True),
+    ReducedRankRegression(),
+    ReducedRankRegression(scale=True),
+]
+MSE = "neg_mean_squared_error"
+
+
+def make(shape, seed=0):
+    n, p, q = SHAPES[shape]
+    rng = np.random.default_rng(seed)
+    X = rng.normal(2, 1, size=(n, p)) * (1 + rng.random(p))
+    return X, X[:, :4] @ rng.normal(size=(4, q)) + rng.normal(size=(n, q)) - 3
+
+
+def splitters(n):
+    groups = np.arange(n) % 7
+    return {
+        "k-fold": (KFold(4), None),
+        "shuffled": (KFold(3, shuffle=True, random_state=0), None),
+        "grouped": (GroupKFold(4), groups),
+        "repeated": (RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), None),
+        "time series": (TimeSeriesSplit(3), None),
+        "shuffle split": (ShuffleSplit(3, test_size=0.2, train_size=0.3, random_state=0), None),
+        "small folds": (KFold(n // 3), None),
+        "predefined": (PredefinedSplit(np.where(np.arange(n) < n // 2, -1, np.arange(n) % 3)), None),
+    }
+
+
+def refits(estimator, X, Y, splits, ranks, alphas, weights, scoring):
+    """One fit for every candidate and fold: what the search must equal."""
+    scorer = get_scorer(scoring)
+    table = np.empty((len(alphas) * len(ranks), len(splits)))
+    for i, (train, test) in enumerate(splits):
+        w = {} if weights is None else {"sample_weight": weights[train]}
+        v = {} if weights is None else {"sample_weight": weights[test]}
+        row = 0
+        for alpha in alphas:
+            for rank in ranks:
+                model = clone(estimator).set_params(n_components=rank)
+                if alpha is not None:
+                    model.set_params(alpha=alpha)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="n_components")
+                    model.fit(X[train], Y[train], **w)
+                table[row, i] = scorer(model, X[test], Y[test], **v)
+                row += 1
+    return table
+
+
+def split_scores(search, name="score"):
+    return np.array(
+        [search.cv_results_[f"split{i}_test_{name}"] for i in range(search.n_splits_)]
+    ).T
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("splitter", splitters(10))
+def test_equals_refitting(estimator, shape, splitter):
+    X, Y = make(shape)
+    cv, groups = splitters(len(X))[splitter]
+    if splitter == "small folds" and shape in ("tall", "near"):
+        cv = KFold(len(X) // 12)
+    weights = None if splitter in ("k-fold", "grouped") else 1 + np.arange(len(X)) % 3 / 2
+    alphas = [0.0, 1.0, 300.0] if hasattr(estimator, "alpha") else [None]
+    ranks = [1, 2, 3]
+    search = ComponentSearchCV(
+        estimator, n_components=ranks, alpha=None if alphas == [None] else alphas, cv=cv, scoring=MSE
+    ).fit(X, Y, sample_weight=weights, groups=groups)
+    splits = list(cv.split(X, Y, groups))
+    every = max(1, len(splits) // 8)  # of very many folds an eighth is evidence enough
+    truth = refits(estimator, X, Y, splits[::every], ranks, alphas, weights, MSE)
+    assert_allclose(split_scores(search)[:, ::every], truth, rtol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression()], ids=str)
+@pytest.mark.parametrize("shape", ["small", "tall", "wide"])
+def test_leave_one_out_equals_refitting(estimator, shape):
+    X, Y = make(shape)
+    X, Y = X[:64], Y[:64, 0]
+    has_alpha = hasattr(estimator, "alpha")
+    search = ComponentSearchCV(
+        estimator,
+        n_components=[1, 3],
+        alpha=[2.0] if has_alpha else None,
+        cv=LeaveOneOut(),
+        scoring=MSE,
+    )
+    splits = list(LeaveOneOut().split(X))
+    truth = refits(estimator, X, Y, splits, [1, 3], [2.0] if has_alpha else [None], None, MSE)
+    assert_allclose(split_scores(search.fit(X, Y)), truth, rtol=1e-8)
+
+
+def test_leave_one_out_of_ridge_has_its_classical_formula():
+    X, y = load_diabetes(return_X_y=True)
+    search = ComponentSearchCV(
+        ReducedRankRegression(), n_components=[1], alpha=[0.05], cv=LeaveOneOut(), scoring=MSE
+    ).fit(X, y)
+    Xc = np.column_stack([np.ones(len(X)), X - X.mean(0)])
+    hat = Xc @ np.linalg.solve(Xc.T @ Xc + np.diag([0] + [0.05] * 10), Xc.T)
+    errors = (y - hat @ y) / (1 - np.diag(hat))
+    # centring again without the row changes the mean, which the column of ones accounts for
+    assert_allclose(-split_scores(search)[0], errors**2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("scoring", [None, "r2", MSE, "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_max_error"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_scikit_learns(scoring, weighted):
+    X, Y = make("small")
+    Y = Y[:, 0] if scoring == "neg_max_error" else np.column_stack([Y, np.full(len(Y), 2.5)])
+    weights = 1.0 + np.arange(len(X)) % 3 if weighted and scoring != "neg_max_error" else None
+    search = ComponentSearchCV(PLS(), n_components=4, scoring=scoring).fit(X, Y, weights)
+    splits = list(KFold(5).split(X))
+    truth = refits(PLS(), X, Y, splits, [1, 2, 3, 4], [None], weights, scoring or "r2")
+    assert_allclose(split_scores(search), truth, rtol=1e-9)
+
+
+def test_grid_search_agrees():
+    X, Y = make("small")
+    ours = ComponentSearchCV(PLS(), n_components=5).fit(X, Y)
+    peer = GridSearchCV(PLS(), {"n_components": [1, 2, 3, 4, 5]}).fit(X, Y)
+    assert ours.best_params_ == peer.best_params_
+    assert ours.best_index_ == peer.best_index_
+    assert_allclose(ours.best_score_, peer.best_score_)
+    assert set(peer.cv_results_) == set(ours.cv_results_)
+    for key in ("mean_test_score", "std_test_score", "rank_test_score", "split2_test_score"):
+        assert_allclose(ours.cv_results_[key], peer.cv_results_[key], rtol=1e-8)
+    assert ours.cv_results_["params"] == peer.cv_results_["params"]
+    assert list(ours.cv_results_["param_n_components"]) == [1, 2, 3, 4, 5]
+    assert_allclose(ours.predict(X), peer.predict(X))
+    assert_allclose(ours.score(X, Y), peer.score(X, Y))
+
+
+def test_several_scorers():
+    X, Y = make("small")
+    own = make_scorer(mean_squared_error, greater_is_better=False)
+    search = ComponentSearchCV(
+        PLS(), n_components=3, scoring={"a": "r2", "b": own, "c": MSE}, refit="b"
+    ).fit(X, Y)
+    assert_allclose(search.cv_results_["mean_test_b"], search.cv_results_["mean_test_c"])
+    assert search.best_index_ == search.cv_results_["mean_test_b"].argmax()
+    assert search.multimetric_ and set(search.scorer_) == {"a", "b", "c"}
+    listed = ComponentSearchCV(PLS(), scoring=["r2", MSE], refit=False).fit(X, Y)
+    assert "mean_test_r2" in listed.cv_results_ and not hasattr(listed, "predict")
+    with pytest.raises(ValueError, match="refit == True, must be False or one of the scorers"):
+        ComponentSearchCV(PLS(), scoring=["r2", MSE]).fit(X, Y)
+
+    def plain(model, X, y):
+        return -float(np.abs(model.predict(X) - y).max())
+
+    weights = np.ones(len(X))
+    assert np.isfinite(ComponentSearchCV(PLS(), scoring=plain).fit(X, Y, weights).best_score_)
+
+
+def test_one_standard_error_is_the_simplest_good_model():
+    X, Y = make("small")
+    search = ComponentSearchCV(
+        ReducedRankRegression(), n_components=3, alpha=[0.1, 1.0, 10.0, 1e5], rule="one_se"
+    ).fit(X, Y)
+    mean, scores = search.cv_results_["mean_test_score"], split_scores(search)
+    best = mean.argmax()
+    bar = mean[best] - scores[best].std(ddof=1) / np.sqrt(5)
+    good = [p for p, m in zip(search.cv_results_["params"], mean, strict=True) if m >= bar]
+    fewest = min(p["n_components"] for p in good)
+    assert search.best_params_["n_components"] == fewest
+    assert search.best_params_["alpha"] == max(
+        p["alpha"] for p in good if p["n_components"] == fewest
+    )
+    assert bar <= mean[search.best_index_] <= mean[best]
+
+
+def test_default_grids():
+    X, Y = make("small")
+    search = ComponentSearchCV(ReducedRankRegression()).fit(X, Y)
+    ranks, alphas = (np.unique(search.cv_results_[f"param_{n}"].tolist()) for n in ("n_components", "alpha"))
+    assert list(ranks) == [1, 2, 3]
+    norm = np.linalg.norm(X - X.mean(0), 2) ** 2
+    assert_allclose(alphas, np.r_[0, norm * np.logspace(-8, 2, 21)], rtol=1e-3)
+    assert len(ComponentSearchCV(PLS()).fit(X, Y).cv_results_["params"]) == 6
+    search = ComponentSearchCV(PLS(), refit=False).fit(*make("wide"))
+    assert len(search.cv_results_["params"]) == 50
+    many = crossval.default_ranks(ReducedRankRegression(), 1000, 300, 400)
+    assert len(many) <= 50 and many[0] == 1 and many[-1] == 300
+
+
+def test_joint_choice_beats_either_alone():
+    """Low rank and collinear: rank alone and ridge alone both lose against the two together."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1050, 20)) * np.exp(-np.arange(20) / 2)
+    coef = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 20))
+    Y = X @ coef + rng.normal(size=(1050, 20))
+    train, test = slice(0, 50), slice(50, None)
+
+    def error(model):
+        return ((X[test] @ coef - model.fit(X[train], Y[train]).predict(X[test])) ** 2).mean()
+
+    joint = error(ComponentSearchCV(ReducedRankRegression(), scoring=MSE))
+    ranks = error(ComponentSearchCV(ReducedRankRegression(), alpha=[0.0], scoring=MSE))
+    ridge = min(error(Ridge(alpha=a)) for a in np.logspace(-3, 3, 13))
+    assert joint < ranks and joint < ridge
+
+
+# -- where taking away would cost digits ------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_a_monstrous_row_does_not_spoil_the_others(estimator, shape):
+    """Taking a row of 1e9 away from moments would leave its rounding errors behind."""
+    X, Y = make(shape)
+    X[0], Y[0] = X[0] * 1e9, Y[0] * 1e9
+    alphas = [1.0] if hasattr(estimator, "alpha") else [None]
+    for cv in (KFold(4), KFold(len(X) // 3)):
+        search = ComponentSearchCV(
+            estimator, n_components=[2], alpha=None if alphas == [None] else alphas, cv=cv, scoring=MSE
+        ).fit(X, Y)
+        truth = refits(estimator, X, Y, list(cv.split(X))[:2], [2], alphas, None, MSE)
+        assert_allclose(split_scores(search)[:, :2], truth, rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_a_column_that_is_constant_in_a_fold(estimator):
+    X, Y = make("tall")
+    X[:, 5] = 0.0
+    X[3, 5] = 1.0  # without row 3 the column does not vary
+    search = ComponentSearchCV(
+        estimator,
+        n_components=[3],
+        alpha=[1.0] if hasattr(estimator, "alpha") else None,
+        cv=KFold(70),
+        scoring=MSE,
+    ).fit(X, Y)
+    alphas = [1.0] if hasattr(estimator, "alpha") else [None]
+    truth = refits(estimator, X, Y, list(KFold(70).split(X))[:2], [3], alphas, None, MSE)
+    assert_allclose(split_scores(search)[:, :2], truth, rtol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_a_spectrum_that_falls_to_rounding(estimator, shape):
+    X, Y = make(shape)
+    n, p = X.shape
+    X = (X - X.mean(0)) * 10.0 ** (-12 * np.arange(p) / p)
+    alphas = [0.0, 1.0] if hasattr(estimator, "alpha") else [None]
+    ranks = [2, 12] if not hasattr(estimator, "alpha") else [1, 2]
+    search = ComponentSearchCV(
+        estimator, n_components=ranks, alpha=None if alphas == [None] else alphas, cv=KFold(4), scoring=MSE
+    ).fit(X, Y)
+    truth = refits(estimator, X, Y, list(KFold(4).split(X)), ranks, alphas, None, MSE)
+    assert_allclose(split_scores(search), truth, rtol=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1e-150, 1e150])
+def test_units_do_not_matter(factor):
+    X, Y = make("tall")
+    for estimator in (PLS(), PCR(), ReducedRankRegression()):
+        grid = {"alpha": [0.0]} if hasattr(estimator, "alpha") else {}
+        plain = ComponentSearchCV(estimator, n_components=3, cv=3, **grid).fit(X, Y)
+        scaled = ComponentSearchCV(estimator, n_components=3, cv=3, **grid).fit(X * factor, Y)
+        assert_allclose(split_scores(scaled), split_scores(plain), rtol=1e-8)
+
+
+def test_errors_near_zero_keep_their_digits():
+    X, _ = make("tall")
+    rng = np.random.default_rng(0)
+    Y = X[:, :3] @ rng.normal(size=(3, 2)) + 1e-7 * rng.normal(size=(700, 2))
+    search = ComponentSearchCV(PCR(), n_components=[120], cv=4, scoring=MSE).fit(X, Y)
+    truth = refits(PCR(), X, Y, list(KFold(4).split(X)), [120], [None], None, MSE)
+    assert_allclose(split_scores(search), truth, rtol=1e-6)
+
+
+# -- other inputs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression()], ids=str)
+def test_sparse_inputs(estimator):
+    X, Y = make("tall")
+    X = np.where(X < 4, 0.0, X)
+    grid = {"alpha": [1.0, 10.0]} if hasattr(estimator, "alpha") else {}
+    dense = ComponentSearchCV(estimator, n_components=3, **grid).fit(X, Y)
+    thin = ComponentSearchCV(estimator, n_components=3, **grid).fit(sparse.csr_array(X), Y)
+    assert_allclose(split_scores(thin), split_scores(dense), rtol=1e-7)
+
+
+def test_missing_values_are_refitted():
+    X, Y = make("small")
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    search = ComponentSearchCV(PLS(missing="em"), n_components=3, scoring=MSE).fit(X, Y)
+    model = PLS(3, missing="em")
+    train, test = next(KFold(5).split(X))
+    truth = -mean_squared_error(Y[test], model.fit(X[train], Y[train]).predict(X[test]))
+    assert_allclose(split_scores(search)[2, 0], truth)
+    assert np.isfinite(search.predict(X)).all()
+    joint = ComponentSearchCV(ReducedRankRegression(missing="em"), n_components=2).fit(X, Y)
+    assert np.isfinite(joint.best_score_)
+
+
+def test_bootstrap_splits_repeat_rows():
+    X, Y = make("tall")
+    rng = np.random.default_rng(0)
+    splits = []
+    for _ in range(3):
+        train = rng.integers(0, len(X), size=len(X))
+        splits.append((train, np.setdiff1d(np.arange(len(X)), train)))
+    for estimator in (PLS(), ReducedRankRegression()):
+        alphas = [1.0] if hasattr(estimator, "alpha") else [None]
+        search = ComponentSearchCV(
+            estimator, n_components=[2], alpha=None if alphas == [None] else alphas, cv=splits, scoring=MSE
+        ).fit(X, Y)
+        truth = refits(estimator, X, Y, splits, [2], alphas, None, MSE)
+        assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
+def test_as_part_of_other_tools(capsys):
+    X, Y = make("small")
+    search = ComponentSearchCV(PLS(), n_components=3, verbose=1)
+    assert cross_val_score(search, X, Y, cv=3).shape == (3,)
+    assert "fold 5 of 5" in capsys.readouterr().err
+    blob = skops.io.dumps(search.fit(X, Y))
+    trusted = [t for t in skops.io.get_untrusted_types(data=blob) if t.startswith(("isthmus.", "sklearn."))]
+    again = skops.io.loads(blob, trusted=trusted)
+    assert_allclose(again.predict(X), search.predict(X), rtol=0)
+
+
+def test_bad_input_is_refused():
+    X, Y = make("small")
+    with pytest.raises(TypeError, match="estimator is a Ridge"):
+        ComponentSearchCV(Ridge()).fit(X, Y)
+    with pytest.raises(ValueError, match="rule == 'best', must be one of 'min', 'one_se'"):
+        ComponentSearchCV(PLS(), rule="best").fit(X, Y)
+    for bad in (0, "two", [1, 2.5], [], 1.5, [0]):
+        with pytest.raises(ValueError, match="n_components"):
+            ComponentSearchCV(PLS(), n_components=bad).fit(X, Y)
+    with pytest.raises(ValueError, match="alpha == -1"):
+        ComponentSearchCV(ReducedRankRegression(), alpha=[-1]).fit(X, Y)
+    with pytest.raises(ValueError, match="alpha is empty"):
+        ComponentSearchCV(ReducedRankRegression(), alpha=[]).fit(X, Y)
+    with pytest.warns(UserWarning, match="PLS has no ridge weight"):
+        ComponentSearchCV(PLS(), alpha=1.0, n_components=2).fit(X, Y)
+    with pytest.raises(ValueError, match="leaves 1 row to train on"):
+        ComponentSearchCV(PLS(), cv=2).fit(X[:3], Y[:3])
+    with pytest.raises(ValueError, match="missing='em'"):
+        ComponentSearchCV(PLS()).fit(np.where(X > 3, np.nan, X), Y)
+    with pytest.raises(AttributeError, match="no attribute 'predict'"):
+        ComponentSearchCV(PLS(), refit=False).fit(X, Y).predict(X)
