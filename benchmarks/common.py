@@ -130,7 +130,7 @@ def largest_difference(a: NDArray, b: NDArray) -> float:
 
 COLUMNS = {
     "question": 34,
-    "shape": 21,
+    "shape": 23,
     "threads": 7,
     "ours ms": 9,
     "peer ms": 9,

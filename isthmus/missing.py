@@ -55,7 +55,9 @@ class MissingModel:
             seen = Z[np.ix_(rows, observed & self.live[:p])] - m[observed & self.live[:p]]
             latent = seen @ W[observed & self.live[:p]] @ posterior
             Z[np.ix_(rows, ~observed)] = latent @ W[~observed].T + m[~observed]
-        return np.where(missing, Z * self.scale[:p] + self.offset[:p], X).astype(X.dtype, copy=False)
+        return np.where(missing, Z * self.scale[:p] + self.offset[:p], X).astype(
+            X.dtype, copy=False
+        )
 
 
 def expected_moments(
@@ -157,7 +159,8 @@ class _Work:
 
     def covariance(self) -> Array:
         centred = (self.Z - self.mean) * np.sqrt(self.w)[:, None]
-        return centred.T @ centred + self.correction
+        gaps = 0.0 if self.correction is None else self.correction
+        return centred.T @ centred + gaps
 
     def apply(self, v: Array) -> Array:
         """The covariance times a vector, without the matrix."""
@@ -226,7 +229,7 @@ def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) ->
 
 def _posterior(Wo: Array, noise: float) -> Array:
     """Inverse of Wo'Wo + s2 I, (c, c)."""
-    return np.linalg.inv(Wo.T @ Wo + noise * np.eye(Wo.shape[1]))
+    return np.asarray(np.linalg.inv(Wo.T @ Wo + noise * np.eye(Wo.shape[1])), dtype=np.float64)
 
 
 def _patterns(missing: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
@@ -251,9 +254,7 @@ def _drop_empty(Z: Array, missing: NDArray, w: Array) -> tuple[Array, NDArray, A
     return Z[keep], missing[keep], w[keep]
 
 
-def _observed_scale(
-    Z: Array, missing: NDArray, w: Array, p: int
-) -> tuple[Array, Array, NDArray]:
+def _observed_scale(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array, Array, NDArray]:
     counts = w @ ~missing
     if not counts.all():
         never = int(np.flatnonzero(counts == 0)[0])

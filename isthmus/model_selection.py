@@ -34,7 +34,7 @@ from isthmus.regression.crossval import (
     default_ranks,
     path_scores,
 )
-from isthmus.regression.folds import Split
+from isthmus.regression.folds.split import Split
 from isthmus.validation import check_alpha, check_enough_samples, check_option, check_rank
 
 
@@ -145,8 +145,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         """
         if not isinstance(self.estimator, LatentRegression):
             raise TypeError(
-                f"estimator is a {type(self.estimator).__name__}, expected a latent regression such as PCR, "
-                "PLS or ReducedRankRegression; scikit-learn's GridSearchCV searches any other."
+                f"estimator is a {type(self.estimator).__name__}, expected a latent regression such as "
+                "PCR, PLS or ReducedRankRegression; scikit-learn's GridSearchCV searches any other."
             )
         check_option("rule", self.rule, ("min", "one_se"))
         model = clone(self.estimator)
@@ -289,7 +289,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             The larger the better.
         """
         check_is_fitted(self)
-        scorer = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
+        scorer: Any = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
         extra = {} if sample_weight is None else {"sample_weight": sample_weight}
         return scorer(self.best_estimator_, X, y, **extra)
 

@@ -87,8 +87,8 @@ class Moments:
         cls, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
         """Moments of the rows of ``X`` (n, p), array or sparse, and ``y`` (n,) or (n, q)."""
-        X, Y, weights = _check_rows(X, y, sample_weight)
-        return cls(X.shape[1], Y.shape[1])._sum(X, Y, weights)
+        rows, Y, weights = _check_rows(X, y, sample_weight)
+        return cls(rows.shape[1], Y.shape[1])._sum(rows, Y, weights)
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple]) -> Moments:

@@ -28,7 +28,7 @@ def check_alpha(value: Any) -> float:
     """Return the ridge weight as a finite non-negative float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"alpha == {value!r}, must be a single number >= 0 or 'auto'.")
-    if not 0 <= value < np.inf:
+    if not 0 <= float(value) < np.inf:
         raise ValueError(f"alpha == {value}, must be a finite number >= 0.")
     return float(value)
 

@@ -57,7 +57,10 @@ def splitters(n):
         "time series": (TimeSeriesSplit(3), None),
         "shuffle split": (ShuffleSplit(3, test_size=0.2, train_size=0.3, random_state=0), None),
         "small folds": (KFold(n // 3), None),
-        "predefined": (PredefinedSplit(np.where(np.arange(n) < n // 2, -1, np.arange(n) % 3)), None),
+        "predefined": (
+            PredefinedSplit(np.where(np.arange(n) < n // 2, -1, np.arange(n) % 3)),
+            None,
+        ),
     }
 
 
@@ -100,7 +103,11 @@ def test_equals_refitting(estimator, shape, splitter):
     alphas = [0.0, 1.0, 300.0] if hasattr(estimator, "alpha") else [None]
     ranks = [1, 2, 3]
     search = ComponentSearchCV(
-        estimator, n_components=ranks, alpha=None if alphas == [None] else alphas, cv=cv, scoring=MSE
+        estimator,
+        n_components=ranks,
+        alpha=None if alphas == [None] else alphas,
+        cv=cv,
+        scoring=MSE,
     ).fit(X, Y, sample_weight=weights, groups=groups)
     splits = list(cv.split(X, Y, groups))
     every = max(1, len(splits) // 8)  # of very many folds an eighth is evidence enough
@@ -138,7 +145,10 @@ def test_leave_one_out_of_ridge_has_its_classical_formula():
     assert_allclose(-split_scores(search)[0], errors**2, rtol=1e-8)
 
 
-@pytest.mark.parametrize("scoring", [None, "r2", MSE, "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_max_error"])
+@pytest.mark.parametrize(
+    "scoring",
+    [None, "r2", MSE, "neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_max_error"],
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_are_scikit_learns(scoring, weighted):
     X, Y = make("small")
@@ -207,7 +217,9 @@ def test_one_standard_error_is_the_simplest_good_model():
 def test_default_grids():
     X, Y = make("small")
     search = ComponentSearchCV(ReducedRankRegression()).fit(X, Y)
-    ranks, alphas = (np.unique(search.cv_results_[f"param_{n}"].tolist()) for n in ("n_components", "alpha"))
+    ranks, alphas = (
+        np.unique(search.cv_results_[f"param_{n}"].tolist()) for n in ("n_components", "alpha")
+    )
     assert list(ranks) == [1, 2, 3]
     norm = np.linalg.norm(X - X.mean(0), 2) ** 2
     assert_allclose(alphas, np.r_[0, norm * np.logspace(-8, 2, 21)], rtol=1e-3)
@@ -247,7 +259,11 @@ def test_a_monstrous_row_does_not_spoil_the_others(estimator, shape):
     alphas = [1.0] if hasattr(estimator, "alpha") else [None]
     for cv in (KFold(4), KFold(len(X) // 3)):
         search = ComponentSearchCV(
-            estimator, n_components=[2], alpha=None if alphas == [None] else alphas, cv=cv, scoring=MSE
+            estimator,
+            n_components=[2],
+            alpha=None if alphas == [None] else alphas,
+            cv=cv,
+            scoring=MSE,
         ).fit(X, Y)
         truth = refits(estimator, X, Y, list(cv.split(X))[:2], [2], alphas, None, MSE)
         assert_allclose(split_scores(search)[:, :2], truth, rtol=1e-7)
@@ -274,12 +290,16 @@ def test_a_column_that_is_constant_in_a_fold(estimator):
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 def test_a_spectrum_that_falls_to_rounding(estimator, shape):
     X, Y = make(shape)
-    n, p = X.shape
+    p = X.shape[1]
     X = (X - X.mean(0)) * 10.0 ** (-12 * np.arange(p) / p)
     alphas = [0.0, 1.0] if hasattr(estimator, "alpha") else [None]
     ranks = [2, 12] if not hasattr(estimator, "alpha") else [1, 2]
     search = ComponentSearchCV(
-        estimator, n_components=ranks, alpha=None if alphas == [None] else alphas, cv=KFold(4), scoring=MSE
+        estimator,
+        n_components=ranks,
+        alpha=None if alphas == [None] else alphas,
+        cv=KFold(4),
+        scoring=MSE,
     ).fit(X, Y)
     truth = refits(estimator, X, Y, list(KFold(4).split(X)), ranks, alphas, None, MSE)
     assert_allclose(split_scores(search), truth, rtol=1e-7)
@@ -340,7 +360,11 @@ def test_bootstrap_splits_repeat_rows():
     for estimator in (PLS(), ReducedRankRegression()):
         alphas = [1.0] if hasattr(estimator, "alpha") else [None]
         search = ComponentSearchCV(
-            estimator, n_components=[2], alpha=None if alphas == [None] else alphas, cv=splits, scoring=MSE
+            estimator,
+            n_components=[2],
+            alpha=None if alphas == [None] else alphas,
+            cv=splits,
+            scoring=MSE,
         ).fit(X, Y)
         truth = refits(estimator, X, Y, splits, [2], alphas, None, MSE)
         assert_allclose(split_scores(search), truth, rtol=1e-8)
@@ -352,7 +376,9 @@ def test_as_part_of_other_tools(capsys):
     assert cross_val_score(search, X, Y, cv=3).shape == (3,)
     assert "fold 5 of 5" in capsys.readouterr().err
     blob = skops.io.dumps(search.fit(X, Y))
-    trusted = [t for t in skops.io.get_untrusted_types(data=blob) if t.startswith(("isthmus.", "sklearn."))]
+    trusted = [
+        t for t in skops.io.get_untrusted_types(data=blob) if t.startswith(("isthmus.", "sklearn."))
+    ]
     again = skops.io.loads(blob, trusted=trusted)
     assert_allclose(again.predict(X), search.predict(X), rtol=0)
 

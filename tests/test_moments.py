@@ -111,7 +111,9 @@ def test_variances_alone_for_many_targets():
     lean = Moments(3, 50, full_yy=False)._sum(X, Y, None)
     assert_allclose(lean.yy, full.yy.diagonal(), rtol=1e-12)
     assert_allclose(lean.xy, full.xy, atol=1e-12)
-    halves = [Moments(3, 50, full_yy=False)._sum(X[s], Y[s], None) for s in np.split(np.arange(40), 2)]
+    halves = [
+        Moments(3, 50, full_yy=False)._sum(X[s], Y[s], None) for s in np.split(np.arange(40), 2)
+    ]
     assert_allclose(halves[0].merge(halves[1]).yy, full.yy.diagonal(), rtol=1e-12)
 
 

@@ -6,10 +6,12 @@
 ``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
 ``base.py``                 what they share: fit, partial_fit, predict, transform, explain
-``forms.py``                the centred problem as moments or as rows
+``factors.py``              the two factors of a map, as solvers hand them over
+``forms.py``                the centred problem as moments, Gram matrix or rows
 ``spectrum.py``             the decomposition behind PCR and reduced rank
 ``pls_algorithms.py``       the recursions behind PLS
-``crossval.py``             scores of all folds, ranks and ridge weights for the price of one fit
+``folds/``                  maps without each fold, for much less than a fit a fold
+``crossval.py``             scores of all folds, ranks and ridge weights, and what to choose
 ==========================  ==================================================================
 """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,18 @@ from sklearn.base import (
 )
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from isthmus.linalg import Array, column_signs
 from isthmus.missing import expected_moments
 from isthmus.moments import Moments
+from isthmus.regression.crossval import choose_components
+from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, Frame, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.validation import (
     check_enough_samples,
@@ -35,66 +41,6 @@ from isthmus.validation import (
 
 _FLOATS = (np.float64, np.float32)
 _PREDICT_BLOCK = 2**17  # entries of X centred at a time: stays in cache
-
-
-@dataclass
-class Factors:
-    """The two factors of T in the standardised frame, with what explains them.
-
-    Columns along the features are (p, k), or (n, k) in the coordinates of the samples.
-    """
-
-    rotations: Array  # T = X rotations
-    y_loadings: Array  # (q, k); Y is predicted by T y_loadings'
-    weights: Array | None  # unit columns along the features; None: those of the rotations
-    x_cross: Array  # X'T
-    y_cross: Array  # T'Y, (k, q)
-    gram: Array  # T'T, (k, k)
-    solver: str
-    mix: Array | None = None  # rotations = weights @ mix, where that is cheaper to lift
-    scores: Array | None = None  # T where it came for free
-    warning: str | None = None
-
-    @classmethod
-    def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
-        none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
-        return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
-
-    def silence(self, x_constant: NDArray, y_constant: NDArray) -> None:
-        """Exact zeros for columns that do not vary, where a decomposition leaves 1e-17."""
-        if x_constant.any():
-            self.rotations, self.x_cross = self.rotations.copy(), self.x_cross.copy()
-            self.rotations[x_constant] = self.x_cross[x_constant] = 0.0
-        if y_constant.any():
-            self.y_loadings = self.y_loadings.copy()
-            self.y_loadings[y_constant] = 0.0
-
-    def flip(self, signs: Array) -> None:
-        """Change the signs of components."""
-        if (signs > 0).all():
-            return
-        for name in ("rotations", "y_loadings", "weights", "x_cross", "scores"):
-            if getattr(self, name) is not None:
-                setattr(self, name, getattr(self, name) * signs)
-        if self.mix is not None:
-            self.mix = self.mix * signs[:, None] * signs
-        self.y_cross = self.y_cross * signs[:, None]
-        self.gram = self.gram * signs[:, None] * signs
-
-    def lift(self, X: Array) -> None:
-        """From the coordinates of the samples to those of the features: r = X'a."""
-        names = ["x_cross", "rotations" if self.mix is None else "weights"]
-        lifted = X.T @ np.hstack([getattr(self, name) for name in names])
-        for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):
-            setattr(self, name, columns)
-        if self.mix is not None:
-            self.rotations = self.weights @ self.mix
-
-    @property
-    def unit_weights(self) -> Array:
-        if self.weights is not None:
-            return self.weights
-        return self.rotations / np.linalg.norm(self.rotations, axis=0)
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -180,20 +126,20 @@ class LatentRegression(
             The fitted estimator.
         """
         n_components = self._check_parameters()
-        X, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
         if weights is not None and not weights.all():
-            X, Y, weights = X[weights > 0], Y[weights > 0], weights[weights > 0]
-        check_enough_samples(X.shape[0])
+            rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
+        check_enough_samples(rows.shape[0])
         self.n_iter_ = 1
         self.__dict__.pop("moments_", None)
         self.__dict__.pop("missing_model_", None)
         if self.n_components == "auto":
-            n_components = self._choose(X, Y, weights)
+            n_components = choose_components(self, rows, Y, weights)
         if self.missing == "em":
-            self._fit_expected(X, Y, weights, n_components)
+            self._fit_expected(rows, Y, weights, n_components)
         else:
-            form, factors = self._fit_rows(X, Y, weights, n_components)
-            self._store(form, factors, X, weights)
+            form, factors = self._fit_rows(rows, Y, weights, n_components)
+            self._store(form, factors, rows, weights)
         return self
 
     @available_if(_takes_blocks)
@@ -220,14 +166,14 @@ class LatentRegression(
         """
         n_components = self._check_parameters()
         first = not hasattr(self, "moments_")
-        X, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
         if first:
-            self.moments_ = Moments(X.shape[1], Y.shape[1])
+            self.moments_ = Moments(rows.shape[1], Y.shape[1])
         elif Y.shape[1] != self.moments_.xy.shape[1]:
             raise ValueError(
                 f"y has {Y.shape[1]} targets, but the blocks before had {self.moments_.xy.shape[1]}."
             )
-        self.moments_.update(X, Y, weights)
+        self.moments_.update(rows, Y, weights)
         self.n_iter_ = 1
         form = MomentForm.from_moments(self.moments_, self.scale)
         self._store(form, self._solve(form, n_components, exact=True))
@@ -239,7 +185,7 @@ class LatentRegression(
         if sparse.issparse(X):  # centred rows would be dense, so moments whatever the shape
             form = MomentForm.from_rows(X, Y, weights, self.scale)
             return form, self._solve(form, n_components, exact=True)
-        kind = self._cheapest_form(*X.shape, n_components)
+        kind = self._cheapest_form(X.shape[0], X.shape[1], n_components)
         try:
             if kind is MomentForm:
                 form = MomentForm.from_rows(X, Y, weights, self.scale)
@@ -268,11 +214,6 @@ class LatentRegression(
         self.n_iter_ = model.n_iter
         self._store(form, self._solve(form, n_components, exact=True), model.filled(X))
 
-    def _choose(self, X: Any, Y: NDArray, weights: Array | None) -> int:
-        from isthmus.regression.crossval import choose_components
-
-        return choose_components(self, X, Y, weights)
-
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Any, NDArray, Array | None]:
@@ -284,9 +225,7 @@ class LatentRegression(
         }
         y_checks = {"dtype": _FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
         try:
-            X, y = validate_data(
-                self, X, y, reset=reset, validate_separately=(x_checks, y_checks)
-            )
+            X, y = validate_data(self, X, y, reset=reset, validate_separately=(x_checks, y_checks))
         except ValueError as error:
             raise _with_hint(error) from error
         check_consistent_length(X, y)
@@ -360,10 +299,9 @@ class LatentRegression(
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             ``X @ coef_.T + intercept_``, in the shape of the ``y`` that was fitted.
         """
-        X = self._check_new(X)
-        coef = np.atleast_2d(self.coef_)
-        Y = self._affine(X, coef.T) + self.y_mean_
-        return self._as_fitted(Y, X.dtype)
+        rows = self._check_new(X)
+        Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
+        return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
 
     def predict_path(self, X: ArrayLike) -> NDArray:
         """Predict with 1, 2, ..., ``n_components_`` components.
@@ -378,11 +316,11 @@ class LatentRegression(
         path : ndarray of shape (n_components_, n_samples[, n_targets])
             ``path[i]`` is the prediction of the map with ``i + 1`` components.
         """
-        X = self._check_new(X)
-        T = self._affine(X, self.x_rotations_ / self.x_scale_[:, None])
+        rows = self._check_new(X)
+        T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
         steps = T.T[:, :, None] * (self.y_loadings_ * self.y_scale_[:, None]).T[:, None, :]
         path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
-        return (path[:, :, 0] if self._y_is_1d else path).astype(X.dtype, copy=False)
+        return (path[:, :, 0] if self._y_is_1d else path).astype(rows.dtype, copy=False)
 
     @property
     def coef_path_(self) -> NDArray:
@@ -407,9 +345,9 @@ class LatentRegression(
         T : ndarray of shape (n_samples, n_components_)
             ``((X - x_mean_) / x_scale_) @ x_rotations_``.
         """
-        X = self._check_new(X)
-        T = self._affine(X, self.x_rotations_ / self.x_scale_[:, None])
-        return T.astype(X.dtype, copy=False)
+        rows = self._check_new(X)
+        T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
+        return T.astype(rows.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Inputs that have the given scores: the least squares reconstruction.
@@ -481,9 +419,6 @@ class LatentRegression(
         out -= self._x_rest @ A
         return out
 
-    def _as_fitted(self, Y: Array, dtype: Any) -> NDArray:
-        return (Y[:, 0] if self._y_is_1d else Y).astype(dtype, copy=False)
-
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
@@ -498,7 +433,9 @@ class LatentRegression(
 
 def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None) -> Array:
     """The training score of largest absolute value is positive; without rows, the weight."""
-    if factors.scores is not None and weights is None:  # scores carry the weights, the rule does not
+    if (
+        factors.scores is not None and weights is None
+    ):  # scores carry the weights, the rule does not
         return column_signs(factors.scores)
     if X is None:
         return column_signs(factors.unit_weights)
@@ -511,4 +448,6 @@ def _with_hint(error: ValueError) -> ValueError:
     if "contains NaN" not in message:
         return error
     first = message.split("\n")[0]
-    return ValueError(f"{first}\nNaN is refused unless missing='em' is asked for, which fits by expectation-maximisation.")
+    return ValueError(
+        f"{first}\nNaN is refused unless missing='em' is asked for, which fits by expectation-maximisation."
+    )

@@ -17,7 +17,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two
-from isthmus.regression.folds import FoldPath, Rows, Split, fold_paths
+from isthmus.regression.folds import fold_paths
+from isthmus.regression.folds.split import FoldPath, Rows, Split
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -239,7 +240,7 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
     most = max(most, 1)
     if most <= _MAX_RANKS:
         return list(range(1, most + 1))
-    return sorted({int(round(r)) for r in np.geomspace(1, most, _MAX_RANKS)})
+    return sorted({round(float(r)) for r in np.geomspace(1, most, _MAX_RANKS)})
 
 
 def default_alphas(X: Any, weights: Array | None, scale: bool) -> list[float]:
@@ -286,7 +287,7 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
         a, r = divmod(candidate, len(ranks))
         return ranks[r], -(alphas[a] if isinstance(alphas[a], (int, float)) else 0.0)
 
-    return int(min(good, key=simplicity))
+    return min(good.tolist(), key=simplicity)
 
 
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:

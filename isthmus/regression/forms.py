@@ -63,9 +63,13 @@ class MomentForm:
     def from_moments(cls, moments: Moments, scale: bool, units: tuple[float, float] = (1.0, 1.0)):
         """Standardise; ``units`` are the powers of two that the data were divided by before."""
         if not np.isfinite(moments.xx).all() or not np.isfinite(moments.yy).all():
-            raise ValueError("X or y is too large to be squared in float64: rescale the data first.")
+            raise ValueError(
+                "X or y is too large to be squared in float64: rescale the data first."
+            )
         yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
-        x_scale, x_live = column_scales(moments.xx.diagonal(), moments.x_mean, moments.weight, scale)
+        x_scale, x_live = column_scales(
+            moments.xx.diagonal(), moments.x_mean, moments.weight, scale
+        )
         y_scale, y_live = column_scales(yy, moments.y_mean, moments.weight, scale)
         # Columns that do not vary have exact zeros, not rounding errors to be blown up.
         x_factor, y_factor = x_live / x_scale, y_live / y_scale
@@ -173,9 +177,7 @@ def _standardise(
     return Z, mean, rest, scales, live * squares / scales**2
 
 
-def column_scales(
-    squares: Array, mean: Array, weight: Any, scale: bool
-) -> tuple[Array, NDArray]:
+def column_scales(squares: Array, mean: Array, weight: Any, scale: bool) -> tuple[Array, NDArray]:
     """Scale of each column, and whether it varies by more than rounding of its mean."""
     live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
     if not scale:

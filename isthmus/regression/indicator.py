@@ -76,7 +76,9 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has {len(self.classes_)} class ({self.classes_}), at least 2 are needed.")
+            raise ValueError(
+                f"y has {len(self.classes_)} class ({self.classes_}), at least 2 are needed."
+            )
         indicators = np.eye(len(self.classes_))[codes]
         self.estimator_ = clone(self.estimator)
         if sample_weight is None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.regression.base import Factors, LatentRegression
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form
 from isthmus.regression.spectrum import cheapest_form, check_digits, numerical_rank, spectrum_of
 

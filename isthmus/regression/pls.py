@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.regression.base import Factors, LatentRegression
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import (
     GRAM_DIGITS,
@@ -157,7 +158,11 @@ class PLS(LatentRegression):
             tol=rank_tolerance(form.frame.n_samples, form.xy.shape[0]),
             simpls=self.algorithm == "simpls",
         )
-        if isinstance(form, MomentForm) and not exact and path.digits_lost(np.linalg.norm(form.xx)).any():
+        if (
+            isinstance(form, MomentForm)
+            and not exact
+            and path.digits_lost(np.linalg.norm(form.xx)).any()
+        ):
             raise InaccurateGram
         found = int(path.n_found[0])
         return Factors(
@@ -172,9 +177,7 @@ class PLS(LatentRegression):
 
 
 def _solve_dual(form: GramForm, k: int, exact: bool) -> Factors:
-    path = dual_pls(
-        form.gram, form.Y, k, tol=rank_tolerance(len(form.Y), len(form.frame.x_scale))
-    )
+    path = dual_pls(form.gram, form.Y, k, tol=rank_tolerance(len(form.Y), len(form.frame.x_scale)))
     # As above, in the coordinates of the samples: t = K a loses its digits to ||K|| ||a||.
     bound = np.linalg.norm(form.gram) * np.linalg.norm(path.rotations, axis=0)
     lost = path.n_found < k or (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any()

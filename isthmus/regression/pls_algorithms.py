@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class PrimalPath:
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
 
-    def digits_lost(self, norm: float) -> NDArray:
+    def digits_lost(self, norm: Any) -> NDArray:
         """Whether r'X'Xr fell so far below ``norm`` r'r that X'X has too few digits of it, (b,)."""
         bound = norm * np.einsum("bkp,bkp->bk", self.rotations, self.rotations)
         return (self.score_norms < GRAM_DIGITS * bound).any(axis=1)
@@ -146,7 +147,8 @@ def dual_pls(gram: Array, Y: Array, n_components: int, *, tol: float) -> DualPat
         Y -= np.outer(t, Q[i])
         KY -= np.outer(KT[i], Q[i])
         found = i + 1
-    return DualPath(*(F[:found].T for F in (U, A, T, KT, Q)), norms[:found])
+    U, A, T, KT, Q = (F[:found].T for F in (U, A, T, KT, Q))
+    return DualPath(U, A, T, KT, Q, norms[:found])
 
 
 def _leading_left(S: Array) -> tuple[Array, Array]:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.linalg import svd
 
 from isthmus.linalg import Array
-from isthmus.regression.base import Factors, LatentRegression
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.spectrum import (
@@ -135,9 +136,7 @@ class ReducedRankRegression(LatentRegression):
         inner = [np.pad(A, ((0, len(spectrum.squares) - len(A)), (0, 0))) for A, _ in pairs]
         rotations = spectrum.basis @ np.hstack(inner)
         ends = np.cumsum([A.shape[1] for A in inner])[:-1]
-        return [
-            (R, Q) for R, (_, Q) in zip(np.split(rotations, ends, axis=1), pairs, strict=True)
-        ]
+        return [(R, Q) for R, (_, Q) in zip(np.split(rotations, ends, axis=1), pairs, strict=True)]
 
     def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.

@@ -39,9 +39,7 @@ class Spectrum:
         return float(self.squares[0]) if self.squares.size else 0.0
 
     def truncated(self, rank: int) -> Spectrum:
-        return Spectrum(
-            self.squares[:rank], self.cross[:rank], self.basis[:, :rank], self.solver
-        )
+        return Spectrum(self.squares[:rank], self.cross[:rank], self.basis[:, :rank], self.solver)
 
 
 def cheapest_form(n: int, p: int) -> type[Form]:

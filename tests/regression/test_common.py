@@ -88,7 +88,9 @@ def test_the_pieces_fit_together(estimator, shape):
     # loadings are the least squares ones, and so is the reconstruction
     Z = (X - model.x_mean_) / model.x_scale_
     assert_allclose(model.x_loadings_.T, np.linalg.lstsq(T, Z)[0], atol=1e-8)
-    assert_allclose(model.inverse_transform(T), T @ model.x_loadings_.T * model.x_scale_ + X.mean(0))
+    assert_allclose(
+        model.inverse_transform(T), T @ model.x_loadings_.T * model.x_scale_ + X.mean(0)
+    )
     assert_allclose(np.linalg.norm(model.x_weights_, axis=0), 1.0)
     # the sign rule
     assert (T[np.abs(T).argmax(axis=0), range(T.shape[1])] > 0).all()
@@ -158,7 +160,9 @@ def test_sparse_is_dense(estimator, container):
     dense, thin = clone(estimator).fit(X, Y), clone(estimator).fit(container(X), Y)
     assert_allclose(thin.coef_, dense.coef_, rtol=1e-8, atol=1e-10)
     assert_allclose(thin.predict(container(X)), dense.predict(X), rtol=1e-8)
-    assert_allclose(np.abs(thin.transform(container(X))), np.abs(dense.transform(X)), rtol=1e-7, atol=1e-9)
+    assert_allclose(
+        np.abs(thin.transform(container(X))), np.abs(dense.transform(X)), rtol=1e-7, atol=1e-9
+    )
 
 
 @every
@@ -299,7 +303,7 @@ def test_values_that_are_no_numbers(estimator, bad):
     X, Y = make("tall")
     for A, B, w in ((X.copy(), Y, None), (X, Y.copy(), None), (X, Y, np.ones(60))):
         (A if A is not X else B if B is not Y else w)[3] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
             clone(estimator).fit(A, B, sample_weight=w)
 
 
@@ -313,7 +317,7 @@ def test_what_does_not_fit_is_refused(estimator):
         model.fit(X, Y[:-1])
     with pytest.raises(ValueError, match="dim 3"):
         model.fit(X, Y[:, :, None])
-    with pytest.raises(ValueError, match="must be >= 0"):
+    with pytest.raises(ValueError, match=r"must be >= 0"):
         model.fit(X, Y, sample_weight=-np.ones(60))
     with pytest.raises(ValueError, match="zero"):
         model.fit(X, Y, sample_weight=np.zeros(60))

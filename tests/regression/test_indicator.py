@@ -37,7 +37,9 @@ def test_chooses_its_rank():
     X, y = load_wine(return_X_y=True)
     search = IndicatorClassifier(ComponentSearchCV(PLS(), n_components=8))
     assert cross_val_score(search, X, y, cv=5).mean() > 0.95
-    grid = GridSearchCV(IndicatorClassifier(PLS()), {"estimator__n_components": [1, 2, 3]}).fit(X, y)
+    grid = GridSearchCV(IndicatorClassifier(PLS()), {"estimator__n_components": [1, 2, 3]}).fit(
+        X, y
+    )
     assert grid.best_params_["estimator__n_components"] >= 2
 
 

@@ -196,7 +196,12 @@ def test_digits_survive_a_falling_spectrum(shape, decay):
 
 @pytest.mark.parametrize(
     ("shape", "k", "solver"),
-    [((30, 6), 2, "rows"), ((2000, 50), 5, "moments"), ((60, 3000), 5, "dual"), ((400, 400), 2, "rows")],
+    [
+        ((30, 6), 2, "rows"),
+        ((2000, 50), 5, "moments"),
+        ((60, 3000), 5, "dual"),
+        ((400, 400), 2, "rows"),
+    ],
 )
 def test_form_is_chosen_by_shape(shape, k, solver):
     X, Y = make(*shape, 2)

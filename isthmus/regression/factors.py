@@ -1,0 +1,70 @@
+"""The two factors of a fitted map, as a solver hands them to its estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.linalg import Array
+
+
+@dataclass
+class Factors:
+    """The two factors of T in the standardised frame, with what explains them.
+
+    Columns along the features are (p, k), or (n, k) in the coordinates of the samples.
+    """
+
+    rotations: Array  # T = X rotations
+    y_loadings: Array  # (q, k); Y is predicted by T y_loadings'
+    weights: Array | None  # unit columns along the features; None: those of the rotations
+    x_cross: Array  # X'T
+    y_cross: Array  # T'Y, (k, q)
+    gram: Array  # T'T, (k, k)
+    solver: str
+    mix: Array | None = None  # rotations = weights @ mix, where that is cheaper to lift
+    scores: Array | None = None  # T where it came for free
+    warning: str | None = None
+
+    @classmethod
+    def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
+        none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
+        return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
+
+    def silence(self, x_constant: NDArray, y_constant: NDArray) -> None:
+        """Exact zeros for columns that do not vary, where a decomposition leaves 1e-17."""
+        if x_constant.any():
+            self.rotations, self.x_cross = self.rotations.copy(), self.x_cross.copy()
+            self.rotations[x_constant] = self.x_cross[x_constant] = 0.0
+        if y_constant.any():
+            self.y_loadings = self.y_loadings.copy()
+            self.y_loadings[y_constant] = 0.0
+
+    def flip(self, signs: Array) -> None:
+        """Change the signs of components."""
+        if (signs > 0).all():
+            return
+        for name in ("rotations", "y_loadings", "weights", "x_cross", "scores"):
+            if getattr(self, name) is not None:
+                setattr(self, name, getattr(self, name) * signs)
+        if self.mix is not None:
+            self.mix = self.mix * signs[:, None] * signs
+        self.y_cross = self.y_cross * signs[:, None]
+        self.gram = self.gram * signs[:, None] * signs
+
+    def lift(self, X: Array) -> None:
+        """From the coordinates of the samples to those of the features: r = X'a."""
+        names = ["x_cross", "rotations" if self.mix is None else "weights"]
+        lifted = X.T @ np.hstack([getattr(self, name) for name in names])
+        for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):
+            setattr(self, name, columns)
+        if self.mix is not None and self.weights is not None:
+            self.rotations = self.weights @ self.mix
+
+    @property
+    def unit_weights(self) -> Array:
+        if self.weights is not None:
+            return self.weights
+        return self.rotations / np.linalg.norm(self.rotations, axis=0)

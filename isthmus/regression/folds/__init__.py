@@ -1,0 +1,45 @@
+"""Maps fitted without each fold, for much less than a fit a fold.
+
+What a training fold needs to know of its rows is what is left of the whole when the held-out rows
+are taken away: moments where p <= n, a part of one Gram matrix where n < p. Centring and scaling
+are redone inside each fold. Where taking away would cost digits, the fold is fitted from its rows.
+
+==================  ===========================================================
+``split.py``        rows, splits and the predictions of a fold
+``refit.py``        every fold from its own rows
+``by_moments.py``   tall data; many small folds of PLS as one stack
+``by_gram.py``      wide data
+``by_ridge.py``     reduced rank: one spectrum for every fold and ridge weight
+==================  ===========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scipy import sparse
+
+from isthmus.regression.folds.by_gram import GramFolds
+from isthmus.regression.folds.by_moments import MomentFolds
+from isthmus.regression.folds.by_ridge import RidgeFolds
+from isthmus.regression.folds.refit import Folds
+from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.forms import GramForm, MomentForm, RowForm
+
+
+def fold_paths(
+    estimator: Any, rows: Rows, splits: Sequence[Split], n_components: int, alphas: list
+) -> Iterator[tuple[int, list[FoldPath]]]:
+    """Yield ``(split, paths)``, one path for each ridge weight, in any order of the splits."""
+    n, p = rows.shape
+    kind = MomentForm if sparse.issparse(rows.X) else estimator._cheapest_form(n, p, n_components)
+    if kind is not RowForm and estimator._ridge_path and not estimator.scale:
+        folds: Folds = RidgeFolds(estimator, rows, n_components, alphas)
+    elif kind is MomentForm:
+        folds = MomentFolds(estimator, rows, n_components, alphas)
+    elif kind is GramForm:
+        folds = GramFolds(estimator, rows, n_components, alphas)
+    else:
+        folds = Folds(estimator, rows, n_components, alphas)
+    yield from folds.paths(splits)
