@@ -2,7 +2,14 @@
 
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.moments import Moments
-from isthmus.regression import PCR, PLS, IndicatorClassifier, ReducedRankRegression
+from isthmus.regression import (
+    PCR,
+    PLS,
+    IndicatorClassifier,
+    ManifoldPLS,
+    ReducedRankRegression,
+    StiefelRegression,
+)
 
 __version__ = "0.1.0.dev0"
 
@@ -11,6 +18,8 @@ __all__ = [
     "PLS",
     "ComponentSearchCV",
     "IndicatorClassifier",
+    "ManifoldPLS",
     "Moments",
     "ReducedRankRegression",
+    "StiefelRegression",
 ]

@@ -203,6 +203,12 @@ class Moments:
         self.__dict__.update(self.merge(Moments.from_data(X, y, sample_weight)).__dict__)
         return self
 
+    def discount(self, factor: float) -> Moments:
+        """Let all rows seen so far count ``factor`` times, in place."""
+        self.weight *= factor
+        self.xx, self.xy, self.yy = self.xx * factor, self.xy * factor, self.yy * factor
+        return self
+
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both; neither is changed."""
         self._check_same_shape(other)

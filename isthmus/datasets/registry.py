@@ -1,6 +1,7 @@
 """One row a data set: where it is kept, what it is, whose it is.
 
-A new set is a new row here; its loader (``loaders.py``) only says which arrays it hands out.
+A new set is a new row here; its loader (``loaders.py`` for tables, ``images.py`` for pictures) only
+says which arrays it hands out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ class OpenMLTable:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set of the registry. Its arrays are named ``<name>_X``, ``<name>_Y``, ... in its file."""
+    """A set of the registry.
+
+    In a file of several sets its arrays are named ``<name>_X``, ``<name>_Y``, ...; in a file of its
+    own they have no such prefix.
+    """
 
     name: str
     file: str
@@ -34,6 +39,12 @@ class DataSet:
     cite: str
     note: str = ""
     openml: OpenMLTable | None = None
+    alone: bool = False  # whether its file holds nothing else
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its arrays begin with."""
+        return "" if self.alone else f"{self.name}_"
 
     @property
     def description(self) -> str:
@@ -166,3 +177,82 @@ MULAN = {
         _mulan("wq", "Water quality of Slovenian rivers", 41491, (1060, 16, 14), "25400"),
     )
 }
+
+
+_FACES_ONLY_FOR_RESEARCH = f"{_NOT_STATED} Owners of face sets give them for research only."
+
+
+def _pictures(
+    name: str, file: str, title: str, *, origin: str, cite: str, note: str = "", faces: bool = False
+) -> DataSet:
+    terms = _FACES_ONLY_FOR_RESEARCH if faces else _NOT_STATED
+    return DataSet(name, file, f"{title}.", origin, terms, cite, note, alone=True)
+
+
+FACES = {
+    row.name: row
+    for row in (
+        _pictures(
+            "yale",
+            "yale_faces.npz",
+            "Yale faces: 15 persons x 11 conditions, 64 x 64 pixels, cropped and aligned",
+            origin="Yale University.",
+            cite="P. N. Belhumeur, J. P. Hespanha and D. J. Kriegman, Eigenfaces vs. Fisherfaces: "
+            "recognition using class specific linear projection, IEEE Transactions on Pattern "
+            "Analysis and Machine Intelligence 19 (1997) 711-720.",
+            note="Two pictures occur twice: person 3 normal and sad, person 8 noglasses and normal.",
+            faces=True,
+        ),
+        _pictures(
+            "orl",
+            "orl_faces.npz",
+            "ORL (AT&T) faces: 40 persons x 10 pictures, 112 x 92 pixels",
+            origin="AT&T Laboratories Cambridge (Olivetti Research Laboratory).",
+            cite="F. S. Samaria and A. C. Harter, Parameterisation of a stochastic model for human "
+            "face identification, IEEE Workshop on Applications of Computer Vision (1994) 138-142.",
+            faces=True,
+        ),
+        _pictures(
+            "cbcl",
+            "cbcl_faces.npz",
+            "MIT-CBCL faces: the 2429 faces of the training set, 19 x 19 pixels",
+            origin="MIT Center for Biological and Computational Learning.",
+            cite="CBCL Face Database #1, MIT Center for Biological and Computational Learning.",
+            note="Three pictures occur twice. Persons are not named; non-faces are not included.",
+            faces=True,
+        ),
+    )
+}
+
+OBJECTS = {
+    row.name: row
+    for row in (
+        _pictures(
+            "coil20",
+            "coil20.npz",
+            "COIL-20: 20 objects x 72 views on a turntable, 32 x 32 pixels",
+            origin="Columbia University.",
+            cite="S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library (COIL-20), "
+            "Technical Report CUCS-005-96, Columbia University (1996).",
+            note="The angle is five degrees times the place in the sequence of views.",
+        ),
+        _pictures(
+            "eth80",
+            "eth80.npz",
+            "ETH-80: 8 categories x 10 objects x 41 views, 64 x 64 pixels",
+            origin="ETH Zurich, B. Leibe and B. Schiele.",
+            cite="B. Leibe and B. Schiele, Analyzing appearance and contour based methods for "
+            "object categorization, IEEE Conference on Computer Vision and Pattern Recognition "
+            "(2003).",
+        ),
+    )
+}
+
+USPS = _pictures(
+    "usps",
+    "usps.npz",
+    "USPS: 9298 handwritten digits of zip codes, 16 x 16 pixels",
+    origin="US Postal Service.",
+    cite="Y. LeCun et al., Backpropagation applied to handwritten zip code recognition, Neural "
+    "Computation 1 (1989) 541-551.",
+)

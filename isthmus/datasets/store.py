@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,14 @@ def isthmus_data_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "isthmus"
 
 
-def read_arrays(row: DataSet) -> Arrays:
-    """Return the arrays of a set, their names without the set's own (``X``, ``Y``, ...)."""
+def read_arrays(row: DataSet, only: Sequence[str] | None = None) -> Arrays:
+    """Return the arrays of a set, their names without the set's own (``X``, ``Y``, ...).
+
+    ``only`` names the arrays that are needed: a file that lacks one of them is passed over. None
+    reads all there are.
+    """
     for path in _places(row):
-        arrays = _read(path, row.name)
+        arrays = _read(path, row.prefix, only)
         if arrays:
             return arrays
     arrays = _download(row)
@@ -74,15 +78,17 @@ def _kept_file(row: DataSet) -> Path:
     return isthmus_data_home() / f"{Path(row.file).stem}_{row.name}.npz"
 
 
-def _read(path: Path, name: str) -> Arrays:
+def _read(path: Path, prefix: str, only: Sequence[str] | None = None) -> Arrays:
     """The arrays of one set in a file; none where there is no file or it lacks the set."""
     if not path.is_file():
         return {}
-    prefix = f"{name}_"
     try:
         with np.load(path, allow_pickle=False) as file:
-            wanted = [key for key in file.files if key.startswith(prefix)]
-            return {key.removeprefix(prefix): file[key] for key in wanted}
+            found = [key.removeprefix(prefix) for key in file.files if key.startswith(prefix)]
+            wanted = found if only is None else only
+            if not set(wanted) <= set(found):
+                return {}
+            return {key: file[prefix + key] for key in wanted}
     except (BadZipFile, EOFError, ValueError) as error:
         raise OSError(f"{path} is damaged or no .npz file: delete or replace it.") from error
 
@@ -161,9 +167,10 @@ def _keep(row: DataSet, arrays: Arrays) -> None:
 def _not_found(row: DataSet, why: str) -> str:
     places = " nor ".join(str(path) for path in _places(row))
     named = os.environ.get("ISTHMUS_DATA")
+    arrays = f" with the arrays {row.prefix}*" if row.prefix else ""
     unset = "" if named else " The environment variable ISTHMUS_DATA is not set."
     return (
         f"The data set {row.name!r} is neither in {places}.{unset} {why} Set ISTHMUS_DATA to a "
-        f"directory that holds {row.file} with the arrays {row.name}_*, or put that file into "
+        f"directory that holds {row.file}{arrays}, or put that file into "
         f"{isthmus_data_home()} (ISTHMUS_CACHE names another directory)."
     )

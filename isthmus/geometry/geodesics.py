@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import expm, logm, qr, svd
+from scipy.linalg import expm, logm, qr
 
 from isthmus.geometry.base import Array, skew
 
@@ -17,7 +17,7 @@ def stiefel_exp(point: Array, tangent: Array, rotation: float) -> Array:
         \qquad A = V'D, \; B = Q'D
 
     where the columns of Q are orthonormal, orthogonal to V and span the rest of D. ``rotation``
-    :math:`\kappa` is 1 for the canonical and 2 for the embedded metric ([ZH2022]_ Sec. 2;
+    :math:`\kappa` is 1 for the canonical and 2 for the embedded metric ([ZH2022]_;
     [EAS1998]_ (2.42) is the same curve with exponentials that are not orthogonal). The exponential
     is of size 2r, or n where that is less.
     """
@@ -57,10 +57,8 @@ def _complement(point: Array, tangent: Array) -> Array:
     is, Q has columns that are not orthogonal to V, and the error grows exponentially with the
     number of steps. Reflections of [V, D] are orthogonal whatever its rank.
     """
-    n, r = point.shape
-    if 2 * r >= n:
-        return qr(point)[0][:, r:]
-    return np.linalg.qr(np.hstack([point, tangent]))[0][:, r:]
+    r = point.shape[1]
+    return np.linalg.qr(np.hstack([point, tangent]))[0][:, r:]  # min(n - r, r) columns
 
 
 def _turn(A: Array, B: Array) -> Array:
@@ -75,17 +73,13 @@ def orthonormalise(point: Array) -> Array:
 
 
 def _complete(columns: Array) -> Array:
-    """Return a rotation that begins with ``columns`` and is otherwise as near to I as it can be."""
-    r = columns.shape[1]
-    rest = qr(columns)[0][:, r:]
-    # Procrustes: the free columns turned so that their lower block is symmetric and positive.
-    U, _, Vt = svd(rest[r:])
-    rest = rest @ Vt.T @ U.T
-    rotation = np.hstack([columns, rest])
+    """Return a rotation that begins with ``columns``."""
+    n, r = columns.shape
+    rotation = np.hstack([columns, qr(columns)[0][:, r:]])
     if np.linalg.det(rotation) < 0:
-        if not rest.size:
+        if n == r:
             raise ValueError("the points lie on different sheets: no geodesic joins them")
-        rotation[:, r:] = rest @ (U * np.where(np.arange(len(U)) < len(U) - 1, 1.0, -1.0)) @ U.T
+        rotation[:, -1] *= -1
     return rotation
 
 

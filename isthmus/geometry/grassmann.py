@@ -18,7 +18,7 @@ class Grassmann(Geometry):
     Tangents are horizontal, :math:`V'D = 0`: they move the subspace and do not turn its basis.
     The functions that are minimised here must not depend on the basis. ``distance`` is the norm of
     the principal angles, and ``log`` exists as long as they are below a right angle ([EAS1998]_
-    Sec. 2.5, [BZA2024]_ Sec. 5).
+    Sec. 2.5, [BZA2024]_).
 
     Parameters
     ----------

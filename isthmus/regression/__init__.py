@@ -4,11 +4,16 @@
 ``pcr.py``                  ``PCR``: least squares on principal components
 ``pls.py``                  ``PLS``: partial least squares
 ``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
+``stiefel.py``              ``StiefelRegression``: low rank under any loss, batch and online
+``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
 ``base.py``                 what they share: fit, partial_fit, predict, transform, explain
 ``factors.py``              the two factors of a map, as solvers hand them over
 ``forms.py``                the centred problem as moments, Gram matrix or rows
 ``spectrum.py``             the decomposition behind PCR and reduced rank
+``optimum.py``              the one optimum behind reduced rank, Stiefel and manifold PLS
+``rank_descent.py``         descent over the factors of a map under any loss
+``online.py``               one block of the sequential Stiefel regression
 ``pls_algorithms.py``       the recursions behind PLS
 ``folds/``                  maps without each fold, for much less than a fit a fold
 ``crossval.py``             scores of all folds, ranks and ridge weights, and what to choose
@@ -16,8 +21,17 @@
 """
 
 from isthmus.regression.indicator import IndicatorClassifier
+from isthmus.regression.manifold_pls import ManifoldPLS
 from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
 from isthmus.regression.reduced_rank import ReducedRankRegression
+from isthmus.regression.stiefel import StiefelRegression
 
-__all__ = ["PCR", "PLS", "IndicatorClassifier", "ReducedRankRegression"]
+__all__ = [
+    "PCR",
+    "PLS",
+    "IndicatorClassifier",
+    "ManifoldPLS",
+    "ReducedRankRegression",
+    "StiefelRegression",
+]

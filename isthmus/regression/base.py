@@ -97,6 +97,14 @@ class LatentRegression(
         factors = self._solve(form, n_components, exact)
         return [(factors.rotations, factors.y_loadings)]
 
+    def _is_nested(self) -> bool:
+        """Whether the maps of all smaller ranks follow from one fit."""
+        return True
+
+    def _turn(self, factors: Factors) -> Array | None:
+        """Another basis in which the map is to be shown, (k, k); None keeps the nested one."""
+        return None
+
     def _check_parameters(self) -> int | None:
         check_option("missing", self.missing, ("error", "em"))
         if isinstance(self.n_components, str):
@@ -246,8 +254,13 @@ class LatentRegression(
         frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
+        turn = self._turn(factors)
+        if turn is not None:
+            factors.turn(turn)
         factors.silence(form.x_squares == 0, form.y_squares == 0)
-        factors.flip(_signs(frame, factors, X, weights))
+        signs = _signs(frame, factors, X, weights)
+        factors.flip(signs)
+        self._nesting = None if turn is None else turn * signs
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
@@ -317,8 +330,8 @@ class LatentRegression(
             ``path[i]`` is the prediction of the map with ``i + 1`` components.
         """
         rows = self._check_new(X)
-        T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
-        steps = T.T[:, :, None] * (self.y_loadings_ * self.y_scale_[:, None]).T[:, None, :]
+        rotations, loadings = self._path_factors()
+        steps = self._affine(rows, rotations).T[:, :, None] * loadings.T[:, None, :]
         path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
         return (path[:, :, 0] if self._y_is_1d else path).astype(rows.dtype, copy=False)
 
@@ -326,11 +339,19 @@ class LatentRegression(
     def coef_path_(self) -> NDArray:
         """Coefficients of 1..``n_components_`` components, (n_components_[, n_targets], n_features)."""
         check_is_fitted(self)
-        loadings = (self.y_loadings_ * self.y_scale_[:, None]).T
-        rotations = (self.x_rotations_ / self.x_scale_[:, None]).T
-        steps = loadings[:, :, None] * rotations[:, None, :]
+        rotations, loadings = self._path_factors()
+        steps = loadings.T[:, :, None] * rotations.T[:, None, :]
         path = np.cumsum(steps, axis=0, out=steps)
         return path[:, 0] if self._y_is_1d else path
+
+    def _path_factors(self) -> tuple[Array, Array]:
+        """Factors in the user's units of which the first r columns are the map with r components."""
+        rotations: Array = self.x_rotations_
+        loadings: Array = self.y_loadings_
+        if self._nesting is not None:
+            rotations = np.linalg.solve(self._nesting.T, rotations.T).T.astype(np.float64)
+            loadings = loadings @ self._nesting.T
+        return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.

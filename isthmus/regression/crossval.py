@@ -18,12 +18,11 @@ from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two
 from isthmus.regression.folds import fold_paths
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.path import FoldPath, RefitPath
+from isthmus.regression.folds.split import Rows, Split
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
-# Below this share of the error of the mean, expanded squares have lost too many digits.
-_CANCELLED = 1e-6
 
 
 @dataclass
@@ -59,7 +58,7 @@ def path_scores(
     result.seconds = np.zeros(len(splits))
     begin = time.perf_counter()
     done = 0
-    for i, paths in _all_paths(estimator, X, Y, weights, splits, max(ranks), alphas):
+    for i, paths in _all_paths(estimator, X, Y, weights, splits, ranks, alphas):
         test = splits[i].test
         w = None if weights is None else weights[test]
         for a, path in enumerate(paths):
@@ -79,17 +78,17 @@ def _all_paths(
     Y: NDArray,
     weights: Array | None,
     splits: Sequence[Split],
-    n_components: int,
+    ranks: list[int],
     alphas: list[Any],
-) -> Iterator[tuple[int, list[FoldPath]]]:
-    if estimator.missing == "em" or "auto" in alphas:
-        yield from _refitted(estimator, X, Y, weights, splits, n_components, alphas)
+) -> Iterator[tuple[int, list[Any]]]:
+    if estimator.missing == "em" or "auto" in alphas or not estimator._is_nested():
+        yield from _refitted(estimator, X, Y, weights, splits, ranks, alphas)
         return
     units = power_of_two(X), power_of_two(Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         X, Y = X / units[0], Y / units[1]
         alphas = [alpha and alpha / units[0] ** 2 for alpha in alphas]
-    for i, paths in fold_paths(estimator, Rows(X, Y, weights), splits, n_components, alphas):
+    for i, paths in fold_paths(estimator, Rows(X, Y, weights), splits, max(ranks), alphas):
         for path in paths:
             path.loadings, path.y_mean = path.loadings * units[1], path.y_mean * units[1]
         yield i, paths
@@ -101,22 +100,29 @@ def _refitted(
     Y: NDArray,
     weights: Array | None,
     splits: Sequence[Split],
-    n_components: int,
+    ranks: list[int],
     alphas: list[Any],
-) -> Iterator[tuple[int, list[FoldPath]]]:
-    """A fit for every fold and ridge weight, for what has no faster road."""
+) -> Iterator[tuple[int, list[Any]]]:
+    """A fit for every fold and ridge weight, and rank if need be, for what has no faster road."""
     for i, split in enumerate(splits):
-        train, test, paths = split.train, split.test, []
+        train, test = split.train, split.test
+        w = None if weights is None else weights[train]
+        paths: list[FoldPath | RefitPath] = []
         for alpha in alphas:
-            model = clone(estimator).set_params(n_components=n_components)
-            if alpha is not None:
-                model.set_params(alpha=alpha)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="n_components")
-                model.fit(X[train], Y[train], None if weights is None else weights[train])
-            loadings = model.y_loadings_ * model.y_scale_[:, None]
-            scores = np.asarray(model.transform(X[test]), dtype=np.float64)
-            paths.append(FoldPath(scores, loadings, model.y_mean_))
+            fixed = {} if alpha is None else {"alpha": alpha}
+            fitted = {}
+            for rank in [max(ranks)] if estimator._is_nested() else ranks:
+                model = clone(estimator).set_params(n_components=rank, **fixed)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message="n_components")
+                    model.fit(X[train], Y[train], w)
+                fitted[rank] = np.asarray(model.predict(X[test]), dtype=np.float64)
+            if estimator._is_nested():
+                loadings = model.y_loadings_ * model.y_scale_[:, None]
+                scores = np.asarray(model.transform(X[test]), dtype=np.float64)
+                paths.append(FoldPath(scores, loadings, model.y_mean_))
+            else:
+                paths.append(RefitPath(fitted))
         yield i, paths
 
 
@@ -124,7 +130,7 @@ def _refitted(
 
 
 def _score_path(
-    path: FoldPath,
+    path: FoldPath | RefitPath,
     X: Any,
     Y: NDArray,
     test: NDArray,
@@ -136,47 +142,13 @@ def _score_path(
     quick = {name: scorer for name, scorer in scorers.items() if isinstance(scorer, str)}
     values = {}
     if quick:
-        squares = _path_errors(path, Y[test], weights)[_at(path, ranks)]
+        squares = path.errors(Y[test], weights, ranks)
         for name, score in quick.items():
             values[name] = _SCORES[score](squares, Y[test], weights)
     for name, scorer in scorers.items():
         if name not in quick:
             values[name] = _ask(scorer, path, X[test], Y[test], weights, ranks, y_is_1d)
     return values
-
-
-def _at(path: FoldPath, ranks: list[int]) -> list[int]:
-    """Index of each rank in a path that may have ended before it."""
-    return [min(rank, path.scores.shape[1]) for rank in ranks]
-
-
-def _path_errors(path: FoldPath, Y: NDArray, weights: Array | None) -> Array:
-    """Mean squared error of 0..k components for each output, (k + 1, q).
-
-    ||e - sum_i t_i l_i||^2 expands into products of the scores, so that all ranks cost two small
-    matrix products; where the errors fall so far that this cancels, residuals are formed instead.
-    """
-    n, k = path.scores.shape
-    w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    T, L, error = path.scores, path.loadings.T, Y - path.y_mean
-    weighted = T * w[:, None]
-    below = np.tril(weighted.T @ T)
-    below *= 2.0
-    below[np.diag_indices(k)] *= 0.5
-    steps = L * (below @ L - 2.0 * (weighted.T @ error))
-    errors = np.cumsum(np.vstack([w @ error**2, steps]), axis=0)
-    if (errors < _CANCELLED * errors[0]).any():
-        return _residual_errors(path, error, w)
-    return errors
-
-
-def _residual_errors(path: FoldPath, error: Array, w: Array) -> Array:
-    error = error.copy()
-    errors = [w @ error**2]
-    for t, loading in zip(path.scores.T, path.loadings.T, strict=True):
-        error -= np.outer(t, loading)
-        errors.append(w @ error**2)
-    return np.array(errors)
 
 
 def _r2(errors: Array, Y: NDArray, weights: Array | None) -> Array:
@@ -212,7 +184,7 @@ class _Fixed(RegressorMixin, BaseEstimator):
 
 def _ask(
     scorer: Any,
-    path: FoldPath,
+    path: FoldPath | RefitPath,
     X: Any,
     Y: NDArray,
     weights: Array | None,
@@ -223,9 +195,9 @@ def _ask(
     takes_weights = "sample_weight" in signature(scorer).parameters
     extra = {"sample_weight": weights} if weights is not None and takes_weights else {}
     values = []
-    for r in _at(path, ranks):
-        prediction = path.y_mean + path.scores[:, :r] @ path.loadings[:, :r].T
-        truth = Y[:, 0] if y_is_1d else Y
+    truth = Y[:, 0] if y_is_1d else Y
+    for rank in ranks:
+        prediction = path.predict(rank)
         fixed = _Fixed(prediction[:, 0] if y_is_1d else prediction)
         values.append(scorer(fixed, X, truth, **extra))
     return np.array(values, dtype=np.float64)

@@ -54,6 +54,14 @@ class Factors:
         self.y_cross = self.y_cross * signs[:, None]
         self.gram = self.gram * signs[:, None] * signs
 
+    def turn(self, M: Array) -> None:
+        """Show the same map in another basis: rotations become ``rotations @ M``."""
+        self.rotations, self.x_cross = self.rotations @ M, self.x_cross @ M
+        self.y_loadings = np.asarray(np.linalg.solve(M, self.y_loadings.T).T, dtype=np.float64)
+        self.y_cross, self.gram = M.T @ self.y_cross, M.T @ self.gram @ M
+        self.scores = None if self.scores is None else self.scores @ M
+        self.weights = self.mix = None
+
     def lift(self, X: Array) -> None:
         """From the coordinates of the samples to those of the features: r = X'a."""
         names = ["x_cross", "rotations" if self.mix is None else "weights"]

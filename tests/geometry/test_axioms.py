@@ -120,6 +120,14 @@ def test_huge_and_vanishing_steps_stay_feasible(name, rng):
 
 
 @every_geometry
+@pytest.mark.parametrize("move", ["retract", "exp"])
+def test_a_small_violation_is_mended_not_carried_on(name, move, rng):
+    geometry, point, tangent = at_random(name, rng)
+    off = point * (1 + 1e-8)
+    assert abs(GEOMETRIES[name][1](getattr(geometry, move)(off, 0.3 * tangent))).max() < 1e-12
+
+
+@every_geometry
 def test_dimension_is_the_rank_of_the_projection(name, rng):
     geometry, point, _ = at_random(name, rng)
     size = int(np.prod(geometry.shape))

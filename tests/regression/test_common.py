@@ -19,7 +19,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from isthmus import PCR, PLS, ComponentSearchCV, IndicatorClassifier, ReducedRankRegression
+from isthmus import (
+    PCR,
+    PLS,
+    ComponentSearchCV,
+    IndicatorClassifier,
+    ManifoldPLS,
+    ReducedRankRegression,
+    StiefelRegression,
+)
 
 ESTIMATORS = [
     PLS(3),
@@ -31,6 +39,9 @@ ESTIMATORS = [
     ReducedRankRegression(2, alpha=0.5),
     ReducedRankRegression(2, alpha=0.0),
     ReducedRankRegression(2, alpha=0.5, scale=True),
+    ManifoldPLS(2),
+    ManifoldPLS(2, manifold="product"),
+    StiefelRegression(2, alpha=0.5),
 ]
 CONTRACT = [
     PLS(),
@@ -43,6 +54,15 @@ CONTRACT = [
     ReducedRankRegression(),
     ReducedRankRegression("auto"),
     ReducedRankRegression(missing="em"),
+    ManifoldPLS(),
+    ManifoldPLS(manifold="product"),
+    ManifoldPLS(solver="cg", random_state=0),
+    StiefelRegression(),
+    StiefelRegression(1, loss="huber"),
+    StiefelRegression(2, loss="absolute"),
+    StiefelRegression(2, solver="lbfgs"),
+    StiefelRegression(2, online="proximal"),
+    ComponentSearchCV(StiefelRegression()),
     ComponentSearchCV(PLS()),
     ComponentSearchCV(PCR(), rule="one_se"),
     ComponentSearchCV(ReducedRankRegression()),

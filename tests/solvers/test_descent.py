@@ -329,6 +329,17 @@ def test_rosenbrock(solver):
     assert min(abs(result.value), abs(result.value - 3.97394)) < 1e-4  # its two minima
 
 
+@fast_solver
+def test_gradient_vanishes_although_the_value_is_mostly_a_constant(solver, rng):
+    # The last steps decrease the value by less than its rounding: slopes have to decide.
+    d = np.arange(1.0, 11.0)
+    result = solver(
+        lambda x: (1e6 + float(d @ x**2), 2 * d * x), Euclidean(10), rng.normal(size=10)
+    )
+    assert result.converged
+    assert result.certificate < 5e-6  # by values alone it would be about 4e-5
+
+
 def test_lbfgs_is_worth_having(rng):
     # Condition 1e4: gradients crawl, conjugate gradients walk, curvature runs.
     d = np.logspace(0, 4, 60)

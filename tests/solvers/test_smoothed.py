@@ -114,26 +114,27 @@ def test_reaches_the_linear_program(tau, seed):
     assert best - 1e-9 <= found <= best * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("size", [1e2, 1e7])
-def test_outliers_that_make_up_nearly_all_of_the_value_do_not_stop_it_early(size):
-    # A rule relative to the value would be content with the start: 1e-9 of the outliers' part is
-    # more than all there is to gain.
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(4))
+def test_outliers_that_make_up_nearly_all_of_the_value_do_not_stop_it_early(seed):
+    # A rule relative to the value is content while an entry is still 5e-6 to 4e-5 too high: 1e-9 of
+    # the outliers' part is more than all there is to gain.
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 6))
     C = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 5))
     Y = X @ C + rng.normal(size=(300, 5))
-    spoilt = Y.copy()
-    spoilt[rng.random(Y.shape) < 0.1] += size
+    spoilt = rng.random(Y.shape) < 0.1
+    Y[spoilt] += 1e7 * rng.choice([-1, 1], spoilt.sum())
+    problem = Factors(X, Y, 2, Absolute())
 
-    def error(Y):
-        problem = Factors(X, Y, 2, Absolute())
-        result = problem.fit()
-        A, D, _ = problem.unpack(result.point)
-        return np.linalg.norm(A @ D.T - C), result
+    def fit(**options):
+        point = problem.fit(**options).point
+        A, D, _ = problem.unpack(point)
+        return abs(Y - problem.predict(point)), A @ D.T
 
-    clean, spoilt_result = error(Y), error(spoilt)
-    assert spoilt_result[0] < 1.5 * clean[0]
-    assert spoilt_result[1].converged
+    residuals, coefficients = fit()
+    best, _ = fit(tol=1e-14, max_iter=5000)
+    assert (residuals - best).mean() < 1e-6  # entry by entry: the sums have no such digits
+    assert np.linalg.norm(coefficients - C) < 0.1 * np.linalg.norm(C)
 
 
 @pytest.mark.parametrize("unit", [2.0**-300, 2.0**300])

@@ -5,7 +5,8 @@ are taken away: moments where p <= n, a part of one Gram matrix where n < p. Cen
 are redone inside each fold. Where taking away would cost digits, the fold is fitted from its rows.
 
 ==================  ===========================================================
-``split.py``        rows, splits and the predictions of a fold
+``split.py``        rows and splits
+``path.py``         the predictions of a fold with every number of components
 ``refit.py``        every fold from its own rows
 ``by_moments.py``   tall data; many small folds of PLS as one stack
 ``by_gram.py``      wide data
@@ -23,8 +24,9 @@ from scipy import sparse
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
 from isthmus.regression.folds.by_ridge import RidgeFolds
+from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import Folds
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import GramForm, MomentForm, RowForm
 
 

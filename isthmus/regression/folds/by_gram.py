@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array
+from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import Frame, GramForm, InaccurateGram, column_scales
 
 

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from isthmus.linalg import Array
 from isthmus.moments import Moments
+from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import MomentForm, column_scales
 from isthmus.regression.pls_algorithms import primal_pls, rank_tolerance
 

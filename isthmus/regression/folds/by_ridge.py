@@ -14,8 +14,9 @@ from scipy.linalg import cho_factor, cho_solve
 from isthmus.linalg import Array, descending_eigh
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
+from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import Folds
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import InaccurateGram
 from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE
 

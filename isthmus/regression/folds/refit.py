@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isthmus.linalg import Array
-from isthmus.regression.folds.split import FoldPath, Rows, Split
+from isthmus.regression.folds.path import FoldPath
+from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm
 
 KEPT_VARIANCE = 1e-6

@@ -1,4 +1,4 @@
-"""What a cross-validation hands round: rows, splits and the predictions of a fold."""
+"""What a cross-validation hands round: its rows and its splits."""
 
 from __future__ import annotations
 
@@ -38,15 +38,6 @@ def _outside(rows: NDArray, n: int) -> NDArray:
     outside = np.ones(n, dtype=bool)
     outside[rows] = False
     return np.flatnonzero(outside)
-
-
-@dataclass
-class FoldPath:
-    """Predictions for the test rows of a fold with 1..k components: y_mean + cumulated t_i l_i'."""
-
-    scores: Array  # (n_test, k)
-    loadings: Array  # (q, k), in the user's units
-    y_mean: Array
 
 
 @dataclass

@@ -1,0 +1,215 @@
+"""Partial least squares whose factors are found together, on a Riemannian manifold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from isthmus.geometry import Grassmann, Oblique, Product, Stiefel
+from isthmus.linalg import Array
+from isthmus.regression.factors import Factors
+from isthmus.regression.forms import Form, RowForm
+from isthmus.regression.optimum import RankConstrained
+from isthmus.regression.spectrum import numerical_rank, spectrum_of
+from isthmus.solvers import SolverResult, conjugate_gradient
+from isthmus.validation import check_option
+
+
+class ManifoldPLS(RankConstrained):
+    r"""PLS with orthonormal scores, all components at once [CSGHY]_.
+
+    .. math::
+        \text{grassmann:}\quad \max_{W^\top X^\top X W = I} \|Y^\top X W\|_F^2 \qquad\qquad
+        \text{product:}\quad \max_{W^\top X^\top X W = I,\ \|u_j\| = 1} \sum_j u_j^\top Y^\top X w_j
+
+    Both have closed forms. With :math:`X = U D B^\top` and :math:`U^\top Y = P \Sigma Q^\top` the first
+    is solved by :math:`W = B D^{-1} P_c`, the second by the same W times the rotation that gives all
+    scores equal covariance with Y. **The two share their map**, which is the reduced rank optimum; they
+    differ in the basis in which it is shown. With ``IndicatorClassifier`` it is the paper's classifier.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=2
+        Number of scores c; at most the rank of :math:`U^\top Y`.
+    manifold : {"grassmann", "product"}, default="grassmann"
+        Which of the two models.
+    solver : {"exact", "cg"}, default="exact"
+        The closed form, or the paper's conjugate gradients on the manifold with its errata mended.
+    alpha : float or "auto", default=0.0
+        Ridge weight. Where X interpolates balanced indicators all singular values are tied and every
+        subspace is optimal; a small ridge breaks the tie by signal. "auto" is ``1e-6 ||X||_2^2``.
+    scale : bool, default=False
+        Whether columns of X and y are divided by their standard deviations.
+    max_iter : int, default=1000
+        Largest number of steps of ``solver="cg"``.
+    tol : float, default=1e-8
+        Share of its first norm to which ``solver="cg"`` brings the gradient.
+    random_state : int, RandomState or None, default=None
+        Start of ``solver="cg"``.
+    verbose : int, default=0
+        1 shows the steps of ``solver="cg"``.
+
+    Attributes
+    ----------
+    coef_, intercept_, coef_path_, n_components_ :
+        As in ``PLS``, and so are the means, scales, loadings and explained variances.
+    x_rotations_ : ndarray of shape (n_features, n_components_)
+        W. With ``alpha=0`` the training scores ``X W`` are orthonormal.
+    objective_ : float
+        The value of the criterion that is maximised.
+    n_iter_ : int
+        Steps of ``solver="cg"``, otherwise 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import ManifoldPLS
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> X, Y, coef = make_low_rank_regression(60, 8, 4, rank=2, random_state=0)
+    >>> grassmann, product = (
+    ...     ManifoldPLS(2, manifold=m).fit(X, Y) for m in ("grassmann", "product")
+    ... )
+    >>> bool(np.allclose(grassmann.coef_, product.coef_))
+    True
+    """
+
+    _min_components = 1
+    missing = "error"
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        manifold: str = "grassmann",
+        solver: str = "exact",
+        alpha: Any = 0.0,
+        scale: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.manifold = manifold
+        self.solver = solver
+        self.alpha = alpha
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> int | None:
+        check_option("manifold", self.manifold, ("grassmann", "product"))
+        check_option("solver", self.solver, ("exact", "cg"))
+        return super()._check_parameters()
+
+    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
+        return RowForm if self.solver == "cg" else super()._cheapest_form(n, p, n_components)
+
+    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+        if self.solver == "cg":
+            return self._descend(form, n_components)
+        return super()._solve(form, n_components, exact)
+
+    def _turn(self, factors: Factors) -> Array | None:
+        if self.solver == "cg" or not factors.y_loadings.shape[1]:
+            return None
+        # The nested rotations are B g P Sigma, so T'Y has rows sigma_i^2 q_i; W = B g P.
+        sigma = np.sqrt(np.einsum("kq,qk->k", factors.y_cross, factors.y_loadings))
+        if self.manifold == "grassmann":
+            self.objective_ = float((sigma**2).sum())
+            return np.diag(1.0 / sigma)
+        self.objective_ = float(np.sqrt(len(sigma) * (sigma**2).sum()))
+        return equalising_rotation(sigma**2) / sigma[:, None]
+
+    # -- the paper's iteration ------------------------------------------------------------------
+
+    def _descend(self, form: Form, n_components: int | None) -> Factors:
+        """Conjugate gradients over A in W = B g A, which has orthonormal columns."""
+        spectrum = spectrum_of(form)
+        alpha = self._alpha_in_frame(spectrum, form)
+        spectrum = spectrum.truncated(numerical_rank(spectrum))
+        g = 1.0 / np.sqrt(spectrum.squares + alpha)
+        M = g[:, None] * spectrum.cross
+        rank = int(np.linalg.matrix_rank(M))
+        c = rank if n_components is None else min(n_components, rank)
+        if c == 0:
+            return Factors.empty(form.xy.shape[0], form.xy.shape[1], spectrum.solver)
+        result, A = self._maximise(M, c)
+        self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value
+        inner = g[:, None] * A
+        scores = np.sqrt(spectrum.squares)[:, None] * inner
+        return Factors(
+            rotations=spectrum.basis @ inner,
+            y_loadings=M.T @ A,
+            weights=None,
+            x_cross=spectrum.basis @ (spectrum.squares[:, None] * inner),
+            y_cross=inner.T @ spectrum.cross,
+            gram=scores.T @ scores,
+            solver="cg",
+            warning=None if result.converged else f"solver='cg' did not converge: {result.reason}.",
+        )
+
+    def _maximise(self, M: Array, c: int) -> tuple[SolverResult, Array]:
+        k, q = M.shape
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        options: dict[str, Any] = {
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "verbose": self.verbose,
+        }
+        if self.manifold == "grassmann":
+
+            def covariance(A: Array) -> tuple[float, Array]:
+                MA = M.T @ A
+                return -float((MA**2).sum()), -2 * (M @ MA)
+
+            geometry = Grassmann(k, c)
+            start = geometry.random_point(rng)
+            result = conjugate_gradient(covariance, geometry, start, **options)
+            return result, result.point
+        both = Product(Stiefel(k, c), Oblique(q, c))
+
+        def sum_of_covariances(point: Array) -> tuple[float, Array]:
+            A, U = both.unpack(point)
+            MU, MA = M @ U, M.T @ A
+            return -float((A * MU).sum()), both.pack([-MU, -MA])
+
+        result = conjugate_gradient(sum_of_covariances, both, both.random_point(rng), **options)
+        return result, both.unpack(result.point)[0]
+
+
+def equalising_rotation(values: Array) -> Array:
+    r"""Orthogonal O for which the diagonal of :math:`O^\top \operatorname{diag}(v) O` is constant.
+
+    Schur and Horn: the mean lies between the smallest and the largest entry, so that one Givens rotation
+    of those two makes one diagonal entry the mean; c - 1 of them make all.
+    """
+    c = len(values)
+    turn, diagonal = np.eye(c), np.diag(np.asarray(values, dtype=float))
+    mean, open_entries = float(np.mean(values)), list(range(c))
+    while len(open_entries) > 1:
+        d = diagonal.diagonal()
+        low = min(open_entries, key=lambda i: d[i])
+        high = max(open_entries, key=lambda i: d[i])
+        if d[high] - d[low] <= 1e-15 * abs(mean):
+            break
+        G = _givens(diagonal, low, high, mean)
+        diagonal, turn = G.T @ diagonal @ G, turn @ G
+        open_entries.remove(low)
+    return turn
+
+
+def _givens(S: Array, i: int, j: int, target: float) -> Array:
+    """Rotation in the plane (i, j) after which entry (i, i) of G'SG is ``target``."""
+    a, b, m = S[i, i], S[j, j], S[i, j]
+    # (a - target) + 2 m t + (b - target) t^2 = 0 for t = tan(angle), with a < target < b
+    root = np.sqrt(m * m - (a - target) * (b - target))
+    t = (-m + root) / (b - target) if b != target else 0.0
+    cosine = 1.0 / np.hypot(1.0, t)
+    G = np.eye(len(S))
+    G[i, i], G[j, i], G[i, j], G[j, j] = cosine, t * cosine, -t * cosine, cosine
+    return G

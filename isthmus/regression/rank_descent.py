@@ -1,0 +1,214 @@
+"""Maps of low rank under any loss: descent over their factors in whitened coordinates.
+
+The closed form of the squared loss is the start; from there L-BFGS goes down in balanced factors, through
+ever sharper versions of a loss with kinks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import svd
+
+from isthmus.geometry import Euclidean, Product, Stiefel
+from isthmus.linalg import Array
+from isthmus.losses import Absolute, Loss, TanhAbsolute, robust_scale
+from isthmus.losses.residual import ResidualLoss
+from isthmus.losses.scale import MAD_TO_DEVIATION
+from isthmus.solvers import SolverResult, minimise_smoothed, steepest_descent
+
+_WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
+_WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+
+
+@dataclass
+class Penalty:
+    """``alpha / 2 ||C - pull||^2``: a ridge, or a pull towards another map given by its factors."""
+
+    alpha: float
+    pull: tuple[Array, Array] | None = None  # (k, r0) in the problem's coordinates, (q, r0)
+
+
+class RankProblem:
+    r"""Minimise a loss over maps of rank r and intercepts, in coordinates of the inputs.
+
+    .. math::
+        \min_{A, D, b} \sum_i L(y_i, Z_i A D^\top + b)
+        + \tfrac{\alpha}{2} \|G (A D^\top - A_0 D_0^\top)\|_F^2
+
+    ``rows`` is Z (n, k), the inputs in their own principal coordinates divided by ``1 / g``; C is
+    ``basis diag(g) A D'``. Products go through the r columns, so that an evaluation costs
+    ``4 n k r + 4 n q r`` operations.
+    """
+
+    def __init__(
+        self, rows: Array, g: Array, Y: Array, weights: Array | None, loss: Loss, penalty: Penalty
+    ) -> None:
+        self.rows, self.g, self.Y, self.weights = rows, g, Y, weights
+        self.loss, self.penalty = loss, penalty
+
+    def value_and_gradients(
+        self, loss: Loss, A: Array, D: Array, b: Array
+    ) -> tuple[float, Array, Array, Array]:
+        T = self.rows @ A
+        predicted = T @ D.T
+        predicted += b
+        value, slope = loss.value_and_gradient(self.Y, predicted, self.weights, out=predicted)
+        gradient_A = self.rows.T @ (slope @ D)
+        gradient_D = slope.T @ T
+        extra, extra_A, extra_D = self._penalise(A, D)
+        return value + extra, gradient_A + extra_A, gradient_D + extra_D, slope.sum(axis=0)
+
+    def _penalise(self, A: Array, D: Array) -> tuple[float, Any, Any]:
+        alpha, pull = self.penalty.alpha, self.penalty.pull
+        if alpha == 0.0:
+            return 0.0, 0.0, 0.0
+        GA = self.g[:, None] ** 2 * A
+        AA, DD = A.T @ GA, D.T @ D
+        value, grad_A, grad_D = (AA * DD).sum(), GA @ DD, D @ AA
+        if pull is not None:
+            A0, D0 = pull
+            GA0, cross = self.g[:, None] ** 2 * A0, D0.T @ D
+            value += ((A0.T @ GA0) * (D0.T @ D0)).sum() - 2 * ((GA0.T @ A) * cross).sum()
+            grad_A -= GA0 @ cross
+            grad_D -= D0 @ (GA0.T @ A)
+        return 0.5 * alpha * float(value), alpha * grad_A, alpha * grad_D
+
+    def objective(self, A: Array, D: Array, b: Array) -> float:
+        """The criterion itself, without any smoothing."""
+        predicted = (self.rows @ A) @ D.T + b
+        return self.loss.value(self.Y, predicted, self.weights) + self._penalise(A, D)[0]
+
+
+def descend_factors(
+    problem: RankProblem,
+    start: tuple[Array, Array, Array],
+    *,
+    max_iter: int,
+    tol: float,
+    verbose: int,
+    callback: Any = None,
+) -> tuple[tuple[Array, Array, Array], SolverResult]:
+    """L-BFGS over balanced factors and intercepts; stages of smoothing for a loss with kinks."""
+    A, D, b = start
+    k, q, r = len(A), len(D), A.shape[1]
+    ends = (k * r, (k + q) * r)
+    scale = robust_scale(problem.Y - (problem.rows @ A) @ D.T - b, problem.weights)
+    unit = problem.Y.size * problem.loss.typical_curvature(scale) * scale**2
+
+    def split(point: Array) -> tuple[Array, Array, Array]:
+        parts = np.split(point, ends)
+        return parts[0].reshape(k, r), parts[1].reshape(q, r), parts[2]
+
+    def objective_at(width: float) -> Any:
+        loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width)
+
+        def objective(point: Array) -> tuple[float, Array]:
+            value, *gradients = problem.value_and_gradients(loss, *split(point))
+            return value, np.concatenate([g.ravel() for g in gradients])
+
+        return objective
+
+    def rebalance(point: Array) -> Array:
+        A, D, b = split(point)
+        return np.concatenate([part.ravel() for part in (*balanced(A, D), b)])
+
+    result = minimise_smoothed(
+        objective_at,
+        Euclidean(ends[1] + q),
+        rebalance(np.concatenate([A.ravel(), D.ravel(), b])),
+        widths=(1.0,) if problem.loss.is_smooth else tuple(scale * w for w in _WIDTHS),
+        unit=unit,
+        max_iter=max_iter,
+        tol=tol,
+        rebalance=rebalance,
+        verbose=verbose,
+        callback=callback,
+    )
+    return split(result.point), result
+
+
+def descend_geodesics(
+    problem: RankProblem,
+    start: tuple[Array, Array, Array],
+    *,
+    max_iter: int,
+    tol: float,
+    verbose: int,
+    callback: Any = None,
+) -> tuple[tuple[Array, Array, Array], SolverResult]:
+    r"""The papers' own iteration: gradient steps along geodesics of W, s and V [BGFS2004]_ Sec. 4.
+
+    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage.
+    """
+    A, D, b = start
+    k, q, r = len(A), len(D), A.shape[1]
+    geometry = Product(Stiefel(k, r), Euclidean(r), Stiefel(q, r), Euclidean(q))
+    scale = robust_scale(problem.Y - (problem.rows @ A) @ D.T - b, problem.weights)
+    stages: list[Loss] = [problem.loss]
+    if isinstance(problem.loss, Absolute):
+        stages = [TanhAbsolute(scale * width) for width in _WIDTHS[:4]]
+    W, s, V = singular_form(A, D)
+    point, n_iter = geometry.pack([W, s, V, b]), 0
+    for loss in stages:
+
+        def objective(point: Array, loss: Loss = loss) -> tuple[float, Array]:
+            W, s, V, b = geometry.unpack(point)
+            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b)
+            return value, geometry.pack([gA * s, np.einsum("kr,kr->r", gA, W), gD, gb])
+
+        result = steepest_descent(
+            objective,
+            geometry,
+            point,
+            geodesic=True,
+            max_iter=max_iter,
+            tol=tol,
+            decrease_tol=tol,
+            verbose=verbose,
+            callback=callback,
+        )
+        point, n_iter = result.point, n_iter + result.n_iter
+    W, s, V, b = geometry.unpack(point)
+    last = SolverResult(
+        point, result.value, result.certificate, n_iter, result.converged, result.reason
+    )
+    return (W * s, V, b), last
+
+
+def balanced(A: Array, D: Array) -> tuple[Array, Array]:
+    """Factors of the same product with the singular values shared evenly."""
+    W, s, V = singular_form(A, D)
+    return W * np.sqrt(s), V * np.sqrt(s)
+
+
+def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
+    """Thin singular value decomposition of A D', at the cost of its factors."""
+    Qa, Ra = np.linalg.qr(A)
+    Qd, Rd = np.linalg.qr(D)
+    U, s, Vt = svd(Ra @ Rd.T)
+    return Qa @ U, s, Qd @ Vt.T
+
+
+def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
+    """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
+    Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
+    if not isinstance(loss, ResidualLoss):
+        return Y
+    middle = np.median(Y, axis=0)
+    spread = MAD_TO_DEVIATION * np.median(np.abs(Y - middle), axis=0)
+    spread = np.where(spread > 0, spread, Y.std(axis=0))
+    return np.clip(Y, middle - _WINSOR * spread, middle + _WINSOR * spread)
+
+
+def identity_start(k: int, q: int, r: int) -> tuple[Array, Array]:
+    """The papers' start, the first r unit vectors; it can be a saddle."""
+    return np.eye(k, r), np.eye(q, r)
+
+
+def finite_or_raise(values: NDArray, loss: Loss) -> None:
+    if not np.isfinite(values).all():
+        raise FloatingPointError(f"{loss!r} left the range of float64: rescale X or y.")

@@ -1,0 +1,500 @@
+"""Stiefel regression: maps of low rank under any loss, batch and online."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular, svd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from isthmus.linalg import Array
+from isthmus.losses import Squared, get_loss
+from isthmus.regression.factors import Factors
+from isthmus.regression.forms import RowForm
+from isthmus.regression.online import ProximalState, proximal_step
+from isthmus.regression.optimum import RankConstrained, RankOptimum
+from isthmus.regression.pls import PLS
+from isthmus.regression.rank_descent import (
+    Penalty,
+    RankProblem,
+    descend_factors,
+    descend_geodesics,
+    finite_or_raise,
+    identity_start,
+    singular_form,
+    winsorised,
+)
+from isthmus.regression.spectrum import spectrum_of
+from isthmus.validation import check_option
+
+_SOLVERS = ("auto", "exact", "lbfgs", "paper")
+_STARTS = ("exact", "pls", "ridge", "identity")
+
+
+def _has_path(self: StiefelRegression) -> bool:
+    if not self._is_exact():
+        raise AttributeError("only the closed form of the squared loss has the maps of all ranks.")
+    return True
+
+
+class StiefelRegression(RankConstrained):
+    r"""Multi-output regression under a rank constraint with the loss of your choice.
+
+    .. math::
+        \min_{W, s, V, b} \; \sum_i L(y_i, V \operatorname{diag}(s) W^\top x_i + b)
+        + \tfrac{\alpha}{2} \|s\|^2, \qquad W^\top W = I_r, \; V^\top V = I_r
+
+    [BGFS2004]_ Sec. 4, [B2006]_ ch. 2. For the squared loss (half the squared error) the global optimum is
+    known in closed form and is what is returned, the map of ``ReducedRankRegression``. For other losses
+    L-BFGS descends over balanced factors in whitened coordinates, from the closed form for a winsorised
+    copy of y; losses with kinks are rounded ever more sharply.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default=None
+        Rank r; None is no constraint, 0 the loss' location alone, "auto" is for the squared loss.
+    loss : str, Loss or pair of functions, default="squared"
+        "squared", "absolute", "huber", "huber_rows", "epsilon_insensitive", "quantile", "log_cosh",
+        "logistic", "poisson", a loss of ``isthmus.losses`` with its parameters, or functions
+        ``(value, gradient)`` of ``(Y, Y_pred)``.
+    alpha : float or "auto", default=1.0
+        Ridge weight on the scale of ``Ridge``; "auto" is ``1e-6 ||X||_2^2``.
+    init : {"exact", "pls", "ridge", "identity"} or array (n_targets, n_features), default="exact"
+        Start of the iterations. "identity" is the papers' and may be a saddle.
+    solver : {"auto", "exact", "lbfgs", "paper"}, default="auto"
+        "auto" is the closed form for the squared loss and L-BFGS otherwise; "paper" follows geodesics
+        downhill as the papers do, for the absolute loss through their hyperbolic tangent.
+    scale : bool, default=False
+        Whether columns of X (and for the squared loss y) are divided by their standard deviations.
+    online : {"exact", "proximal"}, default="exact"
+        What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers, the fit is that of all rows
+        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers; each block
+        pulls it towards its own fit, with any loss.
+    gamma : float or None, default=None
+        Weight of the pull of "proximal" towards the last map, in units of X'X of a block: larger is
+        slower. None is half the block's rows times the mean variance of its columns.
+    gamma_growth : {"constant", "linear"}, default="constant"
+        Whether gamma is multiplied by the number of the block.
+    forget : float, default=1.0
+        Factor a row, in (0, 1], by which "exact" discounts what it has seen before.
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the last map.
+    max_iter : int, default=500
+        Largest number of steps (of each stage).
+    tol : float, default=1e-9
+        A stage ends when ten steps lower the scaled objective by no more than this.
+    verbose : int, default=0
+        1 shows every tenth step.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features) or (n_features,)
+        ``y_rotations_ @ diag(singular_values_) @ x_rotations_.T``, where the columns are not scaled.
+    x_rotations_, y_rotations_ : ndarray of shape (n_features, n_components_), (n_targets, n_components_)
+        W and V, orthonormal columns.
+    singular_values_ : ndarray of shape (n_components_,)
+        s, decreasing.
+    objective_ : float
+        The criterion at the fit: loss plus ``alpha / 2 ||coef_||^2``.
+    n_iter_ : int
+        Steps taken; 1 for the closed form.
+    loss_ : Loss
+        The loss with the parameters that were set from the data.
+    intercept_, n_components_, x_loadings_, ... :
+        As in ``PLS``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import StiefelRegression
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> X, Y, coef = make_low_rank_regression(200, 8, 5, rank=2, random_state=0)
+    >>> Y[3, 1] = 1000.0
+    >>> robust = StiefelRegression(2, loss="huber").fit(X, Y)
+    >>> squared = StiefelRegression(2).fit(X, Y)
+    >>> bool(abs(robust.coef_ - coef).max() < 0.1 < abs(squared.coef_ - coef).max())
+    True
+    """
+
+    missing = "error"
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        loss: Any = "squared",
+        alpha: Any = 1.0,
+        init: Any = "exact",
+        solver: str = "auto",
+        scale: bool = False,
+        online: str = "exact",
+        gamma: float | None = None,
+        gamma_growth: str = "constant",
+        forget: float = 1.0,
+        warm_start: bool = False,
+        max_iter: int = 500,
+        tol: float = 1e-9,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.alpha = alpha
+        self.init = init
+        self.solver = solver
+        self.scale = scale
+        self.online = online
+        self.gamma = gamma
+        self.gamma_growth = gamma_growth
+        self.forget = forget
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def _is_exact(self) -> bool:
+        return isinstance(get_loss(self.loss), Squared) and self.solver in ("auto", "exact")
+
+    def _check_parameters(self) -> int | None:
+        loss = get_loss(self.loss)
+        check_option("solver", self.solver, _SOLVERS)
+        check_option("online", self.online, ("exact", "proximal"))
+        check_option("gamma_growth", self.gamma_growth, ("constant", "linear"))
+        if isinstance(self.init, str):
+            check_option("init", self.init, _STARTS)
+        if self.solver == "exact" and not isinstance(loss, Squared):
+            raise ValueError(
+                f"solver == 'exact' with loss == {self.loss!r}: only the squared loss has a closed form, "
+                "use solver='auto'."
+            )
+        if not 0 < self.forget <= 1:
+            raise ValueError(f"forget == {self.forget!r}, must be > 0 and <= 1.")
+        if self.gamma is not None and not 0 < self.gamma < np.inf:
+            raise ValueError(f"gamma == {self.gamma!r}, must be None or a finite number > 0.")
+        if self.n_components == "auto" and not self._is_exact():
+            raise ValueError(
+                "n_components == 'auto' is for the squared loss: give a number, or search with "
+                "ComponentSearchCV."
+            )
+        return super()._check_parameters()
+
+    def _is_nested(self) -> bool:
+        return self._is_exact()
+
+    # -- batch ---------------------------------------------------------------------------------
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> StiefelRegression:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs; sparse for the squared loss only.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row; a whole number counts as that many copies of the row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self.__dict__.pop("_proximal", None)
+        last = getattr(self, "coef_", None) if self.warm_start else None
+        self._last_coef = None if last is None else np.atleast_2d(last)
+        super().fit(X, y, sample_weight)
+        del self._last_coef
+        return self
+
+    def _fit_rows(
+        self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
+    ) -> tuple[Any, Factors]:
+        self.loss_ = get_loss(self.loss)
+        if self._is_exact():
+            return super()._fit_rows(X, Y, weights, n_components)
+        if not isinstance(X, np.ndarray):
+            raise TypeError(
+                f"sparse X needs loss='squared', got loss={self.loss!r}: densify X first."
+            )
+        self.loss_.check_targets(Y)
+        return self._fit_loss(X, np.asarray(Y, dtype=np.float64), weights, n_components)
+
+    def _fit_loss(
+        self, X: NDArray, Y: Array, weights: Array | None, n_components: int | None
+    ) -> tuple[RowForm, Factors]:
+        """Descent from a start in the whitened coordinates of X."""
+        easy = winsorised(Y, self.loss_, weights)
+        form = RowForm.from_rows(X, easy, weights, self.scale)
+        form.Y, form.frame.y_scale = form.Y * form.frame.y_scale, np.ones(Y.shape[1])
+        form.y_squares = (form.Y**2).sum(axis=0)
+        spectrum = spectrum_of(form)
+        alpha = self._alpha_in_frame(spectrum, form)
+        rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
+        optimum = RankOptimum(form, spectrum, alpha, exact=True)
+        most = min(len(spectrum.squares), Y.shape[1])
+        r = most if n_components is None else min(n_components, most)
+        A, D = self._start(form, spectrum, optimum, r)  # C = basis A D'
+        b = form.frame.y_mean.copy()
+        residual = Y - (rows @ A) @ D.T - b
+        self.loss_ = self.loss_.resolve(residual, weights)
+        scale = float(np.median(np.abs(residual))) or 1.0
+        g = 1.0 / np.sqrt(spectrum.squares + alpha / self.loss_.typical_curvature(scale))
+        problem = RankProblem(rows * g, g, Y, weights, self.loss_, Penalty(alpha))
+        descend = descend_geodesics if self.solver == "paper" else descend_factors
+        if r == 0:
+            A, D = np.zeros((len(g), 1)), np.zeros((Y.shape[1], 1))
+        start = (A / g[:, None], D, b)
+        (A, D, b), result = descend(
+            problem, start, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose,
+            callback=getattr(self, "_callback", None),
+        )  # fmt: skip
+        finite_or_raise(A, self.loss_)
+        self._report(result)
+        self.objective_ = problem.objective(A, D, b)
+        A = (g[:, None] * A)[:, : max(r, 0)]
+        return self._as_factors(form, spectrum.basis @ A, D[:, :r], Y - b, b, weights)
+
+    def _start(
+        self, form: RowForm, spectrum: Any, optimum: RankOptimum, r: int
+    ) -> tuple[Array, Array]:
+        """Factors of the start in the coordinates of the spectrum, (k, r) and (q, r)."""
+        k, q = len(spectrum.squares), form.Y.shape[1]
+        given = self._last_coef if self._last_coef is not None else self.init
+        if isinstance(given, str):
+            if given == "identity":
+                return identity_start(k, q, r)
+            if given == "exact" or r == 0:
+                A, D = optimum.factors(min(r, optimum.rank))
+                A = np.pad(A, ((0, k - len(A)), (0, 0)))
+            elif given == "ridge":
+                W, s, V = singular_form(*optimum.factors(optimum.rank))
+                A, D = np.pad(W * s, ((0, k - len(W)), (0, 0)))[:, :r], V[:, :r]
+            else:
+                factors = PLS(max(r, 1))._solve(form, max(r, 1), exact=True)
+                A, D = spectrum.basis.T @ factors.rotations, factors.y_loadings
+        else:
+            coef = np.asarray(given, dtype=np.float64)
+            if coef.shape != (q, len(form.frame.x_scale)):
+                raise ValueError(
+                    f"init has shape {coef.shape}, expected (n_targets, n_features) = "
+                    f"{(q, len(form.frame.x_scale))}."
+                )
+            U, s, Vt = svd(spectrum.basis.T @ (coef * form.frame.x_scale).T, full_matrices=False)
+            A, D = U[:, :r] * s[:r], Vt[:r].T
+        return _widened(A, D, r)
+
+    def _as_factors(
+        self,
+        form: RowForm,
+        A: Array,
+        D: Array,
+        Y: Array,
+        b: Array,
+        weights: Array | None,
+    ) -> tuple[RowForm, Factors]:
+        """Factors of the map A D' for the base class; the intercept stands in for the mean of y."""
+        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+        form.frame.y_mean, form.Y = b, Y * root
+        form.y_squares = (form.Y**2).sum(axis=0)
+        if A.shape[1]:
+            W, s, V = singular_form(A, D)
+            keep = s > 1e-14 * max(s[0], np.finfo(float).tiny)
+            W, s, V = W[:, keep], s[keep], V[:, keep]
+        else:
+            W, s, V = A, np.zeros(0), D
+        T = form.X @ W
+        factors = Factors(
+            rotations=W,
+            y_loadings=V * s,
+            weights=None,
+            x_cross=form.X.T @ T,
+            y_cross=T.T @ form.Y,
+            gram=T.T @ T,
+            solver="paper" if self.solver == "paper" else "lbfgs",
+        )
+        return form, factors
+
+    def _report(self, result: Any) -> None:
+        self.n_iter_ = max(result.n_iter, 1)
+        if not result.converged:
+            warnings.warn(
+                f"{result.reason} (max_iter={self.max_iter}, gradient norm {result.certificate:.1e}): "
+                "raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _turn(self, factors: Factors) -> Array | None:
+        """From the nested basis to the singular vectors of the map."""
+        if not factors.y_loadings.shape[1]:
+            return None
+        R = np.linalg.qr(factors.rotations, mode="r")
+        U, _, _ = svd(R @ factors.y_loadings.T, full_matrices=False)
+        return solve_triangular(R, U[:, : len(R)])
+
+    def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
+        super()._store(form, factors, X, weights)
+        s = np.linalg.norm(self.y_loadings_, axis=0)
+        # Without scaling the frame has one unit on each side, a power of two.
+        x_unit, y_unit = (1.0, 1.0) if self.scale else (self.x_scale_[0], self.y_scale_[0])
+        self.singular_values_ = s * (y_unit / x_unit)
+        self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
+        if self._is_exact():
+            ridge = self.alpha_ / x_unit**2
+            self.objective_ = y_unit**2 * _squared_objective(form, factors, ridge)
+
+    # -- online --------------------------------------------------------------------------------
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> StiefelRegression:
+        """Take in a block of rows.
+
+        With ``online="exact"`` the fit is that of all rows seen, discounted by ``forget``; with
+        ``online="proximal"`` the map moves from the last one towards the block's own.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, one row or many.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        if self.online == "proximal":
+            return self._partial_fit_proximal(X, y, sample_weight)
+        if not self._is_exact():
+            raise ValueError(
+                f"online == 'exact' needs the closed form of the squared loss, got loss={self.loss!r} "
+                f"and solver={self.solver!r}: use online='proximal'."
+            )
+        self.loss_ = get_loss(self.loss)
+        if self.forget < 1 and hasattr(self, "moments_"):
+            self.moments_.discount(self.forget ** np.shape(X)[0])
+        super().partial_fit(X, y, sample_weight)
+        return self
+
+    def _partial_fit_proximal(self, X: Any, y: Any, sample_weight: Any) -> StiefelRegression:
+        first = not hasattr(self, "_proximal")
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
+        self.loss_ = get_loss(self.loss)
+        self.loss_.check_targets(Y)
+        if first:
+            self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
+        elif Y.shape[1] != self._proximal.V.shape[0]:
+            raise ValueError(
+                f"y has {Y.shape[1]} targets, but the blocks before had {self._proximal.V.shape[0]}."
+            )
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        report = proximal_step(
+            self._proximal,
+            np.asarray(dense, dtype=np.float64),
+            np.asarray(Y, dtype=np.float64),
+            weights,
+            loss=self.loss_,
+            rank=self.n_components,
+            gamma=self.gamma,
+            growing=self.gamma_growth == "linear",
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        self.n_iter_, self.objective_ = report
+        self._keep_proximal()
+        return self
+
+    def _keep_proximal(self) -> None:
+        """Fitted attributes of a map known by its factors alone."""
+        state = self._proximal
+        p, q = len(state.x_mean), len(state.y_mean)
+        if state.A.shape[1]:
+            W, s, V = singular_form(state.A, state.V)
+        else:
+            W, s, V = state.A, np.zeros(0), state.V
+        signs = np.where(np.abs(W).max(axis=0) == W.max(axis=0), 1.0, -1.0) if s.size else s
+        W, V = W * signs, V * signs
+        self.n_components_, self.solver_ = len(s), "proximal"
+        self.x_mean_, self.y_mean_ = state.x_mean.copy(), state.y_mean.copy()
+        self.x_scale_, self.y_scale_ = np.ones(p), np.ones(q)
+        self._x_rest, self._nesting = np.zeros(p), None
+        self.weight_, self.n_samples_ = state.weight, state.n_samples
+        self.x_weights_ = self.x_rotations_ = self.x_loadings_ = W
+        self.y_rotations_, self.singular_values_, self.y_loadings_ = V, s, V * s
+        coef = self.y_loadings_ @ W.T
+        self.coef_ = coef[0] if self._y_is_1d else coef
+        intercept = self.y_mean_ - coef @ self.x_mean_
+        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+
+    # -- use -----------------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs, on the scale of the targets.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``; for the logistic and Poisson losses probabilities and rates.
+        """
+        linear = super().predict(X)
+        if isinstance(self.loss_, Squared):
+            return linear
+        return self.loss_.inverse_link(linear).astype(linear.dtype, copy=False)
+
+    @available_if(_has_path)
+    def predict_path(self, X: ArrayLike) -> NDArray:
+        """Predict with 1, 2, ..., ``n_components_`` components (squared loss).
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        path : ndarray of shape (n_components_, n_samples[, n_targets])
+            ``path[i]`` is the prediction of the optimal map of rank ``i + 1``.
+        """
+        return super().predict_path(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._is_exact()
+        return tags
+
+
+def _widened(A: Array, D: Array, r: int) -> tuple[Array, Array]:
+    """Fill up to r columns with tiny ones: a column of zeros has no gradient to leave it."""
+    lack = r - A.shape[1]
+    if lack <= 0:
+        return A[:, :r], D[:, :r]
+    size = 1e-3 * max(float(np.linalg.norm(A)), 1e-3) / max(A.shape[0], 1)
+    rng = np.random.default_rng(0)
+    extra = [size * rng.standard_normal((len(F), lack)) for F in (A, D)]
+    return np.hstack([A, extra[0]]), np.hstack([D, extra[1]])
+
+
+def _squared_objective(form: Any, factors: Factors, alpha: float) -> float:
+    """Half of ||Y - XC||^2 + alpha ||C||^2, from the products that the factors carry."""
+    Q = factors.y_loadings
+    fitted = 2 * (factors.y_cross * Q.T).sum() - (factors.gram * (Q.T @ Q)).sum()
+    coef = ((factors.rotations.T @ factors.rotations) * (Q.T @ Q)).sum()
+    return 0.5 * float(form.y_squares.sum() - fitted + alpha * coef)
