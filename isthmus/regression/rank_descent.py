@@ -97,29 +97,37 @@ def descend_factors(
     k, q, r = len(A), len(D), A.shape[1]
     ends = (k * r, (k + q) * r)
     scale = robust_scale(problem.Y - (problem.rows @ A) @ D.T - b, problem.weights)
-    unit = problem.Y.size * problem.loss.typical_curvature(scale) * scale**2
+    weight = len(problem.Y) if problem.weights is None else problem.weights.sum()
+    unit = weight * q * problem.loss.typical_curvature(scale) * scale**2
+    # Units in which all variables count alike, whatever the units of y: rows are orthonormal
+    # columns, the intercept meets a column of ones.
+    units = np.full(ends[1] + q, np.sqrt(scale))
+    units[ends[1] :] = scale / np.sqrt(weight)
 
     def split(point: Array) -> tuple[Array, Array, Array]:
-        parts = np.split(point, ends)
+        parts = np.split(point * units, ends)
         return parts[0].reshape(k, r), parts[1].reshape(q, r), parts[2]
+
+    def join(A: Array, D: Array, b: Array) -> Array:
+        return np.concatenate([A.ravel(), D.ravel(), b]) / units
 
     def objective_at(width: float) -> Any:
         loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width)
 
         def objective(point: Array) -> tuple[float, Array]:
             value, *gradients = problem.value_and_gradients(loss, *split(point))
-            return value, np.concatenate([g.ravel() for g in gradients])
+            return value, np.concatenate([g.ravel() for g in gradients]) * units
 
         return objective
 
     def rebalance(point: Array) -> Array:
         A, D, b = split(point)
-        return np.concatenate([part.ravel() for part in (*balanced(A, D), b)])
+        return join(*balanced(A, D), b)
 
     result = minimise_smoothed(
         objective_at,
         Euclidean(ends[1] + q),
-        rebalance(np.concatenate([A.ravel(), D.ravel(), b])),
+        join(*balanced(A, D), b),
         widths=(1.0,) if problem.loss.is_smooth else tuple(scale * w for w in _WIDTHS),
         unit=unit,
         max_iter=max_iter,

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
-from isthmus.losses import Squared, get_loss
+from isthmus.losses import Squared, get_loss, robust_scale
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import RowForm
 from isthmus.regression.online import ProximalState, proximal_step
@@ -29,10 +29,20 @@ from isthmus.regression.rank_descent import (
     winsorised,
 )
 from isthmus.regression.spectrum import spectrum_of
+from isthmus.solvers import Reason
 from isthmus.validation import check_option
 
 _SOLVERS = ("auto", "exact", "lbfgs", "paper")
 _STARTS = ("exact", "pls", "ridge", "identity")
+
+
+def _takes_blocks(self: StiefelRegression) -> bool:
+    if self.n_components == "auto" or (self.online == "exact" and not self._is_exact()):
+        raise AttributeError(
+            f"partial_fit with online='exact' needs a fixed n_components and the closed form of the "
+            f"squared loss, got loss={self.loss!r} and solver={self.solver!r}: use online='proximal'."
+        )
+    return True
 
 
 def _has_path(self: StiefelRegression) -> bool:
@@ -210,8 +220,11 @@ class StiefelRegression(RankConstrained):
         self.__dict__.pop("_proximal", None)
         last = getattr(self, "coef_", None) if self.warm_start else None
         self._last_coef = None if last is None else np.atleast_2d(last)
+        self._interrupted = False
         super().fit(X, y, sample_weight)
         del self._last_coef
+        if self._interrupted:  # the last complete step is kept
+            raise KeyboardInterrupt
         return self
 
     def _fit_rows(
@@ -245,8 +258,8 @@ class StiefelRegression(RankConstrained):
         b = form.frame.y_mean.copy()
         residual = Y - (rows @ A) @ D.T - b
         self.loss_ = self.loss_.resolve(residual, weights)
-        scale = float(np.median(np.abs(residual))) or 1.0
-        g = 1.0 / np.sqrt(spectrum.squares + alpha / self.loss_.typical_curvature(scale))
+        curvature = self.loss_.typical_curvature(robust_scale(residual, weights))
+        g = 1.0 / np.sqrt(spectrum.squares + alpha / curvature)
         problem = RankProblem(rows * g, g, Y, weights, self.loss_, Penalty(alpha))
         descend = descend_geodesics if self.solver == "paper" else descend_factors
         if r == 0:
@@ -324,7 +337,8 @@ class StiefelRegression(RankConstrained):
 
     def _report(self, result: Any) -> None:
         self.n_iter_ = max(result.n_iter, 1)
-        if not result.converged:
+        self._interrupted = result.reason is Reason.INTERRUPTED
+        if not result.converged and not self._interrupted:
             warnings.warn(
                 f"{result.reason} (max_iter={self.max_iter}, gradient norm {result.certificate:.1e}): "
                 "raise max_iter or tol.",
@@ -353,6 +367,7 @@ class StiefelRegression(RankConstrained):
 
     # -- online --------------------------------------------------------------------------------
 
+    @available_if(_takes_blocks)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> StiefelRegression:
@@ -378,11 +393,6 @@ class StiefelRegression(RankConstrained):
         self._check_parameters()
         if self.online == "proximal":
             return self._partial_fit_proximal(X, y, sample_weight)
-        if not self._is_exact():
-            raise ValueError(
-                f"online == 'exact' needs the closed form of the squared loss, got loss={self.loss!r} "
-                f"and solver={self.solver!r}: use online='proximal'."
-            )
         self.loss_ = get_loss(self.loss)
         if self.forget < 1 and hasattr(self, "moments_"):
             self.moments_.discount(self.forget ** np.shape(X)[0])
