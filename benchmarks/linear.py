@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -516,7 +517,9 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     asked = arguments()
     settings = Settings(asked.repeats, asked.threads, asked.full)
-    warnings.simplefilter("ignore")  # peers that do not converge say so a thousand times
+    # Peers that do not converge say so a thousand times, in their processes too.
+    warnings.simplefilter("ignore")
+    os.environ["PYTHONWARNINGS"] = "ignore"
     rows: list[Row] = []
     print_header()
     for name in asked.only:

@@ -6,7 +6,7 @@ ever sharper versions of a loss with kinks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,13 @@ from isthmus.linalg import Array
 from isthmus.losses import Absolute, Loss, TanhAbsolute, robust_scale
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import MAD_TO_DEVIATION
-from isthmus.solvers import SolverResult, minimise_smoothed, steepest_descent
+from isthmus.solvers import Reason, SolverResult, minimise_smoothed, steepest_descent
 
 _WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
-_WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+_WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+
+# Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
+_SHAKEN_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
 
 
 @dataclass
@@ -137,6 +140,26 @@ def descend_factors(
         callback=callback,
     )
     return split(result.point), result
+
+
+def shaken(
+    problem: RankProblem,
+    best: tuple[Array, Array, Array],
+    result: SolverResult,
+    options: dict[str, Any],
+) -> tuple[tuple[Array, Array, Array], SolverResult]:
+    """Leave shallow local minima, which losses with kinks have, where trying costs little."""
+    if problem.Y.size > _SHAKEN_ENTRIES or result.reason is Reason.INTERRUPTED:
+        return best, result
+    rng, value = np.random.default_rng(0), problem.objective(*best)
+    for _ in range(_SHAKES):
+        moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balanced(*best[:2])]
+        found, attempt = descend_factors(problem, (moved[0], moved[1], best[2]), **options)
+        n_iter = result.n_iter + attempt.n_iter
+        if problem.objective(*found) < value:
+            best, value, result = found, problem.objective(*found), attempt
+        result = replace(result, n_iter=n_iter)
+    return best, result
 
 
 def descend_geodesics(

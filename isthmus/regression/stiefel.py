@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from isthmus.regression.rank_descent import (
     descend_geodesics,
     finite_or_raise,
     identity_start,
+    shaken,
     singular_form,
     winsorised,
 )
@@ -33,6 +35,8 @@ from isthmus.solvers import Reason
 from isthmus.validation import check_option
 
 _SOLVERS = ("auto", "exact", "lbfgs", "paper")
+# Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
+_SETTLING = 8
 _STARTS = ("exact", "pls", "ridge", "identity")
 
 
@@ -256,24 +260,47 @@ class StiefelRegression(RankConstrained):
         r = most if n_components is None else min(n_components, most)
         A, D = self._start(form, spectrum, optimum, r)  # C = basis A D'
         b = form.frame.y_mean.copy()
-        residual = Y - (rows @ A) @ D.T - b
-        self.loss_ = self.loss_.resolve(residual, weights)
-        curvature = self.loss_.typical_curvature(robust_scale(residual, weights))
-        g = 1.0 / np.sqrt(spectrum.squares + alpha / curvature)
-        problem = RankProblem(rows * g, g, Y, weights, self.loss_, Penalty(alpha))
-        descend = descend_geodesics if self.solver == "paper" else descend_factors
         if r == 0:
-            A, D = np.zeros((len(g), 1)), np.zeros((Y.shape[1], 1))
-        start = (A / g[:, None], D, b)
-        (A, D, b), result = descend(
-            problem, start, max_iter=self.max_iter, tol=self.tol, verbose=self.verbose,
-            callback=getattr(self, "_callback", None),
-        )  # fmt: skip
+            A, D = np.zeros((len(spectrum.squares), 1)), np.zeros((Y.shape[1], 1))
+        A, D, b, result = self._settle(rows, spectrum.squares, Y, weights, alpha, (A, D, b))
         finite_or_raise(A, self.loss_)
         self._report(result)
-        self.objective_ = problem.objective(A, D, b)
-        A = (g[:, None] * A)[:, : max(r, 0)]
-        return self._as_factors(form, spectrum.basis @ A, D[:, :r], Y - b, b, weights)
+        return self._as_factors(form, spectrum.basis @ A[:, :r], D[:, :r], Y - b, b, weights)
+
+    def _settle(
+        self,
+        rows: Array,
+        squares: Array,
+        Y: Array,
+        weights: Array | None,
+        alpha: float,
+        factors: tuple[Array, Array, Array],
+    ) -> tuple[Array, Array, Array, Any]:
+        """Descend; where the loss takes its parameters from the residuals, until those settle."""
+        given = get_loss(self.loss)
+        descend = descend_geodesics if self.solver == "paper" else descend_factors
+        A, D, b = factors
+        n_iter = 0
+        for _ in range(_SETTLING):
+            residual = Y - (rows @ A) @ D.T - b
+            scale = robust_scale(residual, weights)
+            self.loss_ = given.resolve(residual, weights)
+            g = 1.0 / np.sqrt(squares + alpha / self.loss_.typical_curvature(scale))
+            problem = RankProblem(rows * g, g, Y, weights, self.loss_, Penalty(alpha))
+            options: dict[str, Any] = {
+                "max_iter": self.max_iter,
+                "tol": self.tol,
+                "verbose": self.verbose,
+            }
+            (A, D, b), result = descend(problem, (A / g[:, None], D, b), **options)
+            if self.solver != "paper" and not self.loss_.is_smooth:
+                (A, D, b), result = shaken(problem, (A, D, b), result, options)
+            self.objective_ = problem.objective(A, D, b)
+            A, n_iter = g[:, None] * A, n_iter + result.n_iter
+            settled = robust_scale(Y - (rows @ A) @ D.T - b, weights)
+            if given is self.loss_ or abs(settled - scale) <= 0.01 * scale or not result.converged:
+                break
+        return A, D, b, replace(result, n_iter=n_iter)
 
     def _start(
         self, form: RowForm, spectrum: Any, optimum: RankOptimum, r: int

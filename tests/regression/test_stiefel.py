@@ -1,0 +1,374 @@
+"""Oracles: the closed form, linear programs, independent restarts, worked numbers, planted maps."""
+
+import _thread
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import linprog, minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
+
+from isthmus import PLS, ComponentSearchCV, ReducedRankRegression, StiefelRegression
+from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Loss, Quantile
+
+ROBUST = ["absolute", "huber", "quantile", "epsilon_insensitive", "log_cosh", "huber_rows"]
+
+
+def worked_data():
+    i = np.arange(12)
+    X = np.column_stack([np.cos(i), np.sin(1.3 * i), i % 3 - 1])
+    Y = X @ np.outer([1, -0.5, 0.25], [2, 1]) + 0.1 * np.column_stack(
+        [np.sin(7 * i), np.cos(5 * i)]
+    )
+    Y += [1, -1]
+    Y[3, 0] += 40
+    Y[8, 1] -= 60
+    return X, Y
+
+
+def make(n=80, p=6, q=4, rank=2, seed=0, noise=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(1, 1, size=(n, p))
+    coef = rng.normal(size=(q, rank)) @ rng.normal(size=(rank, p))
+    return X, X @ coef.T - 2 + noise * rng.standard_t(3, size=(n, q)), coef
+
+
+def criterion(model, X, Y, loss, alpha, weights=None):
+    """The objective of the docstring, written a second time and only here."""
+    predicted = X @ model.coef_.T + model.intercept_
+    return loss.value(Y, predicted, weights) + 0.5 * alpha * (model.coef_**2).sum()
+
+
+# -- squared loss -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+@pytest.mark.parametrize("r", [1, 3])
+@pytest.mark.parametrize("shape", [(80, 6, 4), (12, 30, 4), (900, 120, 5), (120, 900, 5)])
+def test_squared_loss_is_the_closed_form(alpha, r, shape):
+    X, Y, _ = make(*shape)
+    ours = StiefelRegression(r, alpha=alpha).fit(X, Y)
+    peer = ReducedRankRegression(r, alpha=alpha).fit(X, Y)
+    assert_allclose(ours.coef_, peer.coef_, rtol=1e-8, atol=1e-11)
+    W, s, V = ours.x_rotations_, ours.singular_values_, ours.y_rotations_
+    assert_allclose(W.T @ W, np.eye(r), atol=1e-12)
+    assert_allclose(V.T @ V, np.eye(r), atol=1e-12)
+    assert (np.diff(s) <= 0).all()
+    assert_allclose((V * s) @ W.T, ours.coef_, rtol=1e-9, atol=1e-12)
+    assert_allclose(s, np.linalg.svd(ours.coef_, compute_uv=False)[:r], rtol=1e-9)
+    assert_allclose(ours.coef_path_, peer.coef_path_, rtol=1e-7, atol=1e-10)
+    error = Y - ours.predict(X)
+    assert_allclose(
+        ours.objective_, 0.5 * ((error**2).sum() + alpha * (ours.coef_**2).sum()), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "paper"])
+@pytest.mark.parametrize("init", ["exact", "pls", "ridge"])
+def test_iterations_reach_the_closed_form(solver, init):
+    X, Y, _ = make()
+    best = StiefelRegression(2, alpha=0.5).fit(X, Y).objective_
+    model = StiefelRegression(2, alpha=0.5, solver=solver, init=init, max_iter=5000, tol=1e-12)
+    assert_allclose(model.fit(X, Y).objective_, best, rtol=1e-9 if solver == "lbfgs" else 1e-4)
+
+
+def test_the_papers_start_can_be_a_saddle():
+    """No signal in the first inputs and outputs: the identity start finds the mean and stays."""
+    rng = np.random.default_rng(0)
+    X = np.linalg.qr(rng.normal(size=(60, 6)) - rng.normal(size=(60, 6)).mean(0))[0]
+    X -= X.mean(0)
+    Y = X[:, [3, 4]] @ np.diag([5.0, 3.0])
+    Y = np.column_stack([np.zeros((60, 2)), Y])
+    exact = StiefelRegression(2, alpha=0.0).fit(X, Y)
+    assert exact.objective_ < 1e-10
+
+
+# -- other losses -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "rank_one", "full"),
+    [
+        (Absolute(), 101.14740, 101.0623656),
+        (Huber(0.2), 20.0063220, 19.9907637),
+        (Quantile(0.3), 54.479789, 54.2839950),
+        (EpsilonInsensitive(0.05), 100.265936, 100.1872707),
+    ],
+    ids=str,
+)
+def test_worked_example(loss, rank_one, full):
+    X, Y = worked_data()
+    assert_allclose(
+        StiefelRegression(1, loss=loss, alpha=0).fit(X, Y).objective_, rank_one, rtol=1e-6
+    )
+    assert_allclose(StiefelRegression(loss=loss, alpha=0).fit(X, Y).objective_, full, rtol=1e-6)
+
+
+def test_worked_coefficients():
+    X, Y = worked_data()
+    absolute = StiefelRegression(1, loss="absolute", alpha=0).fit(X, Y)
+    assert_allclose(absolute.coef_[0], [1.892, -0.909, 0.471], atol=2e-3)
+    assert_allclose(absolute.intercept_, [1.037, -0.989], atol=2e-3)
+    huber = StiefelRegression(1, loss=Huber(0.2), alpha=0).fit(X, Y)
+    assert_allclose(huber.coef_[0], [1.86534, -0.92235, 0.44528], atol=1e-5)
+    ruined = StiefelRegression(1, alpha=0).fit(X, Y)
+    assert_allclose(ruined.coef_[0], [-1.0228, 1.9653, -1.3271], atol=1e-4)
+
+
+def linear_program(X, y, quantile):
+    """min sum of rho_tau over coefficients and intercept, one output."""
+    n, p = X.shape
+    Z = np.column_stack([X, np.ones(n)])
+    cost = np.r_[np.zeros(2 * (p + 1)), np.full(n, quantile), np.full(n, 1 - quantile)]
+    equal = np.hstack([Z, -Z, np.eye(n), -np.eye(n)])
+    return linprog(cost, A_eq=equal, b_eq=y, method="highs").fun
+
+
+@pytest.mark.parametrize(("loss", "quantile"), [(Quantile(0.25), 0.25), (Quantile(0.8), 0.8)])
+def test_full_rank_is_a_linear_program(loss, quantile):
+    X, Y, _ = make()
+    best = sum(linear_program(X, y, quantile) for y in Y.T)
+    assert_allclose(StiefelRegression(loss=loss, alpha=0).fit(X, Y).objective_, best, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ROBUST)
+def test_no_restart_of_another_solver_is_better(loss):
+    """Random starts, scipy's L-BFGS on plain unbalanced factors, a smoothing of its own."""
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        X, Y, _ = make(40, 4, 3, 2, seed=seed)
+        model = StiefelRegression(1, loss=loss, alpha=0.3).fit(X, Y)
+        resolved = model.loss_
+
+        def over_factors(z, sharp, X=X, Y=Y):
+            a, d, b = np.split(z, [4, 7])
+            value, slope = sharp.value_and_gradient(Y, np.outer(X @ a, d) + b)
+            value += 0.15 * (a @ a) * (d @ d)
+            ga = X.T @ (slope @ d) + 0.3 * a * (d @ d)
+            return value, np.r_[ga, slope.T @ (X @ a) + 0.3 * d * (a @ a), slope.sum(0)]
+
+        best = np.inf
+        for z in rng.normal(size=(10, 10)):
+            for width in (1.0, 1e-2, 1e-4, 1e-6):
+                sharp = resolved if resolved.is_smooth else resolved.smoothed(width)
+                z = minimize(over_factors, z, args=(sharp,), jac=True, method="L-BFGS-B").x
+            a, d, b = np.split(z, [4, 7])
+            value = resolved.value(Y, np.outer(X @ a, d) + b) + 0.15 * (a @ a) * (d @ d)
+            best = min(best, value)
+        assert model.objective_ <= best * (1 + 1e-6)
+        assert_allclose(model.objective_, criterion(model, X, Y, resolved, 0.3), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ROBUST)
+@pytest.mark.parametrize("shape", [(80, 6, 4), (15, 40, 3)])
+def test_factors_are_orthonormal_and_the_rank_is_kept(loss, shape):
+    X, Y, _ = make(*shape)
+    model = StiefelRegression(2, loss=loss).fit(X, Y)
+    W, s, V = model.x_rotations_, model.singular_values_, model.y_rotations_
+    assert_allclose(W.T @ W, np.eye(2), atol=1e-12)
+    assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
+    assert_allclose((V * s) @ W.T, model.coef_, atol=1e-12)
+    assert np.linalg.matrix_rank(model.coef_) == 2
+    assert_allclose(model.transform(X), (X - X.mean(0)) @ W, atol=1e-10)
+
+
+def test_huber_far_out_is_squared():
+    X, Y, _ = make()
+    far = StiefelRegression(2, loss=Huber(1e6), alpha=2.0).fit(X, Y)
+    assert_allclose(far.coef_, StiefelRegression(2, alpha=2.0).fit(X, Y).coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ROBUST)
+def test_weights_are_repeated_rows(loss):
+    X, Y, _ = make(40)
+    counts = 1 + np.arange(40) % 3
+    weighted = StiefelRegression(2, loss=loss).fit(X, Y, sample_weight=counts)
+    repeated = StiefelRegression(2, loss=weighted.loss_).fit(
+        np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)
+    )
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=2e-4)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "huber", "quantile"])
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_units_do_not_matter(loss, factor):
+    X, Y, _ = make()
+    plain = StiefelRegression(2, loss=loss, alpha=0).fit(X, Y)
+    y_units = StiefelRegression(2, loss=loss, alpha=0).fit(X, Y * factor)
+    assert_allclose(y_units.predict(X) / factor, plain.predict(X), rtol=2e-3, atol=2e-4)
+    x_units = StiefelRegression(2, loss=loss, alpha=0).fit(X * factor, Y)
+    assert_allclose(x_units.objective_, plain.objective_, rtol=1e-7)
+
+
+# -- robustness -------------------------------------------------------------------------------
+
+
+def test_one_monstrous_cell():
+    """The paper's table 3: the absolute fit does not move, PLS is destroyed."""
+    X, Y, _ = make(300, 6, 4, noise=0.1)
+    spoilt = Y.copy()
+    spoilt[7, 1] = 1000.0
+    for loss in ("absolute", "huber"):
+        clean, robust = (StiefelRegression(2, loss=loss).fit(X, T).coef_ for T in (Y, spoilt))
+        assert np.linalg.norm(robust - clean) < 0.01 * np.linalg.norm(clean)
+    clean, ruined = (PLS(2).fit(X, T).coef_ for T in (Y, spoilt))
+    assert np.linalg.norm(ruined - clean) > 0.3 * np.linalg.norm(clean)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+@pytest.mark.parametrize("loss", ["huber", "absolute"])
+def test_gross_outliers(share, loss):
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(600, 8)), rng.normal(size=(5, 2)) @ rng.normal(size=(2, 8))
+    Y = X @ coef.T + 0.5 * rng.normal(size=(600, 5))
+    spoilt = np.where(rng.random(Y.shape) < share, Y + rng.choice([-1, 1], Y.shape) * 50, Y)
+    test = rng.normal(size=(2000, 8))
+    truth = test @ coef.T + 0.5 * rng.normal(size=(2000, 5))
+
+    def error(model, targets):
+        return np.sqrt(((truth - model.fit(X, targets).predict(test)) ** 2).mean())
+
+    oracle = error(StiefelRegression(2), Y)
+    assert error(StiefelRegression(2, loss=loss), spoilt) < 1.1 * oracle
+    assert error(StiefelRegression(2), spoilt) > 2 * oracle
+
+
+def test_cells_of_ten_million():
+    """The stopping rule is scaled and the start winsorised: neither is fooled by what outliers cost."""
+    X, Y, coef = make(300, 6, 4, noise=0.1)
+    rng = np.random.default_rng(0)
+    spoilt = np.where(rng.random(Y.shape) < 0.1, 1e7 * rng.choice([-1, 1], Y.shape), Y)
+    for loss in ("absolute", "huber"):
+        model = StiefelRegression(2, loss=loss, alpha=0).fit(X, spoilt)
+        assert np.linalg.norm(model.coef_ - coef) < 0.05 * np.linalg.norm(coef)
+    plain = ReducedRankRegression(2, alpha=0).fit(X, spoilt).coef_
+    assert np.linalg.norm(plain - coef) > 100 * np.linalg.norm(coef)  # where a naive start would be
+
+
+# -- losses with a link, and of one's own -----------------------------------------------------
+
+
+def test_logistic_is_logistic_regression():
+    rng = np.random.default_rng(0)
+    X = rng.normal(1, 1, size=(300, 4))
+    y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=300) > 0.5).astype(float)
+    ours = StiefelRegression(loss="logistic", alpha=2.0).fit(X, y)
+    peer = LogisticRegression(C=0.5, tol=1e-10).fit(X, y)
+    assert_allclose(ours.coef_, peer.coef_[0], atol=1e-4)
+    assert_allclose(ours.predict(X), peer.predict_proba(X)[:, 1], atol=1e-4)
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        StiefelRegression(loss="logistic").fit(X, y + 1)
+
+
+def test_poisson_is_poisson_regression():
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 0.5, size=(400, 3))
+    y = rng.poisson(np.exp(X @ [1.0, -0.5, 0.2] + 0.3)).astype(float)
+    ours = StiefelRegression(loss="poisson", alpha=4.0).fit(X, y)
+    peer = PoissonRegressor(alpha=4.0 / 400, tol=1e-10, max_iter=1000).fit(X, y)
+    assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
+    assert_allclose(ours.predict(X), peer.predict(X), rtol=1e-3)
+
+
+def test_a_loss_of_ones_own():
+    class Fourth(Loss):
+        def pointwise(self, Y, Y_pred):
+            error = Y_pred - Y
+            return error**4 / 4, error**3
+
+        @property
+        def curvature(self):
+            return 3.0
+
+    X, Y, _ = make(60)
+    model = StiefelRegression(1, loss=Fourth(), alpha=0.1, max_iter=2000).fit(X, Y)
+    pair = (lambda Y, P: (P - Y) ** 4 / 4, lambda Y, P: (P - Y) ** 3)
+    again = StiefelRegression(1, loss=pair, alpha=0.1, max_iter=2000).fit(X, Y)
+    assert_allclose(model.objective_, again.objective_, rtol=1e-6)
+    gradient = X.T @ ((model.predict(X) - Y) ** 3)
+    assert np.abs(((model.predict(X) - Y) ** 3).sum(0)).max() < 1e-2 * np.abs(gradient).max() + 1e-3
+
+
+# -- starts, searches, refusals ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", ["exact", "pls", "ridge", "array"])
+def test_starts_meet(init):
+    X, Y, coef = make()
+    start = coef if init == "array" else init
+    model = StiefelRegression(2, loss="huber", init=start).fit(X, Y)
+    assert_allclose(
+        model.objective_, StiefelRegression(2, loss="huber").fit(X, Y).objective_, rtol=2e-2
+    )
+    fixed = StiefelRegression(2, loss=Huber(0.3), init=start).fit(X, Y).objective_
+    assert_allclose(fixed, StiefelRegression(2, loss=Huber(0.3)).fit(X, Y).objective_, rtol=1e-7)
+
+
+def test_warm_start_needs_few_steps():
+    X, Y, _ = make()
+    model = StiefelRegression(2, loss=Huber(0.3), warm_start=True).fit(X, Y)
+    first = model.n_iter_
+    assert model.fit(X, Y).n_iter_ < first
+
+
+def test_search_refits_each_rank():
+    X, Y, _ = make()
+    search = ComponentSearchCV(
+        StiefelRegression(loss=Huber(0.3)), n_components=3, alpha=[1.0], cv=3
+    ).fit(X, Y)
+    scores = search.cv_results_["split0_test_score"]
+    for rank, score in zip((1, 2, 3), scores, strict=True):
+        model = StiefelRegression(rank, loss=Huber(0.3), alpha=1.0).fit(X[27:], Y[27:])
+        assert_allclose(score, model.score(X[:27], Y[:27]), rtol=1e-9)
+
+
+def test_rank_zero_is_the_location():
+    X, Y, _ = make()
+    model = StiefelRegression(0, loss="absolute").fit(X, Y)
+    assert not model.coef_.any()
+    assert_allclose(model.intercept_, np.median(Y, axis=0), atol=0.05)
+
+
+def test_what_cannot_be_is_refused():
+    X, Y, _ = make()
+    with pytest.raises(ValueError, match="the names are 'squared'"):
+        StiefelRegression(loss="cubic").fit(X, Y)
+    with pytest.raises(ValueError, match="only the squared loss has a closed form"):
+        StiefelRegression(loss="huber", solver="exact").fit(X, Y)
+    with pytest.raises(ValueError, match="init has shape"):
+        StiefelRegression(1, loss="huber", init=np.zeros((2, 2))).fit(X, Y)
+    with pytest.raises(ValueError, match="init == 'zero'"):
+        StiefelRegression(1, init="zero").fit(X, Y)
+    with pytest.raises(ValueError, match="n_components == 'auto' is for the squared loss"):
+        StiefelRegression("auto", loss="huber").fit(X, Y)
+    for forget in (0, 1.5, -1):
+        with pytest.raises(ValueError, match="forget == "):
+            StiefelRegression(1, forget=forget).fit(X, Y)
+    with pytest.raises(ValueError, match="gamma == -1"):
+        StiefelRegression(1, gamma=-1.0).fit(X, Y)
+    assert not hasattr(StiefelRegression(loss="huber"), "partial_fit")
+    assert not hasattr(StiefelRegression(loss="huber"), "predict_path")
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        StiefelRegression(2, loss="huber", max_iter=1).fit(X, Y)
+
+
+def test_interrupt_keeps_the_last_step():
+    X, Y, _ = make(4000, 60, 40, 10)
+    model = StiefelRegression(10, loss="absolute", tol=1e-15, max_iter=100_000)
+    timer = threading.Timer(0.6, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert model.score(X, Y) > 0.5
+
+
+def test_progress_is_shown(capsys):
+    X, Y, _ = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        StiefelRegression(2, loss="huber", verbose=1).fit(X, Y)
+    shown = capsys.readouterr()
+    assert "L-BFGS" in shown.out + shown.err
