@@ -201,8 +201,7 @@ class LatentRegression(
             rows = RowForm.from_rows(X, Y, weights, self.scale)
             if kind is GramForm:
                 factors = self._solve(rows.gram_form, n_components, exact=False)
-                if factors.scores is not None and weights is None:
-                    factors.flip(column_signs(factors.scores))
+                factors.scores = factors.x_cross  # X'T in the coordinates of the samples
                 factors.lift(rows.X)
                 return rows, factors
         except InaccurateGram:

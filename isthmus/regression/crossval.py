@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -17,8 +18,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two
-from isthmus.regression.folds import fold_paths
+from isthmus.parallel import thread_map
+from isthmus.regression.folds import fold_tasks
 from isthmus.regression.folds.path import FoldPath, RefitPath
+from isthmus.regression.folds.refit import Task
 from isthmus.regression.folds.split import Rows, Split
 
 _MAX_RANKS = 50
@@ -56,23 +59,31 @@ def path_scores(
     shape = (len(alphas), len(ranks), len(splits))
     result = PathScores(ranks, alphas, {name: np.full(shape, np.nan) for name in scorers})
     result.seconds = np.zeros(len(splits))
-    begin = time.perf_counter()
+
+    def work(task: Task) -> int:
+        begin, done = time.perf_counter(), 0
+        for i, paths in task():
+            test = splits[i].test
+            w = None if weights is None else weights[test]
+            for a, path in enumerate(paths):
+                values = _score_path(path, X, Y, test, w, ranks, scorers, y_is_1d)
+                for name, value in values.items():
+                    result.scores[name][a, :, i] = value
+            now = time.perf_counter()
+            result.seconds[i], begin, done = now - begin, now, done + 1
+        return done
+
     done = 0
-    for i, paths in _all_paths(estimator, X, Y, weights, splits, ranks, alphas):
-        test = splits[i].test
-        w = None if weights is None else weights[test]
-        for a, path in enumerate(paths):
-            values = _score_path(path, X, Y, test, w, ranks, scorers, y_is_1d)
-            for name, value in values.items():
-                result.scores[name][a, :, i] = value
-        now = time.perf_counter()
-        result.seconds[i], begin, done = now - begin, now, done + 1
-        if progress is not None:
-            progress(done, len(splits))
+    with warnings.catch_warnings():  # fewer components in a fold are no news
+        warnings.filterwarnings("ignore", message="n_components")
+        for finished in thread_map(work, _tasks(estimator, X, Y, weights, splits, ranks, alphas)):
+            done += finished
+            if progress is not None:
+                progress(done, len(splits))
     return result
 
 
-def _all_paths(
+def _tasks(
     estimator: Any,
     X: Any,
     Y: NDArray,
@@ -80,17 +91,27 @@ def _all_paths(
     splits: Sequence[Split],
     ranks: list[int],
     alphas: list[Any],
-) -> Iterator[tuple[int, list[Any]]]:
+) -> list[Task]:
+    """Pieces of work, each of which yields splits with a path for every ridge weight."""
     if estimator.missing == "em" or "auto" in alphas or not estimator._is_nested():
-        yield from _refitted(estimator, X, Y, weights, splits, ranks, alphas)
-        return
+        pieces = [partial(_refitted, estimator, X, Y, weights, s, ranks, alphas) for s in splits]
+        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)]
     units = power_of_two(X), power_of_two(Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         X, Y = X / units[0], Y / units[1]
         alphas = [alpha and alpha / units[0] ** 2 for alpha in alphas]
-    for i, paths in fold_paths(estimator, Rows(X, Y, weights), splits, max(ranks), alphas):
+    tasks = fold_tasks(estimator, Rows(X, Y, weights), splits, max(ranks), alphas)
+    return tasks if units[1] == 1.0 else [partial(_rescaled, task, units[1]) for task in tasks]
+
+
+def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, list[Any]]]:
+    yield i, piece()
+
+
+def _rescaled(task: Task, unit: float) -> Iterator[tuple[int, list[Any]]]:
+    for i, paths in task():
         for path in paths:
-            path.loadings, path.y_mean = path.loadings * units[1], path.y_mean * units[1]
+            path.loadings, path.y_mean = path.loadings * unit, path.y_mean * unit
         yield i, paths
 
 
@@ -99,31 +120,29 @@ def _refitted(
     X: Any,
     Y: NDArray,
     weights: Array | None,
-    splits: Sequence[Split],
+    split: Split,
     ranks: list[int],
     alphas: list[Any],
-) -> Iterator[tuple[int, list[Any]]]:
-    """A fit for every fold and ridge weight, and rank if need be, for what has no faster road."""
-    for i, split in enumerate(splits):
-        train, test = split.train, split.test
-        w = None if weights is None else weights[train]
-        paths: list[FoldPath | RefitPath] = []
-        for alpha in alphas:
-            fixed = {} if alpha is None else {"alpha": alpha}
-            fitted = {}
-            for rank in [max(ranks)] if estimator._is_nested() else ranks:
-                model = clone(estimator).set_params(n_components=rank, **fixed)
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", message="n_components")
-                    model.fit(X[train], Y[train], w)
-                fitted[rank] = np.asarray(model.predict(X[test]), dtype=np.float64)
-            if estimator._is_nested():
-                loadings = model.y_loadings_ * model.y_scale_[:, None]
-                scores = np.asarray(model.transform(X[test]), dtype=np.float64)
-                paths.append(FoldPath(scores, loadings, model.y_mean_))
-            else:
-                paths.append(RefitPath(fitted))
-        yield i, paths
+) -> list[Any]:
+    """A fit for every ridge weight, and rank if need be, for what has no faster road."""
+    train, test = split.train, split.test
+    w = None if weights is None else weights[train]
+    nested = estimator._is_nested()
+    paths: list[FoldPath | RefitPath] = []
+    for alpha in alphas:
+        fixed = {} if alpha is None else {"alpha": alpha}
+        fitted = {}
+        for rank in [max(ranks)] if nested else ranks:
+            model = clone(estimator).set_params(n_components=rank, **fixed)
+            model.fit(X[train], Y[train], w)
+            fitted[rank] = np.asarray(model.predict(X[test]), dtype=np.float64)
+        if nested:
+            loadings = model.y_loadings_ * model.y_scale_[:, None]
+            scores = np.asarray(model.transform(X[test]), dtype=np.float64)
+            paths.append(FoldPath(scores, loadings, model.y_mean_))
+        else:
+            paths.append(RefitPath(fitted))
+    return paths
 
 
 # -- scores -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, descending_eigh
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form
@@ -21,6 +21,7 @@ from isthmus.regression.spectrum import (
     Spectrum,
     cheapest_form,
     check_digits,
+    lacks_digits,
     numerical_rank,
     spectrum_of,
 )
@@ -72,8 +73,9 @@ class RankConstrained(LatentRegression):
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> list[tuple[Array, Array]]:
         spectrum, unit = spectrum_of(form), self._unit(form)
-        optima = [RankOptimum(form, spectrum, alpha / unit**2, exact) for alpha in alphas]
-        pairs = [optimum.factors(min(n_components, optimum.rank)) for optimum in optima]
+        pairs = [
+            _leading_pair(form, spectrum, alpha / unit**2, n_components, exact) for alpha in alphas
+        ]
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         inner = [np.pad(A, ((0, len(spectrum.squares) - len(A)), (0, 0))) for A, _ in pairs]
         rotations = spectrum.basis @ np.hstack(inner)
@@ -95,15 +97,42 @@ class RankConstrained(LatentRegression):
         return self.alpha_ / unit**2
 
 
+def _leading_pair(
+    form: Form, spectrum: Spectrum, alpha: float, n_components: int, exact: bool
+) -> tuple[Array, Array]:
+    """Rotations along the basis and loadings, through the (q, q) products of the fitted values.
+
+    Squaring them costs digits of directions that carry little, but is much cheaper than the singular
+    value decomposition; where a direction that is used carries too little, that is taken.
+    """
+    if form.xy.shape[1] > len(spectrum.squares):
+        optimum = RankOptimum(form, spectrum, alpha, exact)
+        return optimum.factors(min(n_components, optimum.rank))
+    kept = _kept(form, spectrum, alpha, exact)
+    Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
+    squares, Q = descending_eigh(Z.T @ Z)
+    if lacks_digits(squares[:n_components]):
+        optimum = RankOptimum(form, spectrum, alpha, exact)
+        return optimum.factors(min(n_components, optimum.rank))
+    Q = Q[:, :n_components]
+    return (kept.cross @ Q) / (kept.squares + alpha)[:, None], Q
+
+
+def _kept(form: Form, spectrum: Spectrum, alpha: float, exact: bool) -> Spectrum:
+    """The part of a spectrum that is used with a ridge weight; raises where it lacks digits."""
+    if not exact:
+        check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
+    if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
+        return spectrum.truncated(numerical_rank(spectrum))
+    return spectrum
+
+
 class RankOptimum:
     """The closed form for every rank, in coordinates along the basis of a spectrum."""
 
     def __init__(self, form: Form, spectrum: Spectrum, alpha: float, exact: bool) -> None:
         n, p = form.frame.n_samples, len(form.frame.x_scale)
-        if not exact:
-            check_digits(spectrum, min(n - 1, p), alpha)
-        if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
-            spectrum = spectrum.truncated(numerical_rank(spectrum))
+        spectrum = _kept(form, spectrum, alpha, exact)
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
         self.P, self.sigma, self.Qt = svd(

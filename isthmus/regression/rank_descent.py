@@ -25,6 +25,8 @@ _WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 # Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
 _SHAKEN_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
+# Relative gain that makes another minimum worth moving to; less is the tolerance of the solver.
+_GAIN = 1e-7
 
 
 @dataclass
@@ -156,7 +158,7 @@ def shaken(
         moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balanced(*best[:2])]
         found, attempt = descend_factors(problem, (moved[0], moved[1], best[2]), **options)
         n_iter = result.n_iter + attempt.n_iter
-        if problem.objective(*found) < value:
+        if problem.objective(*found) < value - _GAIN * abs(value):
             best, value, result = found, problem.objective(*found), attempt
         result = replace(result, n_iter=n_iter)
     return best, result

@@ -20,6 +20,7 @@ RIDGE_SAFE = 1e-8
 SPECTRUM_SAFE = 1e-4
 """... or where no squared singular value that is used is a smaller fraction of it than this."""
 
+_SQUARED_DIGITS = 1e-8
 _SMALL = 10_000_000
 """Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds."""
 
@@ -82,3 +83,8 @@ def check_digits(spectrum: Spectrum, used: int, alpha: float = 0.0) -> None:
         return
     if len(spectrum.squares) < used or spectrum.squares[used - 1] < SPECTRUM_SAFE * spectrum.norm:
         raise InaccurateGram
+
+
+def lacks_digits(squares: Array) -> bool:
+    """Whether squared singular values, largest first, fall too far for their directions to be trusted."""
+    return bool(squares.size and squares[-1] < _SQUARED_DIGITS * squares[0])

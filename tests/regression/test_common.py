@@ -59,7 +59,6 @@ CONTRACT = [
     ManifoldPLS(solver="cg", random_state=0),
     StiefelRegression(),
     StiefelRegression(1, loss="huber"),
-    StiefelRegression(2, loss="absolute"),
     StiefelRegression(2, solver="lbfgs"),
     StiefelRegression(2, online="proximal"),
     ComponentSearchCV(StiefelRegression()),

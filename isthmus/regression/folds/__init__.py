@@ -16,7 +16,7 @@ are redone inside each fold. Where taking away would cost digits, the fold is fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from scipy import sparse
@@ -24,16 +24,15 @@ from scipy import sparse
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
 from isthmus.regression.folds.by_ridge import RidgeFolds
-from isthmus.regression.folds.path import FoldPath
-from isthmus.regression.folds.refit import Folds
+from isthmus.regression.folds.refit import Folds, Task
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import GramForm, MomentForm, RowForm
 
 
-def fold_paths(
+def fold_tasks(
     estimator: Any, rows: Rows, splits: Sequence[Split], n_components: int, alphas: list
-) -> Iterator[tuple[int, list[FoldPath]]]:
-    """Yield ``(split, paths)``, one path for each ridge weight, in any order of the splits."""
+) -> list[Task]:
+    """Pieces of work that yield ``(split, paths)``, one path for each ridge weight."""
     n, p = rows.shape
     kind = MomentForm if sparse.issparse(rows.X) else estimator._cheapest_form(n, p, n_components)
     if kind is not RowForm and estimator._ridge_path and not estimator.scale:
@@ -44,4 +43,4 @@ def fold_paths(
         folds = GramFolds(estimator, rows, n_components, alphas)
     else:
         folds = Folds(estimator, rows, n_components, alphas)
-    yield from folds.paths(splits)
+    return folds.tasks(splits)

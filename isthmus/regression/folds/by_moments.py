@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from scipy import sparse
 
 from isthmus.linalg import Array
 from isthmus.moments import Moments
+from isthmus.parallel import thread_map
 from isthmus.regression.folds.path import FoldPath
-from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
+from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds, Task
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import MomentForm, column_scales
 from isthmus.regression.pls_algorithms import primal_pls, rank_tolerance
@@ -43,22 +44,26 @@ class MomentFolds(Folds):
         complete = len(tests) == n and len(np.unique(tests)) == n
         complete &= all(split.is_partition for split in splits)
         if complete and len(splits) * 8 * p**2 <= _PARTS_BYTES and len(splits) < n / 2:
-            self.parts = {int(split.test[0]): self.moments(split.test) for split in splits}
+            parts = thread_map(lambda split: self.moments(split.test), splits)
+            self.parts = {int(split.test[0]): part for split, part in zip(splits, parts)}
             self.whole = reduce(Moments.merge, self.parts.values())
+        else:
+            self.whole  # noqa: B018  computed before threads ask for it
 
-    def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
+    def tasks(self, splits: Sequence[Split]) -> list[Task]:
         self.prepare(splits)
         n, p = self.rows.shape
         batched = self.estimator._batches_folds and not sparse.issparse(self.rows.X)
         batched &= not any(split.repeats_rows for split in splits)
         largest = max(n - split.n_train for split in splits)
         if not batched or 8 * (largest + 1) > p or len(splits) < 4:
-            yield from super().paths(splits)
-            return
+            return super().tasks(splits)
         per_fold = 8 * p * (4 * self.n_components + 2 * self.rows.Y.shape[1] + 2 * largest)
         size = max(1, _BATCH_BYTES // per_fold)
-        for start in range(0, len(splits), size):
-            yield from self.batch(start, splits[start : start + size])
+        return [
+            partial(self.batch, start, splits[start : start + size])
+            for start in range(0, len(splits), size)
+        ]
 
     def fast_path(self, split: Split) -> list[FoldPath]:
         held_out = split.held_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -15,10 +15,10 @@ from isthmus.linalg import Array, descending_eigh
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
 from isthmus.regression.folds.path import FoldPath
-from isthmus.regression.folds.refit import Folds
+from isthmus.regression.folds.refit import Folds, Task
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import InaccurateGram
-from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE
+from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
 
 # Smallest pivot, relative to one, of what held-out rows leave of the ridge solution.
 _PIVOT = 1e-6
@@ -44,12 +44,11 @@ class RidgeFolds(Folds):
         self.weight = float(self.w.sum())
         self.y_mean = (self.w @ rows.Y) / self.weight
 
-    def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
+    def tasks(self, splits: Sequence[Split]) -> list[Task]:
         if all(self.is_large(split) for split in splits):
-            yield from self.fallback.paths(splits)
-            return
+            return self.fallback.tasks(splits)
         self.decompose()
-        yield from super().paths(splits)
+        return super().tasks(splits)
 
     def is_large(self, split: Split) -> bool:
         """Whether the system of the size of the fold costs more than one of the size of X'X."""
@@ -82,7 +81,11 @@ class RidgeFolds(Folds):
             except InaccurateGram:
                 paths.append(self.one_alpha(i).path(split)[0])
                 continue
-            Q = descending_eigh(inner)[1][:, : self.n_components]
+            squares, Q = descending_eigh(inner)
+            if lacks_digits(squares[: self.n_components]):
+                paths.append(self.one_alpha(i).path(split)[0])
+                continue
+            Q = Q[:, : self.n_components]
             predicted = fitted[:-1] / root + fitted[-1] / np.sqrt(left)
             paths.append(FoldPath(predicted @ Q, Q, y_mean))
         return paths

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from isthmus.linalg import Array
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm
+
+Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 
 KEPT_VARIANCE = 1e-6
 """A column that keeps less than this share of its variance in a fold has lost too many digits."""
@@ -26,9 +29,12 @@ class Folds:
         self.n_components, self.alphas = n_components, alphas
         self.scale = estimator.scale
 
-    def paths(self, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
-        for i, split in enumerate(splits):
-            yield i, self.path(split)
+    def tasks(self, splits: Sequence[Split]) -> list[Task]:
+        """Independent pieces of work, each of which yields splits with their paths."""
+        return [partial(self.task, i, split) for i, split in enumerate(splits)]
+
+    def task(self, i: int, split: Split) -> list[tuple[int, list[FoldPath]]]:
+        return [(i, self.path(split))]
 
     def path(self, split: Split) -> list[FoldPath]:
         try:

@@ -1,0 +1,40 @@
+"""Independent pieces of linear algebra side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def blas_threads() -> int:
+    """Number of threads that linear algebra may use now."""
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(pools, default=1)
+
+
+def thread_map(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Map in order, with the threads that linear algebra would use inside one piece given to the pieces.
+
+    Folds of a cross-validation are many small problems, in which the threads of one product mostly
+    wait for each other.
+    """
+    items = list(items)
+    workers = min(blas_threads(), len(items))
+    if workers < 2:
+        yield from map(function, items)
+        return
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(function, item) for item in items]
+        try:
+            for future in futures:
+                yield future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
