@@ -30,10 +30,11 @@ bench: $(VENV)/.dev
 # What is generated in docs/ and shown to the reader.
 docs: $(VENV)/.dev
 	$(PY) benchmarks/real_data.py --write docs/real_data.md
+	$(PY) benchmarks/faces.py --write docs/faces.md
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
-	rm -f isthmus-demo.*
+	rm -f isthmus-*.png isthmus-demo.* drifting_stream.png
 	find isthmus tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are older than pyproject.toml when it has changed: then pip runs again.

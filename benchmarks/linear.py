@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.linalg
-from common import (
+from _common import (
     RESULTS,
     Row,
     best_times,

@@ -19,7 +19,7 @@ LAYERS = [  # from the top down
     {"dependency"},
     {"features", "regression", "projections", "preimages", "compression"},
     {"kernels", "losses", "geometry", "solvers", "moments", "expansion", "missing", "datasets"},
-    {"linalg", "validation"},
+    {"linalg", "parallel", "validation"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 SIDEWAYS = {("missing", "moments")}  # expected moments are moments
