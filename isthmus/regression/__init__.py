@@ -12,6 +12,7 @@
 ``forms.py``                the centred problem as moments, Gram matrix or rows
 ``spectrum.py``             the decomposition behind PCR and reduced rank
 ``optimum.py``              the one optimum behind reduced rank, Stiefel and manifold PLS
+``callbacks.py``            scikit-learn's callbacks around an iterative fit
 ``rank_descent.py``         descent over the factors of a map under any loss
 ``online.py``               one block of the sequential Stiefel regression
 ``pls_algorithms.py``       the recursions behind PLS

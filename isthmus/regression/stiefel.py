@@ -14,6 +14,13 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
 from isthmus.losses import Squared, get_loss, robust_scale
+from isthmus.regression.callbacks import (
+    CallbackSupportMixin,
+    begin_fit,
+    end_fit,
+    step_hook,
+    with_callbacks,
+)
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import RowForm
 from isthmus.regression.online import ProximalState, proximal_step
@@ -55,7 +62,7 @@ def _has_path(self: StiefelRegression) -> bool:
     return True
 
 
-class StiefelRegression(RankConstrained):
+class StiefelRegression(CallbackSupportMixin, RankConstrained):
     r"""Multi-output regression under a rank constraint with the loss of your choice.
 
     .. math::
@@ -202,6 +209,7 @@ class StiefelRegression(RankConstrained):
 
     # -- batch ---------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> StiefelRegression:
@@ -225,8 +233,13 @@ class StiefelRegression(RankConstrained):
         last = getattr(self, "coef_", None) if self.warm_start else None
         self._last_coef = None if last is None else np.atleast_2d(last)
         self._interrupted = False
-        super().fit(X, y, sample_weight)
-        del self._last_coef
+        context = begin_fit(self, X, y)
+        self._step_hook = step_hook(self, context)
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._last_coef, self._step_hook
+        end_fit(self, context, X, y)
         if self._interrupted:  # the last complete step is kept
             raise KeyboardInterrupt
         return self
@@ -291,6 +304,7 @@ class StiefelRegression(RankConstrained):
                 "max_iter": self.max_iter,
                 "tol": self.tol,
                 "verbose": self.verbose,
+                "callback": self._step_hook,
             }
             (A, D, b), result = descend(problem, (A / g[:, None], D, b), **options)
             if self.solver != "paper" and not self.loss_.is_smooth:

@@ -1,7 +1,5 @@
 """Oracles: the closed form, linear programs, independent restarts, worked numbers, planted maps."""
 
-import _thread
-import threading
 import warnings
 
 import numpy as np
@@ -356,13 +354,53 @@ def test_what_cannot_be_is_refused():
 
 
 def test_interrupt_keeps_the_last_step():
-    X, Y, _ = make(4000, 60, 40, 10)
-    model = StiefelRegression(10, loss="absolute", tol=1e-15, max_iter=100_000)
-    timer = threading.Timer(0.6, _thread.interrupt_main)
-    timer.start()
+    calls = []
+
+    class Interrupted(Loss):
+        """The user presses Ctrl-C in the midst of the eighth evaluation."""
+
+        @property
+        def curvature(self):
+            return 1.0
+
+        def pointwise(self, Y, Y_pred):
+            calls.append(1)
+            if len(calls) == 8:
+                raise KeyboardInterrupt
+            error = Y_pred - Y
+            return np.log(np.cosh(error)), np.tanh(error)
+
+    X, Y, _ = make()
+    model = StiefelRegression(2, loss=Interrupted(), init=np.ones((4, 6)), tol=1e-15)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
-    assert model.score(X, Y) > 0.5
+    assert len(calls) > 8 and np.isfinite(model.predict(X)).all()
+
+
+def test_scikit_learn_callbacks():
+    callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+    calls = []
+
+    class Watch:
+        def setup(self, estimator, context):
+            calls.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, *, metadata=None):
+            calls.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context, *, metadata=None):
+            return context.task_name == "step" and calls.count("step") >= 3
+
+        def teardown(self, estimator, context):
+            calls.append("teardown")
+
+    assert isinstance(Watch(), callback.FitCallback)
+    X, Y, _ = make()
+    model = StiefelRegression(2, loss=Huber(0.3)).set_callbacks(Watch())
+    with pytest.warns(ConvergenceWarning, match="asked to stop"):
+        model.fit(X, Y)
+    assert calls == ["setup", "fit", "step", "step", "step", "teardown"]
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_progress_is_shown(capsys):
