@@ -117,6 +117,27 @@ def test_variances_alone_for_many_targets():
     assert_allclose(halves[0].merge(halves[1]).yy, full.yy.diagonal(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("x_mean", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("y_mean", [0.0, 1e8])
+def test_rows_that_need_no_centring_are_exact_too(x_mean, y_mean):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(x_mean, 1, size=(300, 3)), rng.normal(y_mean, 1, size=(300, 2))
+    X[:, 2] += 0.01 * np.arange(300)  # and a trend, which a sample of rows must not miss
+    moments = Moments.from_data(X, Y)
+    for ours, truth in zip(
+        (moments.xx, moments.xy, moments.yy), exact(X, Y, np.ones(300)), strict=True
+    ):
+        assert_allclose(ours, truth, rtol=0, atol=1e-13 * np.abs(truth).max())
+
+
+def test_a_misleading_sample_is_noticed():
+    X = np.full((640, 1), 1e6)
+    X[::10] = np.random.default_rng(0).normal(size=(64, 1))  # the sample sees these rows alone
+    X += 1e-3 * np.random.default_rng(1).normal(size=X.shape)
+    truth = exact(X, X, np.ones(640))[0]
+    assert_allclose(Moments.from_data(X).xx, truth, rtol=1e-12)
+
+
 def test_bad_input_is_refused():
     whole = Moments.from_data(np.eye(3), np.ones(3))
     with pytest.raises(ValueError, match="2 features and 0 targets do not go"):
