@@ -44,6 +44,17 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
+def safe_cholesky(gram: Array) -> Array:
+    """Lower Cholesky factor of a Gram matrix whose columns may differ widely or all but depend."""
+    norms = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
+    correlations = gram / norms[:, None] / norms
+    try:
+        return np.linalg.cholesky(correlations) * norms[:, None]
+    except np.linalg.LinAlgError:  # dependent to rounding: any share of theirs is as good as another
+        jitter = len(gram) * 1e-12
+        return np.linalg.cholesky(correlations + jitter * np.eye(len(gram))) * norms[:, None]
+
+
 def column_signs(scores: Array) -> Array:
     """+1 or -1 for each column, so that its entry of largest absolute value becomes positive."""
     if scores.shape[0] == 0:

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from isthmus.linalg import Array, column_signs
+from isthmus.linalg import Array, column_signs, safe_cholesky
 from isthmus.missing import expected_moments
 from isthmus.moments import Moments
 from isthmus.regression.crossval import choose_components
@@ -284,7 +284,7 @@ class LatentRegression(
         self.y_explained_variance_ratio_ = np.zeros(k)
         if k == 0:
             return
-        L = np.linalg.cholesky(factors.gram)
+        L = safe_cholesky(factors.gram)
         V = solve_triangular(L, factors.x_cross.T, lower=True)  # X' along orthonormal scores
         self.x_loadings_ = solve_triangular(L, V, lower=True, trans="T").T
         self.x_explained_variance_ratio_ = (V**2).sum(axis=1) / form.x_squares.sum()

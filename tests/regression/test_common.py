@@ -1,6 +1,7 @@
 """What every latent regression must do, looped over all of them: contract, weights, shapes, edges."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -301,6 +302,20 @@ def test_more_features_than_samples_stay_in_the_row_space(estimator):
 
 
 @every
+@pytest.mark.parametrize("size", [1e-13, 1e-9, 1e-5])
+def test_outputs_that_all_but_coincide(estimator, size):
+    X, Y = make("tall")
+    rng = np.random.default_rng(1)
+    Y = np.outer(Y[:, 0], [1.0, 2.0, -1.0, 3.0]) + size * rng.normal(size=(60, 4))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="n_components")
+        model = clone(estimator).set_params(n_components=4).fit(X, Y)
+    assert np.isfinite(model.x_loadings_).all() and np.isfinite(model.coef_).all()
+    assert (model.x_explained_variance_ratio_ > -1e-9).all()
+    assert model.x_explained_variance_ratio_.sum() < 1 + 1e-9
+
+
+@every
 def test_two_rows_are_enough_and_one_is_not(estimator):
     X, Y = make("wide")
     with warnings.catch_warnings():
@@ -311,6 +326,24 @@ def test_two_rows_are_enough_and_one_is_not(estimator):
         clone(estimator).fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="n_samples=1"):
         clone(estimator).fit(X[:3], Y[:3], sample_weight=[0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PLS(5), PCR(5), ReducedRankRegression(2), ManifoldPLS(2), StiefelRegression(2)],
+    ids=str,
+)
+def test_very_many_features_need_little_memory(estimator):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 100_000)), rng.normal(size=(50, 3))
+    tracemalloc.start()
+    try:
+        predicted = estimator.fit(X, Y).predict(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert predicted.shape == (50, 3)
+    assert peak < 200e6  # X itself is 40 MB; 100 000 squared would be 80 GB
 
 
 # -- refusals ---------------------------------------------------------------------------------
