@@ -11,7 +11,7 @@ import numpy as np
 from isthmus.losses.base import Array, Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionLoss(Loss):
     """A loss from two functions of yours.
 
@@ -31,6 +31,10 @@ class FunctionLoss(Loss):
 
     value_of: Callable[[Any, Any], Any]
     gradient_of: Callable[[Any, Any], Any]
+
+    def __repr__(self) -> str:  # names, not addresses, which differ from run to run
+        names = (getattr(f, "__name__", repr(f)) for f in (self.value_of, self.gradient_of))
+        return f"FunctionLoss({', '.join(names)})"
 
     def pointwise(self, Y: Any, Y_pred: Any) -> tuple[Array, Array]:
         terms = np.array(self.value_of(Y, Y_pred), dtype=float)
