@@ -50,7 +50,7 @@ def safe_cholesky(gram: Array) -> Array:
     correlations = gram / norms[:, None] / norms
     try:
         return np.linalg.cholesky(correlations) * norms[:, None]
-    except np.linalg.LinAlgError:  # dependent to rounding: any share of theirs is as good as another
+    except np.linalg.LinAlgError:  # dependent to rounding: all shares of theirs are alike
         jitter = len(gram) * 1e-12
         return np.linalg.cholesky(correlations + jitter * np.eye(len(gram))) * norms[:, None]
 
