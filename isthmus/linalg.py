@@ -49,10 +49,10 @@ def safe_cholesky(gram: Array) -> Array:
     norms = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
     correlations = gram / norms[:, None] / norms
     try:
-        return np.linalg.cholesky(correlations) * norms[:, None]
+        L = np.linalg.cholesky(correlations)
     except np.linalg.LinAlgError:  # dependent to rounding: all shares of theirs are alike
-        jitter = len(gram) * 1e-12
-        return np.linalg.cholesky(correlations + jitter * np.eye(len(gram))) * norms[:, None]
+        L = np.linalg.cholesky(correlations + len(gram) * 1e-12 * np.eye(len(gram)))
+    return np.asarray(L * norms[:, None], dtype=np.float64)
 
 
 def column_signs(scores: Array) -> Array:
