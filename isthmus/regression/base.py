@@ -90,6 +90,10 @@ class LatentRegression(
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         """The form in which a problem of this shape is solved first."""
 
+    def _fold_form(self, n: int, p: int, n_components: int) -> type[Form]:
+        """The form in which the folds of a cross-validation are solved first."""
+        return self._cheapest_form(n, p, n_components)
+
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> list[tuple[Array, Array]]:

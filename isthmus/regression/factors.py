@@ -25,6 +25,7 @@ class Factors:
     gram: Array  # T'T, (k, k)
     solver: str
     mix: Array | None = None  # rotations = weights @ mix, where that is cheaper to lift
+    principal: bool = False  # the rotations are eigenvectors of X'X
     scores: Array | None = None  # T where it came for free
     warning: str | None = None
 
@@ -64,6 +65,10 @@ class Factors:
 
     def lift(self, X: Array) -> None:
         """From the coordinates of the samples to those of the features: r = X'a."""
+        if self.principal:
+            self.rotations = X.T @ self.rotations
+            self.x_cross = self.rotations * self.gram.diagonal()
+            return
         names = ["x_cross", "rotations" if self.mix is None else "weights"]
         lifted = X.T @ np.hstack([getattr(self, name) for name in names])
         for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):

@@ -171,7 +171,7 @@ def _standardise(
         squares = np.einsum("ij,ij->j", Z, Z)
     scales, live = column_scales(squares, mean, weight, scale)
     if scale:
-        Z /= scales
+        Z *= 1.0 / scales
     if not live.all():
         Z[:, ~live] = 0.0
     return Z, mean, rest, scales, live * squares / scales**2

@@ -89,6 +89,7 @@ class PCR(LatentRegression):
             y_cross=spectrum.cross[:k],
             gram=np.diag(squares),
             solver=spectrum.solver,
+            principal=True,
         )
         if n_components is not None and k < n_components:
             factors.warning = f"n_components == {n_components}, but X has rank {k}. Kept {k}."

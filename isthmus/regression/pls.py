@@ -22,8 +22,10 @@ from isthmus.validation import check_option
 
 ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
 
-# One component through the rows costs two passes over X; this many of them cost one Gram matrix.
-_GRAM_ORDER_PER_COMPONENT = 32
+# One component through the rows costs two passes over X; so many columns of X'X, or rows of XX' (whose
+# map must be lifted to the features at the end), cost as much.
+_MOMENT_ORDER_PER_COMPONENT = 32
+_GRAM_ORDER_PER_COMPONENT = 16
 # Entries of X that stay in cache: passes over it are free, and keep twice the digits.
 _SMALL = 2**16
 
@@ -126,11 +128,18 @@ class PLS(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         if self.algorithm == "kernel":
             return GramForm
-        dual_allowed = self.algorithm == "auto"
-        passes = n_components is not None and min(n, p) > _GRAM_ORDER_PER_COMPONENT * n_components
-        if n * p <= _SMALL or passes or (n < p and not dual_allowed):
+        if n * p <= _SMALL:
             return RowForm
-        return MomentForm if p <= n else GramForm
+        k = min(n, p) if n_components is None else n_components
+        if p <= n:
+            return MomentForm if p <= _MOMENT_ORDER_PER_COMPONENT * k else RowForm
+        few = n <= _GRAM_ORDER_PER_COMPONENT * k and self.algorithm == "auto"
+        return GramForm if few else RowForm
+
+    def _fold_form(self, n: int, p: int, n_components: int) -> type[Form]:
+        if n < p and n * p > _SMALL and self.algorithm == "auto":
+            return GramForm  # no fold lifts its map to the features
+        return self._cheapest_form(n, p, n_components)
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         frame = form.frame

@@ -34,7 +34,7 @@ def fold_tasks(
 ) -> list[Task]:
     """Pieces of work that yield ``(split, paths)``, one path for each ridge weight."""
     n, p = rows.shape
-    kind = MomentForm if sparse.issparse(rows.X) else estimator._cheapest_form(n, p, n_components)
+    kind = MomentForm if sparse.issparse(rows.X) else estimator._fold_form(n, p, n_components)
     if kind is not RowForm and estimator._ridge_path and not estimator.scale:
         folds: Folds = RidgeFolds(estimator, rows, n_components, alphas)
     elif kind is MomentForm:
