@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
@@ -158,20 +159,17 @@ class PLS(LatentRegression):
             )
         return factors
 
-    def _solve_primal(self, form: MomentForm | RowForm, k: int, exact: bool) -> Factors:
+    def _solve_primal(self, form: Any, k: int, exact: bool) -> Factors:
+        scores: list[Array] = []
         moments = isinstance(form, MomentForm)
         path = primal_pls(
             form.xy[None],
-            moment_product(form.xx) if isinstance(form, MomentForm) else row_product(form.X),
+            moment_product(form.xx) if moments else row_product(form.X, scores),
             k,
             tol=rank_tolerance(form.frame.n_samples, form.xy.shape[0]),
             simpls=self.algorithm == "simpls",
         )
-        if (
-            isinstance(form, MomentForm)
-            and not exact
-            and path.digits_lost(np.linalg.norm(form.xx)).any()
-        ):
+        if moments and not exact and path.digits_lost(np.linalg.norm(form.xx)).any():
             raise InaccurateGram
         found = int(path.n_found[0])
         return Factors(
@@ -182,6 +180,7 @@ class PLS(LatentRegression):
             y_cross=path.score_norms[0, :found, None] * path.y_loadings[0, :found],
             gram=np.diag(path.score_norms[0, :found]),
             solver="moments" if moments else "rows",
+            scores=np.array(scores[:found]).T if scores else None,
         )
 
 

@@ -76,16 +76,18 @@ def primal_pls(
     projects :math:`S` off the span of the loadings instead. A problem of the stack ends when its
     leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
     """
-    S = np.array(cross)
-    b, p, q = S.shape
+    first = np.ascontiguousarray(_t(cross))  # Y'X: long rows, which memory likes
+    S = first.copy()
+    b, q, p = S.shape
     k = n_components
+    step = np.empty_like(S)
     weights, rotations, loadings, x_cross = (np.zeros((b, k, p)) for _ in range(4))
     y_loadings, score_norms = np.zeros((b, k, q)), np.zeros((b, k))
-    floor = tol * np.sqrt(np.einsum("bpq,bpq->b", S, S))
+    floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
     alive = floor > 0
     n_found = np.zeros(b, dtype=int)
     for i in range(k):
-        w, strength = _leading_left(S)
+        w, strength = _leading_right(S)
         alive &= strength > floor
         if not alive.any():
             break
@@ -95,7 +97,7 @@ def primal_pls(
         alive &= tt > 0
         inverse = alive / np.where(alive, tt, 1.0)
         loading = h * inverse[:, None]
-        y_loading = (r[:, None, :] @ (cross if simpls else S))[:, 0] * inverse[:, None]
+        y_loading = _times(first if simpls else S, r) * inverse[:, None]
         weights[:, i], rotations[:, i], x_cross[:, i] = w, r * alive[:, None], h * alive[:, None]
         y_loadings[:, i], score_norms[:, i] = y_loading, tt * alive
         n_found += alive
@@ -105,10 +107,10 @@ def primal_pls(
                 v = v - _combine(loadings[:, :i], loadings[:, :i], v)
             v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.finfo(float).tiny)
             loadings[:, i] = v  # an orthonormal basis of the loadings
-            S -= v[:, :, None] * (v[:, None, :] @ S)
+            S -= np.multiply(_times(S, v)[:, :, None], v[:, None, :], out=step)
         else:
             loadings[:, i] = loading
-            S -= h[:, :, None] * y_loading[:, None, :]
+            S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
     return PrimalPath(weights, rotations, x_cross, y_loadings, score_norms, n_found)
 
 
@@ -151,14 +153,14 @@ def dual_pls(gram: Array, Y: Array, n_components: int, *, tol: float) -> DualPat
     return DualPath(U, A, T, KT, Q, norms[:found])
 
 
-def _leading_left(S: Array) -> tuple[Array, Array]:
-    """Leading left singular vector (b, p) and singular value (b,) of each S (p, q)."""
-    p, q = S.shape[1:]
+def _leading_right(S: Array) -> tuple[Array, Array]:
+    """Leading right singular vector (b, p) and singular value (b,) of each S (q, p)."""
+    q, p = S.shape[1:]
     if q <= p:
-        w = S[:, :, 0].copy() if q == 1 else _times(S, leading_eigenvector(_t(S) @ S)[1])
+        w = S[:, 0].copy() if q == 1 else _times(_t(S), leading_eigenvector(S @ _t(S))[1])
         strength = np.linalg.norm(w, axis=1)
         return w / np.where(strength > 0, strength, 1.0)[:, None], strength
-    values, w = leading_eigenvector(S @ _t(S))
+    values, w = leading_eigenvector(_t(S) @ S)
     return w, np.sqrt(np.maximum(values, 0.0))
 
 
@@ -185,11 +187,12 @@ def moment_product(H: Array) -> GramProduct:
     return product
 
 
-def row_product(X: Array) -> GramProduct:
-    """The product through the scores X r: twice the digits of an explicit X'X."""
+def row_product(X: Array, scores: list[Array]) -> GramProduct:
+    """The product through the scores X r, which are kept: twice the digits of an explicit X'X."""
 
     def product(r: Array) -> tuple[Array, Array]:
         t = X @ r[0]
+        scores.append(t)
         return (t @ X)[None], np.array([t @ t])
 
     return product
