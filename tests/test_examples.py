@@ -13,6 +13,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # A line that states the answer, and the figure; the numbers in the lines are checked below.
 EXPECTED = {
+    "drifting_stream.py": (
+        r"^exact, forget=0.99 +(\S+) +(\S+)$",
+        "drifting_stream.png",
+    ),
     "restore_digits.py": (r"^reduced rank +(\d\.\d+) +(\d+) ", "isthmus-demo.png"),
     "spectra_components.py": (
         r"^one standard error rule: (\d+) components, best score: (\d+)$",
@@ -25,6 +29,7 @@ EXPECTED = {
 }
 # What the numbers must be: the answer, not the digits of this machine.
 ANSWERS = {
+    "drifting_stream.py": lambda quiet, drifting: 0.03 < quiet < 0.1 < drifting < 0.2,
     "restore_digits.py": lambda error, components: error < 3.2 and 4 < components < 32,
     "spectra_components.py": lambda chosen, best: chosen == 5 and best >= 5,
     "streaming_moments.py": lambda difference: difference < 1e-10,

@@ -195,8 +195,8 @@ def equalising_rotation(values: Array) -> Array:
         d = diagonal.diagonal()
         low = min(open_entries, key=lambda i: d[i])
         high = max(open_entries, key=lambda i: d[i])
-        if d[high] - d[low] <= 1e-15 * abs(mean):
-            break
+        if d[high] - d[low] <= 16 * c * np.finfo(float).eps * abs(mean):
+            break  # equal to rounding, as tied singular values are
         G = _givens(diagonal, low, high, mean)
         diagonal, turn = G.T @ diagonal @ G, turn @ G
         open_entries.remove(low)
@@ -207,7 +207,7 @@ def _givens(S: Array, i: int, j: int, target: float) -> Array:
     """Rotation in the plane (i, j) after which entry (i, i) of G'SG is ``target``."""
     a, b, m = S[i, i], S[j, j], S[i, j]
     # (a - target) + 2 m t + (b - target) t^2 = 0 for t = tan(angle), with a < target < b
-    root = np.sqrt(m * m - (a - target) * (b - target))
+    root = np.sqrt(max(m * m - (a - target) * (b - target), 0.0))
     t = (-m + root) / (b - target) if b != target else 0.0
     cosine = 1.0 / np.hypot(1.0, t)
     G = np.eye(len(S))

@@ -89,6 +89,12 @@ def test_equalising_rotation(c):
     assert_allclose((turn.T @ np.diag(values) @ turn).diagonal(), values.mean(), rtol=1e-13)
 
 
+def test_tied_values_need_no_rotation():
+    ulps = np.array([17, 4, 16, 19, -17, -18, 0, 0, 2, 10])
+    turn = equalising_rotation(1 + ulps * np.finfo(float).eps)
+    assert_allclose(turn.T @ turn, np.eye(10), atol=1e-14)
+
+
 def test_more_components_than_there_are():
     X, Y = make(60, 8, 3)
     for solver in ("exact", "cg"):
