@@ -220,6 +220,10 @@ class Moments:
             (Y - self._y_mean[0]) - self._y_mean[1],
         )
 
+    def mean_difference(self, other: Moments) -> tuple[Array, Array]:
+        """Means of x and y less those of ``other``, to full accuracy."""
+        return _difference(self._x_mean, other._x_mean), _difference(self._y_mean, other._y_mean)
+
     def copy(self) -> Moments:
         """An independent copy."""
         return copy.deepcopy(self)

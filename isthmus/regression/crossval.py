@@ -110,9 +110,7 @@ def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, lis
 
 def _rescaled(task: Task, unit: float) -> Iterator[tuple[int, list[Any]]]:
     for i, paths in task():
-        for path in paths:
-            path.loadings, path.y_mean = path.loadings * unit, path.y_mean * unit
-        yield i, paths
+        yield i, [path.scaled(unit) for path in paths]
 
 
 def _refitted(
@@ -149,7 +147,7 @@ def _refitted(
 
 
 def _score_path(
-    path: FoldPath | RefitPath,
+    path: Any,
     X: Any,
     Y: NDArray,
     test: NDArray,
@@ -203,7 +201,7 @@ class _Fixed(RegressorMixin, BaseEstimator):
 
 def _ask(
     scorer: Any,
-    path: FoldPath | RefitPath,
+    path: Any,
     X: Any,
     Y: NDArray,
     weights: Array | None,

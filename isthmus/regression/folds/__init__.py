@@ -6,7 +6,7 @@ are redone inside each fold. Where taking away would cost digits, the fold is fi
 
 ==================  ===========================================================
 ``split.py``        rows and splits
-``path.py``         the predictions of a fold with every number of components
+``path.py``         the predictions of a fold with every number of components, and their errors
 ``refit.py``        every fold from its own rows
 ``by_moments.py``   tall data; many small folds of PLS as one stack
 ``by_gram.py``      wide data

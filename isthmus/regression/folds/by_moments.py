@@ -12,7 +12,7 @@ from scipy import sparse
 from isthmus.linalg import Array
 from isthmus.moments import Moments
 from isthmus.parallel import thread_map
-from isthmus.regression.folds.path import FoldPath
+from isthmus.regression.folds.path import FoldPath, MomentPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds, Task
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import MomentForm, column_scales
@@ -66,18 +66,49 @@ class MomentFolds(Folds):
         ]
 
     def fast_path(self, split: Split) -> list[FoldPath]:
-        held_out = split.held_out
+        held_out, part = split.held_out, None
         if len(held_out) > split.n_train or split.repeats_rows:
             moments = self.moments(split.train)
         else:
             part = self.parts.get(int(held_out[0])) if len(held_out) else None
-            moments = self.whole.subtract(self.moments(held_out) if part is None else part)
+            part = self.moments(held_out) if part is None else part
+            moments = self.whole.subtract(part)
             kept = moments.xx.diagonal() >= KEPT_VARIANCE * self.whole.xx.diagonal()
             if not (kept.all() and (moments.yy >= KEPT_VARIANCE * self.whole.yy).all()):
                 moments = self.moments(split.train)
         form = MomentForm.from_moments(moments, self.scale)
+        if self.estimator._ridge_path and split.is_partition and part is not None:
+            return self.moment_paths(form, moments, part, split)
         coordinates = self.standardised(form.frame, split.test)
         return self.solve(form, coordinates, exact=sparse.issparse(self.rows.X))
+
+    def moment_paths(
+        self, form: MomentForm, moments: Moments, part: Moments, split: Split
+    ) -> list[Any]:
+        """Paths of many ridge weights, whose errors follow from the moments of the test rows."""
+        frame, w = form.frame, part.weight
+        pairs = self.estimator._solve_path(form, self.n_components, self.alphas, False)
+        dx, dy = part.mean_difference(moments)  # mean of the test rows less that of the others
+        factor = (form.xx.diagonal() > 0) / frame.x_scale
+        R = np.hstack([rotations for rotations, _ in pairs]) * factor[:, None]
+        HR, CR, shift = part.xx @ R / w, R.T @ part.xy / w, dx @ R
+        squares = part.yy / w + dy**2
+        ends = np.cumsum([rotations.shape[1] for rotations, _ in pairs])
+        paths = []
+        for (rotations, loadings), end in zip(pairs, ends):
+            own = slice(end - rotations.shape[1], end)
+            paths.append(
+                MomentPath(
+                    rotations,
+                    loadings * frame.y_scale[:, None],
+                    frame.y_mean,
+                    R[:, own].T @ HR[:, own] + np.outer(shift[own], shift[own]),
+                    CR[own] + np.outer(shift[own], dy),
+                    squares,
+                    partial(self.standardised, frame, split.test),
+                )
+            )
+        return paths
 
     def batch(self, start: int, splits: Sequence[Split]) -> Iterator[tuple[int, list[FoldPath]]]:
         r"""PLS without few rows each, a stack of folds at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,18 +32,17 @@ class FoldPath:
         ||e - sum_i t_i l_i||^2 expands into products of the scores, so that all ranks cost two small
         matrix products; where the errors fall so far that this cancels, residuals are formed.
         """
-        k = self.scores.shape[1]
         w = mean_weights(len(Y), weights)
-        T, L, error = self.scores, self.loadings.T, Y - self.y_mean
+        T, error = self.scores, Y - self.y_mean
         weighted = T * w[:, None]
-        below = np.tril(weighted.T @ T)
-        below *= 2.0
-        below[np.diag_indices(k)] *= 0.5
-        steps = L * (below @ L - 2.0 * (weighted.T @ error))
-        errors = np.cumsum(np.vstack([w @ error**2, steps]), axis=0)
+        errors = _expanded(weighted.T @ T, weighted.T @ error, w @ error**2, self.loadings)
         if (errors < _CANCELLED * errors[0]).any():
             errors = self._residual_errors(error, w)
-        return errors[[min(rank, k) for rank in ranks]]
+        return errors[[min(rank, T.shape[1]) for rank in ranks]]
+
+    def scaled(self, unit: float) -> FoldPath:
+        """The same path with outputs in another unit."""
+        return FoldPath(self.scores, self.loadings * unit, self.y_mean * unit)
 
     def _residual_errors(self, error: Array, w: Array) -> Array:
         error = error.copy()
@@ -51,6 +51,46 @@ class FoldPath:
             error -= np.outer(t, loading)
             errors.append(w @ error**2)
         return np.array(errors)
+
+
+@dataclass
+class MomentPath:
+    """A path whose errors are known from the moments of the test rows, without their scores.
+
+    ``gram``, ``cross`` and ``squares`` are the weighted means of t t', t (y - y_mean)' and
+    (y - y_mean)^2 over the test rows, whose ``coordinates`` are asked for only if need be.
+    """
+
+    rotations: Array
+    loadings: Array
+    y_mean: Array
+    gram: Array
+    cross: Array
+    squares: Array
+    coordinates: Callable[[], Array]
+
+    def full(self) -> FoldPath:
+        return FoldPath(self.coordinates() @ self.rotations, self.loadings, self.y_mean)
+
+    def predict(self, rank: int) -> Array:
+        return self.full().predict(rank)
+
+    def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
+        errors = _expanded(self.gram, self.cross, self.squares, self.loadings)
+        if (errors < _CANCELLED * errors[0]).any():
+            return self.full().errors(Y, weights, ranks)
+        return errors[[min(rank, len(self.gram)) for rank in ranks]]
+
+    def scaled(self, unit: float) -> FoldPath:
+        return self.full().scaled(unit)
+
+
+def _expanded(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:
+    """||e - sum_i t_i l_i||^2 for 0..k components and each output, from products of the scores."""
+    L = loadings.T
+    below = 2.0 * np.tril(gram)
+    below[np.diag_indices(len(L))] *= 0.5
+    return np.cumsum(np.vstack([squares, L * (below @ L - 2.0 * cross)]), axis=0)
 
 
 @dataclass
