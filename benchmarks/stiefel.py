@@ -18,7 +18,8 @@ and V, in the user's coordinates: the better of conjugate gradients and trust re
 "fixed rank" is its manifold of matrices of rank r with conjugate gradients (trust regions do not
 work there), in coordinates in which the inputs are white. Both have analytic derivatives, one
 evaluation for value and gradient, our start (winsorised closed form) and our rounding of the absolute
-loss, stage by stage. Start and coordinates are part of their time, as they are of ours.
+loss, stage by stage. Start and coordinates are part of their time, as they are of ours. For the squared
+loss our start would be the answer: there both begin at a random point, in the user's coordinates.
 
 The inputs have condition number 30. With white inputs (--condition 1) gradients point at the answer
 and pymanopt does better in the user's coordinates.
