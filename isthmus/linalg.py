@@ -12,8 +12,9 @@ EPS = float(np.finfo(np.float64).eps)
 GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
 
-# Above this order LAPACK's divide and conquer on all eigenvectors costs more than bisection for one.
-_ONE_VECTOR_ORDER = 48
+# Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
+# threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
+_ONE_VECTOR_ORDER = 100
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -289,8 +288,9 @@ class LatentRegression(
         if k == 0:
             return
         L = safe_cholesky(factors.gram)
-        V = solve_triangular(L, factors.x_cross.T, lower=True)  # X' along orthonormal scores
-        self.x_loadings_ = solve_triangular(L, V, lower=True, trans="T").T
+        inverse = np.linalg.inv(L)
+        V = inverse @ factors.x_cross.T  # X' along orthonormal scores
+        self.x_loadings_ = (inverse.T @ V).T
         self.x_explained_variance_ratio_ = (V**2).sum(axis=1) / form.x_squares.sum()
         # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
         Q = factors.y_loadings

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import svd
 
 from isthmus.linalg import Array, descending_eigh
 from isthmus.regression.base import LatentRegression
@@ -135,9 +134,8 @@ class RankOptimum:
         spectrum = _kept(form, spectrum, alpha, exact)
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
-        self.P, self.sigma, self.Qt = svd(
-            self.g[:, None] * spectrum.cross, full_matrices=False, check_finite=False
-        )
+        Z = self.g[:, None] * spectrum.cross
+        self.P, self.sigma, self.Qt = np.linalg.svd(Z, full_matrices=False)
         floor = rank_tolerance(n, p) * np.sqrt(form.y_squares.sum())
         self.rank = int(np.count_nonzero(self.sigma > floor))
 

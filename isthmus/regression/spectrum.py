@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import svd
 
 from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, descending_eigh
 from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
@@ -60,7 +59,7 @@ def spectrum_of(form: Form) -> Spectrum:
         keep = squares > len(squares) * EPS * squares[0]
         d, U = np.sqrt(squares[keep]), U[:, keep]
         return Spectrum(d**2, d[:, None] * (U.T @ form.Y), U / d, "dual")
-    U, d, Bt = svd(form.X, full_matrices=False, check_finite=False)
+    U, d, Bt = np.linalg.svd(form.X, full_matrices=False)
     keep = d > rank_tolerance(*form.X.shape) * d[0]
     U, d, Bt = U[:, keep], d[keep], Bt[keep]
     return Spectrum(d**2, d[:, None] * (U.T @ form.Y), Bt.T, "svd")
