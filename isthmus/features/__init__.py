@@ -1,0 +1,17 @@
+"""Features: from objects to coordinates.
+
+=========================== ============================================================
+class                       what it is
+=========================== ============================================================
+:class:`KernelMap`          kernel principal components, and the map whose inner products
+                            are the kernel; exact, by landmarks or by random waves
+:class:`Landmarks`          coordinates in the span of a few samples, for any kernel
+:class:`FourierFeatures`    random waves, for kernels of a distance
+=========================== ============================================================
+"""
+
+from isthmus.features.fourier import FourierFeatures
+from isthmus.features.kernel_map import KernelMap
+from isthmus.features.landmarks import Landmarks
+
+__all__ = ["FourierFeatures", "KernelMap", "Landmarks"]

@@ -1,0 +1,102 @@
+"""Random Fourier features of kernels of a distance."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.features.samples import check_samples
+from isthmus.kernels import RBF, L2Laplacian, Laplacian, resolve_kernel
+
+NAMES = "rbf, laplacian and l2_laplacian"
+
+
+class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Random waves whose inner products are the kernel on average, [RR2007]_.
+
+    .. math::
+        F(x) = m^{-1/2} \, [\cos(x^\top W), \sin(x^\top W)]
+
+    ``W`` (p, m) is drawn from the kernel's spectrum: normal with variance ``2 gamma`` for the
+    Gaussian kernel, Cauchy for the Laplacian ones. It does not look at the data; at equal size
+    landmarks are closer to the kernel.
+
+    Parameters
+    ----------
+    kernel : kernel object or str, default="rbf"
+        The Gaussian or one of the Laplacian kernels.
+    n_waves : int, default=50
+        Number of waves; each gives two features, a cosine and a sine.
+    gamma : float or None, default=None
+        Inverse width of a kernel given by name; None is the median rule.
+    random_state : int, RandomState or None, default=None
+        Seed of the waves.
+
+    Attributes
+    ----------
+    kernel_ : kernel object
+        The kernel, with every number set.
+    waves_ : ndarray of shape (n_features, n_waves)
+        ``W``.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_waves: int = 50,
+        *,
+        gamma: float | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.n_waves = n_waves
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> FourierFeatures:
+        """Draw the waves; of ``X`` only the width of the kernel and the number of columns matter."""
+        check_scalar(self.n_waves, "n_waves", Integral, min_val=1)
+        X = check_samples(self, X, "rbf", reset=True)
+        rng = check_random_state(self.random_state)
+        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, random_state=rng)
+        self.waves_ = _draw(self.kernel_, X.shape[1], self.n_waves, rng).astype(X.dtype)
+        return self
+
+    def transform(self, X: Any) -> NDArray:
+        """Features of ``X`` (n_samples, 2 n_waves)."""
+        check_is_fitted(self)
+        X = check_samples(self, X, "rbf", reset=False)
+        half = self.waves_.shape[1]
+        F = np.empty((len(X), 2 * half), dtype=X.dtype)
+        angles = X @ self.waves_.astype(X.dtype, copy=False)
+        np.cos(angles, out=F[:, :half])
+        np.sin(angles, out=F[:, half:])
+        F *= half**-0.5
+        return F
+
+    @property
+    def _n_features_out(self) -> int:
+        return 2 * int(self.waves_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _draw(kernel: Any, p: int, half: int, rng: np.random.RandomState) -> NDArray:
+    gamma = getattr(kernel, "gamma", 1.0)
+    if isinstance(kernel, RBF):
+        return np.sqrt(2.0 * gamma) * rng.standard_normal((p, half))
+    if isinstance(kernel, Laplacian):
+        return gamma * rng.standard_cauchy((p, half))
+    if isinstance(kernel, L2Laplacian):  # many-dimensional Cauchy: one radius a wave
+        radius = np.abs(rng.standard_normal(half))
+        return gamma * rng.standard_normal((p, half)) / radius
+    raise ValueError(f"Fourier features are for {NAMES}, not for {kernel!r}; use landmarks.")

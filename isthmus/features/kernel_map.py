@@ -1,0 +1,309 @@
+"""Kernel principal components, and the map whose inner products are the kernel."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from isthmus.features.exact import fit_exact
+from isthmus.features.low_rank import fit_features
+from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags
+from isthmus.kernels import gram_blocks, gram_diagonal, resolve_kernel
+from isthmus.kernels.checks import check_precomputed
+from isthmus.validation import check_option
+
+EXACT_ROWS = 3000
+FLOAT32_TOL = 1e-6
+
+
+def _has_preimage(self: Any) -> bool:
+    if self.preimage is None:
+        raise AttributeError(
+            "preimage == None: KernelMap(..., preimage='auto') or a pre-image object brings "
+            "coordinates back to samples."
+        )
+    return True
+
+
+class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Coordinates of samples in the feature space of a kernel: kernel principal components.
+
+    With the centred Gram matrix :math:`K_c = U \Lambda U^\top` the axes are
+    :math:`v_j = \sum_i A_{ij} (\phi(x_i) - \bar\phi)`, :math:`A = U \Lambda^{-1/2}`, the coordinates of
+    training samples :math:`U \Lambda^{1/2}` and those of new ones :math:`K_{t,c} A` [SSM1998]_.
+
+    ``center=False`` gives the map whose inner products are the kernel: at full rank
+    ``transform(x) @ transform(x_i) = k(x, x_i)`` for every ``x``. Put before any linear method it makes
+    a kernel method of it.
+
+    Parameters
+    ----------
+    kernel : kernel object, str or callable, default="rbf"
+        A kernel of :mod:`isthmus.kernels` or of scikit-learn's Gaussian processes, a metric name,
+        a function of two samples, ``"precomputed"``. Kernels of objects take lists of objects.
+    n_components : int, float or None, default=None
+        Number of coordinates; a fraction in (0, 1] of the trace; None: all of the rank.
+    center : bool, default=True
+        Whether the mean of the training samples is the origin.
+    method : {"auto", "exact", "landmarks", "fourier"}, default="auto"
+        ``"exact"`` up to 3000 rows, else ``"landmarks"``; told in ``method_``.
+    preimage : None, "auto" or pre-image object, default=None
+        What brings coordinates back to samples in ``inverse_transform``.
+    tol : float, default=1e-10
+        Eigenvalues at or below this fraction of the largest are zero (at least 1e-6 in float32).
+    gamma, degree, coef0, kernel_params
+        Parameters of kernels given by name; ``gamma=None`` is the median rule.
+    n_landmarks : int, default=800
+        Number of landmarks, or of random Fourier features.
+    selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
+        How landmarks are chosen; see :class:`Landmarks`.
+    indefinite : {"raise", "clip"}, default="raise"
+        A kernel whose smallest eigenvalue is below -0.05 of the largest is refused, or its
+        negative eigenvalues are set to zero with a warning.
+    random_state : int, RandomState or None, default=None
+        Seed of landmarks, waves and of the rows that the median rule looks at.
+    n_jobs : int or None, default=None
+        Pieces of the Gram matrix that are computed side by side.
+
+    Attributes
+    ----------
+    kernel_ : kernel object
+        The kernel, with every number set.
+    points_ : array or list
+        Training samples or landmarks; numbers of columns for a precomputed kernel.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Of the centred Gram matrix, largest first.
+    dual_coef_ : ndarray of shape (n_points, n_components_)
+        ``A``; for landmarks the axes' own coefficients.
+    row_means_ : ndarray of shape (n_points,)
+        Mean over the training samples of the kernel with each point; zeros without centring.
+    mean_ : float
+        Squared length of the training mean.
+    mean_coef_ : ndarray of shape (n_points,)
+        Coefficients of the training mean; zeros without centring.
+    residual_ : ndarray of shape (n_samples,)
+        Squared distance of each training sample from the span of the axes.
+    method_ : str
+        How it was computed: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
+    n_components_ : int
+        The number of coordinates.
+    preimage_ : pre-image object
+        Fitted, where ``preimage`` is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import KernelMap
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    >>> KernelMap("rbf", gamma=0.5).fit(X).eigenvalues_.round(8)
+    array([1.18405044, 0.63212056, 0.3021158 ])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: int | float | None = None,
+        *,
+        center: bool = True,
+        method: str = "auto",
+        preimage: Any = None,
+        tol: float = 1e-10,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int = 800,
+        selection: str = "auto",
+        indefinite: str = "raise",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.center = center
+        self.method = method
+        self.preimage = preimage
+        self.tol = tol
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_landmarks = n_landmarks
+        self.selection = selection
+        self.indefinite = indefinite
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- fit ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> KernelMap:
+        """Find the axes of ``X``: rows, objects, or a square matrix of kernel values."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> NDArray:
+        """Fit and return the coordinates of the training samples."""
+        return self._fit(X)
+
+    def _fit(self, X: Any) -> NDArray:
+        self._check_options()
+        X = check_samples(self, X, self.kernel, reset=True)
+        if self.center and len(X) < 2:
+            raise ValueError(
+                "n_samples=1 (1 sample): a centred map needs at least 2; center=False takes one."
+            )
+        self.kernel_ = self._resolve(X)
+        if is_precomputed(self.kernel_):
+            X = check_precomputed(X, copy=False)
+        self.method_ = self._method(len(X))
+        for name in ("features_", "components_", "points_", "dual_coef_", "preimage_"):
+            self.__dict__.pop(name, None)  # of an earlier fit by another method
+        scores = fit_exact(self, X) if self.method_ == "exact" else fit_features(self, X)
+        self.n_components_ = len(self.eigenvalues_)
+        if self.preimage is not None:
+            self._fit_preimage(X, scores)
+        return scores
+
+    def _check_options(self) -> None:
+        check_component_number(self.n_components)
+        check_option("method", self.method, ("auto", "exact", "landmarks", "fourier"))
+        check_option("indefinite", self.indefinite, ("raise", "clip"))
+        if not isinstance(self.tol, Real) or not 0 <= self.tol < 1:
+            raise ValueError(f"tol == {self.tol!r}, must be >= 0 and < 1.")
+        if self.preimage is not None and is_precomputed(self.kernel):
+            raise ValueError(
+                "preimage needs the samples themselves, which a precomputed kernel does not have: "
+                "give a kernel object, or preimage=None."
+            )
+
+    def _resolve(self, X: Any) -> Any:
+        return resolve_kernel(
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=self.random_state,
+        )
+
+    def _method(self, n: int) -> str:
+        if self.method != "auto":
+            return self.method
+        return "exact" if n <= EXACT_ROWS else "landmarks"
+
+    def _rank_tol(self, dtype: Any) -> float:
+        return max(self.tol, FLOAT32_TOL) if dtype == np.float32 else self.tol
+
+    def _fit_preimage(self, X: Any, scores: NDArray) -> None:
+        from isthmus.preimages import make_preimage
+
+        self.preimage_ = make_preimage(self.preimage, self.kernel_).fit(X, scores, embedding=self)
+
+    # -- new samples ----------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> NDArray:
+        """Coordinates of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
+        check_is_fitted(self)
+        X = check_samples(self, X, self.kernel_, reset=False)
+        if self.method_ == "fourier":
+            return self._centred_features(X) @ self.components_
+        coef = self._coef()
+        Z = np.empty((len(X), self.n_components_), dtype=_result_type(X, coef))
+        for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
+            # Coefficients of centred axes sum to zero: taking the means away first saves digits.
+            Z[rows] = (K - self.row_means_ if self.center else K) @ coef
+        return Z
+
+    def residual(self, X: Any) -> NDArray:
+        """Squared distance of new samples from the span of the axes (n_samples,)."""
+        Z = self.transform(X)
+        X = check_samples(self, X, self.kernel_, reset=False)
+        if self.method_ == "fourier":
+            lengths = (self._centred_features(X) ** 2).sum(axis=1)
+        else:
+            lengths = gram_diagonal(self.kernel_, X).astype(np.float64)
+            if self.center:
+                for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
+                    lengths[rows] += self.mean_ - 2.0 * (K @ self.mean_coef_)
+        return np.maximum(lengths - (Z.astype(np.float64) ** 2).sum(axis=1), 0.0)
+
+    @available_if(_has_preimage)
+    def inverse_transform(self, Z: Any, *, return_loss: bool = False, **options: Any) -> Any:
+        """Samples whose images are near the points with coordinates ``Z`` (and how near)."""
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=[np.float64, np.float32])
+        self._check_width(Z)
+        return self.preimage_.inverse(Z, return_loss=return_loss, **options)
+
+    # -- expansions -----------------------------------------------------------------------------
+
+    def expand(self, Z: Any) -> NDArray:
+        r"""Coefficients ``G`` (t, n_points) of the points with coordinates ``Z`` (t, n_components_).
+
+        :math:`\Psi = \bar\phi + \sum_j b_j v_j = \sum_i G_i \phi(x_i)`. The mean is in it: in the
+        exact form the entries of each centred row sum to 1.
+        """
+        check_is_fitted(self)
+        Z = np.atleast_2d(np.asarray(Z))
+        self._check_width(Z)
+        self._refuse_fourier("expand")
+        return Z @ self._coef().T + self.mean_coef_
+
+    def collapse(self, W: Any) -> tuple[NDArray, NDArray]:
+        """``coef, offset`` with ``transform(x) @ W = gram(kernel_, x, points_) @ coef + offset``."""
+        check_is_fitted(self)
+        self._refuse_fourier("collapse")
+        coef = self._coef() @ np.asarray(W)
+        return coef, -(self.row_means_ @ coef)
+
+    def _coef(self) -> NDArray:
+        """Coefficients of the axes on the points themselves."""
+        if self.method_ == "exact" and self.center:
+            return self.dual_coef_ - self.dual_coef_.mean(axis=0)
+        return self.dual_coef_
+
+    def _centred_features(self, X: Any) -> NDArray:
+        F = self.features_.transform(X)
+        return F - self.feature_means_ if self.center else F
+
+    def _check_width(self, Z: NDArray) -> None:
+        if Z.shape[1] != self.n_components_:
+            raise ValueError(f"Z has {Z.shape[1]} columns, must have {self.n_components_}.")
+
+    def _refuse_fourier(self, name: str) -> None:
+        if self.method_ == "fourier":
+            raise ValueError(
+                f"{name} needs points; random Fourier features have none: use method='landmarks'."
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return set_kernel_tags(tags, self.kernel)
+
+
+def check_component_number(value: Any) -> None:
+    """A whole number >= 1, a fraction in (0, 1] or None."""
+    if value is None:
+        return
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and (value >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1):
+        return
+    raise ValueError(
+        f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or None."
+    )
+
+
+def _result_type(X: Any, coef: NDArray) -> Any:
+    return coef.dtype if getattr(X, "dtype", None) == np.float32 else np.float64

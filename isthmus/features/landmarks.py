@@ -1,0 +1,170 @@
+"""Landmark features: coordinates in the span of a few samples, for any kernel."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags, takes_vectors
+from isthmus.kernels import Precomputed, gram, gram_blocks, resolve_kernel
+from isthmus.kernels.checks import check_precomputed
+from isthmus.kernels.gram import BLOCK_BYTES, take
+from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
+from isthmus.validation import check_memory, check_option, check_rank
+
+
+class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Coordinates in the span of landmarks, :math:`\phi_m(x) = L^{-1} k(Z, x)`, :math:`K_{ZZ} = LL^\top`.
+
+    Inner products of the features approximate the kernel, :math:`FF^\top = K_{XZ} K_{ZZ}^{-1} K_{ZX}`
+    [WS2001]_, and are the kernel itself wherever one of two samples is a landmark. Any kernel
+    serves, of objects and precomputed ones too; cost and memory are linear in the number of samples.
+
+    Parameters
+    ----------
+    kernel : kernel object, str or callable, default="rbf"
+        See :func:`isthmus.kernels.resolve_kernel`.
+    n_components : int, default=100
+        Number of landmarks; those that depend on the others are dropped.
+    selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
+        How they are chosen. ``"auto"``: uniform for vectors and precomputed kernels, pivoted
+        Cholesky for other objects. ``"kmeans"`` pays when kernel values are dear.
+    gamma, degree, coef0, kernel_params
+        Parameters of kernels given by name; ``gamma=None`` is the median rule.
+    random_state : int, RandomState or None, default=None
+        Seed of the selection and of the rows that the median rule looks at.
+    n_jobs : int or None, default=None
+        Pieces of the Gram matrix that are computed side by side.
+
+    Attributes
+    ----------
+    kernel_ : kernel object
+        The kernel, with every number set.
+    points_ : array or list
+        The landmarks; numbers of columns for a precomputed kernel.
+    factor_ : ndarray of shape (m, m)
+        The lower triangular ``L``.
+    indices_ : ndarray of shape (m,) or None
+        Which training samples they are; None for centres of k-means.
+    n_components_ : int
+        The number of landmarks that were kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import Landmarks
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> features = Landmarks("rbf", 20, random_state=0).fit_transform(X)
+    >>> features.shape
+    (50, 20)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: int = 100,
+        *,
+        selection: str = "auto",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.selection = selection
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Landmarks:
+        """Choose the landmarks among ``X``: rows, objects, or a square matrix of kernel values."""
+        check_option("selection", self.selection, ("auto", *METHODS))
+        m = check_rank(self.n_components, minimum=1, allowed="an integer")
+        if m is None:
+            raise ValueError("n_components == None, must be an integer >= 1.")
+        X = check_samples(self, X, self.kernel, reset=True)
+        self.kernel_ = resolve_kernel(
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=self.random_state,
+        )
+        if is_precomputed(self.kernel_):
+            X = check_precomputed(X, copy=False)
+        if m > len(X):
+            warnings.warn(
+                f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._choose(X, min(m, len(X)))
+        return self
+
+    def _choose(self, X: Any, m: int) -> None:
+        chosen = select_landmarks(self.kernel_, X, m, self._selection(X), self.random_state)
+        self.indices_ = chosen if chosen.ndim == 1 else None
+        if self.indices_ is not None:
+            is_matrix = isinstance(self.kernel_, Precomputed)
+            points = self.indices_ if is_matrix else take(X, self.indices_)
+            Kzz = X[np.ix_(chosen, chosen)] if is_matrix else gram(self.kernel_, points)
+        else:
+            points = chosen
+            Kzz = gram(self.kernel_, points, n_jobs=self.n_jobs)
+        if not np.isfinite(Kzz).all():
+            raise ValueError(f"{self.kernel_!r} gives NaN or infinity between landmarks.")
+        tol = PIVOT_TOL if Kzz.dtype == np.float64 else 1e-6
+        self.factor_, keep = landmark_factor(Kzz, tol)
+        if len(keep) == 0:
+            raise ValueError(f"{self.kernel_!r} is zero for every landmark: nothing to map to.")
+        self.points_ = take(points, keep)
+        self.indices_ = None if self.indices_ is None else self.indices_[keep]
+        self.n_components_ = len(keep)
+
+    def _selection(self, X: Any) -> str:
+        if self.selection != "auto":
+            return self.selection
+        return "uniform" if takes_vectors(self.kernel_, X) else "cholesky"
+
+    def transform(self, X: Any) -> NDArray:
+        """Features of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
+        check_is_fitted(self)
+        X = check_samples(self, X, self.kernel_, reset=False)
+        return self._features(X)
+
+    def _features(self, X: Any) -> NDArray:
+        n, m = len(X), self.n_components_
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        size = np.dtype(dtype).itemsize * n * m
+        check_memory(size, f"{n} x {m} features", "n_components takes less")
+        F = np.empty((n, m), dtype=dtype)
+        factor = self.factor_.astype(dtype, copy=False)
+        blocks = gram_blocks(
+            self.kernel_, X, self.points_, block_bytes=BLOCK_BYTES, n_jobs=self.n_jobs
+        )
+        for rows, K in blocks:
+            F[rows] = solve_triangular(factor, K.T, lower=True, check_finite=False).T
+        return F
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return set_kernel_tags(tags, self.kernel)

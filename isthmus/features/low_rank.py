@@ -1,0 +1,76 @@
+"""Kernel maps from explicit features: the principal components of landmark or Fourier features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from isthmus.features.fourier import FourierFeatures
+from isthmus.features.landmarks import Landmarks
+from isthmus.features.spectrum import choose_rank, signs
+from isthmus.kernels import gram_diagonal
+
+
+def fit_features(model: Any, X: Any) -> NDArray:
+    """Set the fitted attributes of a kernel map; return the training coordinates."""
+    features = _landmarks(model, X) if model.method_ == "landmarks" else _fourier(model, X)
+    F = features._features(X) if isinstance(features, Landmarks) else features.transform(X)
+    means = F.mean(axis=0, dtype=np.float64) if model.center else np.zeros(F.shape[1])
+    axes = _principal_axes(model, F, means)
+    if isinstance(features, Landmarks):
+        model.points_ = features.points_
+        L = features.factor_
+        model.dual_coef_ = solve_triangular(L, axes, lower=True, trans="T").astype(F.dtype)
+        model.row_means_ = L @ means
+        model.mean_coef_ = solve_triangular(L, means, lower=True, trans="T")
+        lengths = gram_diagonal(model.kernel_, X).astype(np.float64)
+    else:
+        model.features_, model.feature_means_ = features, means.astype(F.dtype)
+        model.components_ = axes.astype(F.dtype)
+        lengths = np.ones(len(X))
+    model.mean_ = float(means @ means)
+    scores = F @ axes.astype(F.dtype)
+    if model.center:
+        scores -= (means @ axes).astype(F.dtype)
+        lengths += model.mean_ - 2.0 * (F @ means)
+    model.residual_ = np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0)
+    return scores
+
+
+def _principal_axes(model: Any, F: NDArray, means: NDArray) -> NDArray:
+    """Eigenvectors of ``F'F``, centred; sets ``eigenvalues_``."""
+    second = (F.T @ F).astype(np.float64)
+    total = float(np.abs(second.diagonal()).sum())
+    second -= len(F) * np.outer(means, means)
+    values, vectors = np.linalg.eigh(second)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    r = choose_rank(
+        values,
+        model.n_components,
+        trace=float(np.maximum(values, 0).sum()),
+        tol=model._rank_tol(F.dtype),
+        noise=8.0 * float(np.finfo(F.dtype).eps) * total,
+        remedy=" More need a larger n_landmarks.",
+    )
+    model.eigenvalues_ = values[:r].copy()
+    axes = vectors[:, :r]
+    return axes * signs((F @ axes.astype(F.dtype)) - means @ axes)
+
+
+def _landmarks(model: Any, X: Any) -> Landmarks:
+    features = Landmarks(
+        model.kernel_,
+        model.n_landmarks,
+        selection=model.selection,
+        random_state=model.random_state,
+        n_jobs=model.n_jobs,
+    )
+    return features.fit(X)
+
+
+def _fourier(model: Any, X: Any) -> FourierFeatures:
+    n_waves = max(1, model.n_landmarks // 2)  # two features a wave
+    return FourierFeatures(model.kernel_, n_waves, random_state=model.random_state).fit(X)

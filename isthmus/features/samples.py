@@ -1,0 +1,73 @@
+"""Training samples as estimators with a kernel see them: vectors, objects or kernel values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.utils.validation import validate_data
+
+from isthmus.kernels import Function, Precomputed
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether rows are kernel values already."""
+    return (isinstance(kernel, str) and kernel == "precomputed") or isinstance(kernel, Precomputed)
+
+
+def takes_vectors(kernel: Any, X: Any = None) -> bool:
+    """Whether samples are rows of numbers; for a function of two samples ``X`` decides."""
+    if isinstance(kernel, str):
+        return True
+    if isinstance(kernel, GPKernel) and not isinstance(kernel, Function):
+        return bool(kernel.requires_vector_input) or isinstance(kernel, Precomputed)
+    return X is None or _looks_like_vectors(X)
+
+
+def _looks_like_vectors(X: Any) -> bool:
+    if hasattr(X, "shape"):
+        return len(X.shape) == 2
+    first: Any = X[0] if len(X) else None
+    if isinstance(first, str | bytes | dict) or not hasattr(first, "__len__"):
+        return False
+    return all(np.issubdtype(type(value), np.number) for value in first)
+
+
+def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:
+    """Vectors and kernel values as a checked array (float32 kept), other objects as a list."""
+    if takes_vectors(kernel, X):
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        check_finite(X)
+        return X
+    samples = X if isinstance(X, np.ndarray) else list(X)
+    if len(samples) == 0:
+        raise ValueError("Found an empty list of samples, at least 1 is required.")
+    return samples
+
+
+def check_finite(X: NDArray, name: str = "X") -> None:
+    """Refuse NaN and infinity, and say where the first is."""
+    if np.isfinite(X.sum(dtype=np.float64)):
+        return
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"Input {name} contains NaN or infinity, first at row {row}, column {column} "
+            f"({X[row, column]})."
+        )
+
+
+def set_kernel_tags(tags: Any, kernel: Any) -> Any:
+    """Tags of an estimator whose samples are what its kernel takes."""
+    tags.input_tags.pairwise = is_precomputed(kernel)
+    if not takes_vectors(kernel):
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = True
+        tags.no_validation = True
+    return tags

@@ -1,0 +1,164 @@
+"""What every kernel offers: scikit-learn's protocol, and gradients with respect to the inputs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Hyperparameter
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+
+TILE = 512
+"""Rows and columns of the pieces in which a Gram matrix is filled: each stays in the cache."""
+
+
+class Kernel(GPKernel):
+    """A kernel of this library: scikit-learn's Gaussian-process kernel and a little more.
+
+    ``k(X, Y)``, ``k.diag(X)``, ``k1 + k2``, ``k1 * k2``, ``k ** 2``, hyperparameters with bounds
+    and ``theta`` are scikit-learn's protocol, so that kernels of both sides work on both sides.
+    Beyond it, ``positive_semidefinite`` says whether every Gram matrix is known to be so, and
+    kernels with ``has_input_gradient`` give gradients with respect to the samples.
+    """
+
+    has_input_gradient: bool = False
+    positive_semidefinite: bool = True
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        """Gradient of ``sum_i W[t, i] k(x_i, z_t)`` with respect to ``z_t``, one row each (t, d)."""
+        raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        """Gradient of ``k(z_t, z_t)`` with respect to ``z_t``, one row each (t, d)."""
+        raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
+
+    def __add__(self, b: Any) -> Kernel:
+        return _combination("Sum", self, b)
+
+    def __radd__(self, b: Any) -> Kernel:
+        return _combination("Sum", b, self)
+
+    def __mul__(self, b: Any) -> Kernel:
+        return _combination("Product", self, b)
+
+    def __rmul__(self, b: Any) -> Kernel:
+        return _combination("Product", b, self)
+
+    def __pow__(self, b: Any) -> Kernel:
+        from isthmus.kernels.composite import Power
+
+        return Power(self, b)
+
+    def __repr__(self) -> str:
+        params = self.get_params(deep=False)
+        shown = (f"{k}={_short(v)}" for k, v in params.items() if not k.endswith("_bounds"))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else repr(value)
+
+
+def _combination(name: str, a: Any, b: Any) -> Kernel:
+    from isthmus.kernels import composite  # composites are kernels themselves
+
+    pair = (k if isinstance(k, GPKernel) else composite.Constant(k) for k in (a, b))
+    result: Kernel = getattr(composite, name)(*pair)
+    return result
+
+
+class VectorKernel(Kernel):
+    """A kernel between rows of numbers, whose Gram matrix is filled tile by tile.
+
+    Subclasses give ``_operands`` (what is computed once for all tiles), ``_fill`` (one tile, in
+    place) and ``diag``; those with hyperparameters give ``_theta_gradients`` too.
+    """
+
+    def __init__(self) -> None:
+        """No parameters, which scikit-learn wants to be said."""
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Gram matrix of ``X`` and ``Y`` (``X`` itself where None), float32 if both are."""
+        if eval_gradient and Y is not None:
+            raise ValueError("eval_gradient=True needs Y=None: the gradient is that of k(X, X).")
+        X = as_vectors(X)
+        Y = None if Y is None else as_vectors(Y)
+        if Y is not None and Y.shape[1] != X.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns, Y has {Y.shape[1]}: they must agree.")
+        K = self._gram(X, Y)
+        if eval_gradient:
+            return K, _stack(self._theta_gradients(X, K), K)
+        return K
+
+    def _gram(self, X: NDArray, Y: NDArray | None) -> NDArray:
+        A, B = self._operands(X, Y)
+        K: NDArray = np.empty((len(A), len(B)), dtype=_common_type(X, X if Y is None else Y))
+        for rows in tiles(len(A)):
+            for columns in tiles(len(B) if Y is not None else rows.stop):
+                self._fill(A[rows], B[columns], K[rows, columns])
+                if Y is None and columns.start < rows.start:
+                    K[columns, rows] = K[rows, columns].T
+            if Y is None:  # the tile on the diagonal: symmetric to the last digit
+                corner = K[rows, rows]
+                lower = np.tril_indices(len(corner), -1)
+                corner.T[lower] = corner[lower]
+        if Y is None:
+            np.fill_diagonal(K, self.diag(X))
+        return K
+
+    def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
+        dtype = _common_type(X, X if Y is None else Y)
+        A: NDArray = X.astype(dtype, copy=False)
+        return A, A if Y is None else Y.astype(dtype, copy=False)
+
+    @abstractmethod
+    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        """Write the kernel of two blocks of operands into ``out``."""
+
+    def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
+        """Derivatives of ``K`` with respect to the logarithms of the free hyperparameters."""
+        return []
+
+    def is_stationary(self) -> bool:
+        return False
+
+
+def as_vectors(X: Any) -> NDArray:
+    """Rows of floating point numbers, float32 kept."""
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    return X if X.ndim == 2 else np.atleast_2d(X)
+
+
+def tiles(n: int, size: int = TILE) -> Iterator[slice]:
+    """Slices that cover ``range(n)``."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def free(name: str, value: float | None, bounds: Any) -> Hyperparameter:
+    """A positive hyperparameter; one that is 0 or left open has no logarithm and is fixed."""
+    return Hyperparameter(name, "numeric", bounds if value else "fixed")
+
+
+def positive(kernel: Kernel, name: str, value: Any) -> float:
+    """A positive parameter of a kernel as a float, or an error that says what to do."""
+    if value is None:
+        raise ValueError(
+            f"{name} == None in {type(kernel).__name__}: it is set from the data when an estimator "
+            f"or resolve_kernel(kernel, X) sees them; give a number to call the kernel itself."
+        )
+    if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
+        raise ValueError(f"{name} == {value!r}, must be a finite number > 0.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _common_type(X: NDArray, Y: NDArray) -> type:
+    return np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
+
+
+def _stack(gradients: list[NDArray], K: NDArray) -> NDArray:
+    return np.dstack(gradients) if gradients else np.empty((*K.shape, 0))

@@ -1,0 +1,36 @@
+"""Centring in feature space: Gram matrices of samples from which the training mean is taken away."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def center_train(K: NDArray, *, copy: bool = True) -> tuple[NDArray, NDArray, float]:
+    """Return ``H K H`` with ``H = I - 11'/n``, the row means of ``K`` and its mean.
+
+    With ``copy=False`` the matrix itself is centred.
+    """
+    row_means = K.mean(axis=0, dtype=np.float64)
+    mean = float(row_means.mean())
+    Kc = K.copy() if copy else K
+    Kc -= row_means
+    Kc -= (row_means - mean)[:, None]
+    return Kc, row_means, mean
+
+
+def center_test(Kt: NDArray, row_means: NDArray, mean: float, *, copy: bool = True) -> NDArray:
+    """Centre new rows (samples x training samples) with the means of the training matrix.
+
+    Never with their own column means: those depend on which other new samples come along.
+    """
+    own = Kt.mean(axis=1, dtype=np.float64)[:, None]
+    Kc = Kt.copy() if copy else Kt
+    Kc -= row_means
+    Kc -= own - mean
+    return Kc
+
+
+def center_diagonal(diagonal: NDArray, own_means: NDArray, mean: float) -> NDArray:
+    """``|phi(x) - mean|^2`` from ``k(x, x)`` and the mean of ``k(x, x_i)`` over training samples."""
+    return np.maximum(diagonal - 2.0 * own_means + mean, 0.0)

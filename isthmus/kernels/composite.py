@@ -1,0 +1,232 @@
+"""Sums, products, powers and normalised kernels: the protocol's algebra, with input gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Hyperparameter
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.gaussian_process.kernels import Product as GPProduct
+from sklearn.gaussian_process.kernels import Sum as GPSum
+
+from isthmus.kernels.base import Kernel, as_vectors
+
+FOREIGN_PSD = "sklearn.gaussian_process.kernels"
+
+
+def is_psd(kernel: GPKernel) -> bool:
+    """Whether every Gram matrix of the kernel is known to be positive semi-definite."""
+    known = getattr(kernel, "positive_semidefinite", None)
+    if known is not None:
+        return bool(known)
+    return type(kernel).__module__ == FOREIGN_PSD and type(kernel).__name__ != "PairwiseKernel"
+
+
+def has_input_gradient(kernel: GPKernel) -> bool:
+    """Whether a kernel, ours or scikit-learn's, gives gradients with respect to its inputs."""
+    return bool(getattr(kernel, "has_input_gradient", False))
+
+
+class Constant(Kernel, ConstantKernel):
+    """The same value for every pair: the weight of a kernel in a product, an offset in a sum."""
+
+    has_input_gradient = True
+    __repr__ = ConstantKernel.__repr__
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return self.constant_value >= 0
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        return np.zeros_like(as_vectors(Z))
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        return np.zeros_like(as_vectors(Z))
+
+
+class _Pair(Kernel):
+    """What sums and products share."""
+
+    k1: Any
+    k2: Any
+
+    @property
+    def has_input_gradient(self) -> bool:  # type: ignore[override]
+        return has_input_gradient(self.k1) and has_input_gradient(self.k2)
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.k1) and is_psd(self.k2)
+
+    def _scale_and_kernel(self) -> tuple[float, GPKernel] | None:
+        """A constant of the pair and the other kernel: no matrix is needed for the constant."""
+        if isinstance(self.k1, ConstantKernel):
+            return self.k1.constant_value, self.k2
+        if isinstance(self.k2, ConstantKernel):
+            return self.k2.constant_value, self.k1
+        return None
+
+
+class Sum(_Pair, GPSum):
+    """``k1(x, y) + k2(x, y)``."""
+
+    __repr__ = GPSum.__repr__
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        if eval_gradient:
+            return GPSum.__call__(self, X, Y, eval_gradient=True)
+        scaled = self._scale_and_kernel()
+        K = (self.k1 if scaled is None else scaled[1])(X, Y)
+        K += self.k2(X, Y) if scaled is None else scaled[0]
+        return K
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        return self.k1.weighted_gradient(Z, X, W) + self.k2.weighted_gradient(Z, X, W)
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        return self.k1.diagonal_gradient(Z) + self.k2.diagonal_gradient(Z)
+
+
+class Product(_Pair, GPProduct):
+    """``k1(x, y) k2(x, y)``."""
+
+    __repr__ = GPProduct.__repr__
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        if eval_gradient:
+            return GPProduct.__call__(self, X, Y, eval_gradient=True)
+        scaled = self._scale_and_kernel()
+        K = (self.k1 if scaled is None else scaled[1])(X, Y)
+        K *= self.k2(X, Y) if scaled is None else scaled[0]
+        return K
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        first = self.k1.weighted_gradient(Z, X, W * self.k2(Z, X))
+        return first + self.k2.weighted_gradient(Z, X, W * self.k1(Z, X))
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        d1, d2 = self.k1.diag(Z)[:, None], self.k2.diag(Z)[:, None]
+        return self.k1.diagonal_gradient(Z) * d2 + d1 * self.k2.diagonal_gradient(Z)
+
+
+class Power(Kernel, Exponentiation):
+    """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
+
+    __repr__ = Exponentiation.__repr__
+
+    @property
+    def has_input_gradient(self) -> bool:  # type: ignore[override]
+        return has_input_gradient(self.kernel)
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        outer = self.exponent * self.kernel(Z, X) ** (self.exponent - 1)
+        return self.kernel.weighted_gradient(Z, X, W * outer)
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        outer = self.exponent * self.kernel.diag(Z) ** (self.exponent - 1)
+        return outer[:, None] * self.kernel.diagonal_gradient(Z)
+
+
+class Normalised(Kernel):
+    r"""A kernel at unit length, :math:`k(x, y) / \sqrt{k(x, x) k(y, y)}`.
+
+    Objects of any size weigh the same. An object with ``k(x, x) = 0`` is like none, not even
+    itself.
+
+    Parameters
+    ----------
+    kernel : kernel
+        The kernel to be normalised, of vectors or of any other objects.
+    """
+
+    def __init__(self, kernel: Any):
+        self.kernel = kernel
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params = {"kernel": self.kernel}
+        if deep:
+            params.update((f"kernel__{k}", v) for k, v in self.kernel.get_params().items())
+        return params
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        return [
+            Hyperparameter(f"kernel__{h.name}", h.value_type, h.bounds, h.n_elements)
+            for h in self.kernel.hyperparameters
+        ]
+
+    @property
+    def theta(self) -> NDArray:
+        return self.kernel.theta
+
+    @theta.setter
+    def theta(self, theta: NDArray) -> None:
+        self.kernel.theta = theta
+
+    @property
+    def bounds(self) -> NDArray:
+        return self.kernel.bounds
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return self.kernel.requires_vector_input
+
+    @property
+    def has_input_gradient(self) -> bool:  # type: ignore[override]
+        return has_input_gradient(self.kernel)
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.kernel)
+
+    def is_stationary(self) -> bool:
+        return self.kernel.is_stationary()
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        if eval_gradient:
+            return self._with_gradient(X, *self.kernel(X, eval_gradient=True))
+        K = self.kernel(X, Y)
+        lengths = _inverse_root(self.kernel.diag(X) if Y is not None else K.diagonal())
+        if Y is None:
+            K *= lengths[:, None] * lengths  # one after the other would not stay symmetric
+            np.fill_diagonal(K, lengths > 0)
+            return K
+        K *= lengths[:, None]
+        K *= _inverse_root(self.kernel.diag(Y))
+        return K
+
+    def _with_gradient(self, X: Any, K: NDArray, gradient: NDArray) -> tuple[NDArray, NDArray]:
+        d = K.diagonal().copy()
+        lengths = _inverse_root(d)
+        outer = lengths[:, None] * lengths
+        growth = (
+            np.einsum("iik->ik", gradient) * (lengths**2)[:, None]
+        )  # of each diagonal, relative
+        K = K * outer
+        half = 0.5 * (growth[:, None, :] + growth[None, :, :])
+        return K, gradient * outer[:, :, None] - K[:, :, None] * half
+
+    def diag(self, X: Any) -> NDArray:
+        d = self.kernel.diag(X)
+        return (d > 0).astype(d.dtype)
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        lengths = _inverse_root(self.kernel.diag(Z))
+        V = W * lengths[:, None] * _inverse_root(self.kernel.diag(X))
+        stretch = (V * self.kernel(Z, X)).sum(axis=1) * lengths**2
+        direct = self.kernel.weighted_gradient(Z, X, V)
+        return direct - 0.5 * stretch[:, None] * self.kernel.diagonal_gradient(Z)
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        return np.zeros_like(as_vectors(Z))
+
+
+def _inverse_root(d: NDArray) -> NDArray:
+    d = np.asarray(d)
+    return np.divide(1.0, np.sqrt(np.maximum(d, 0)), out=np.zeros_like(d), where=d > 0)

@@ -1,0 +1,126 @@
+"""Kernels of a distance: they tell how far apart two vectors are, and forget where they lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process.kernels import Hyperparameter
+
+from isthmus.kernels.base import VectorKernel, _common_type, as_vectors, free, positive, tiles
+
+
+class DistanceKernel(VectorKernel):
+    """``exp(-gamma d(x, y)^q)``; subclasses name the distance and its power.
+
+    Parameters
+    ----------
+    gamma : float or None, default=1.0
+        Inverse width. None: set from the median distance when an estimator sees data.
+    gamma_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+        Where an optimiser of hyperparameters may look.
+    """
+
+    has_input_gradient = True
+
+    def __init__(self, gamma: float | None = 1.0, gamma_bounds: Any = (1e-5, 1e5)):
+        self.gamma = gamma
+        self.gamma_bounds = gamma_bounds
+
+    @property
+    def hyperparameter_gamma(self) -> Hyperparameter:
+        return free("gamma", self.gamma, self.gamma_bounds)
+
+    def diag(self, X: Any) -> NDArray:
+        X = as_vectors(X)
+        return np.ones(len(X), dtype=X.dtype)
+
+    def is_stationary(self) -> bool:
+        return True
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        return np.zeros_like(as_vectors(Z))
+
+    def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
+        if self.hyperparameter_gamma.fixed:
+            return []
+        # k = exp(-gamma D): dk / dlog(gamma) = -gamma D k = k log k
+        return [K * np.log(np.maximum(K, np.finfo(K.dtype).tiny))]
+
+
+class RBF(DistanceKernel):
+    r"""Gaussian kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|^2)`.
+
+    One matrix product: rows are moved to a common centre first, so that an offset common to all
+    of them costs no digits, and the squared norms ride along as two more columns.
+    """
+
+    def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
+        gamma = positive(self, "gamma", self.gamma)
+        dtype = _common_type(X, X if Y is None else Y)
+        centre = (X if Y is None else Y).mean(axis=0, dtype=np.float64)
+        A = _with_norms(X, centre, gamma, dtype, left=True)
+        B = _with_norms(X if Y is None else Y, centre, gamma, dtype, left=False)
+        return A, B
+
+    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        np.matmul(A, B.T, out=out)  # 2 g x'y - g |x|^2 - g |y|^2
+        np.minimum(out, 0.0, out=out)
+        np.exp(out, out=out)
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        Z, X = as_vectors(Z), as_vectors(X)
+        V = W * self(Z, X)
+        return 2.0 * positive(self, "gamma", self.gamma) * (V @ X - V.sum(axis=1)[:, None] * Z)
+
+
+def _with_norms(X: NDArray, centre: NDArray, gamma: float, dtype: type, *, left: bool) -> NDArray:
+    n, p = X.shape
+    A = np.empty((n, p + 2), dtype=dtype)
+    np.subtract(X, centre, out=A[:, :p], casting="same_kind")
+    A[:, :p] *= np.sqrt(2.0 * gamma)
+    norm, one = (p, p + 1) if left else (p + 1, p)
+    A[:, norm] = -0.5 * np.einsum("ij,ij->i", A[:, :p], A[:, :p])
+    A[:, one] = 1.0
+    return A
+
+
+class Laplacian(DistanceKernel):
+    r"""Laplacian kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|_1)`."""
+
+    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        np.multiply(cdist(A, B, "cityblock"), -positive(self, "gamma", self.gamma), out=out)
+        np.exp(out, out=out)
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        Z, X = as_vectors(Z), as_vectors(X)
+        V = -positive(self, "gamma", self.gamma) * (W * self(Z, X))
+        gradient = np.empty_like(Z, dtype=V.dtype)
+        for j in range(
+            Z.shape[1]
+        ):  # one column at a time: signs of all pairs would be t n d numbers
+            gradient[:, j] = np.einsum("ti,ti->t", V, np.sign(Z[:, j, None] - X[:, j]))
+        return gradient
+
+
+class L2Laplacian(DistanceKernel):
+    r"""Exponential kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|_2)` (Matern with nu = 1/2)."""
+
+    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        np.multiply(cdist(A, B), -positive(self, "gamma", self.gamma), out=out)
+        np.exp(out, out=out)
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        Z, X = as_vectors(Z), as_vectors(X)
+        gamma = positive(self, "gamma", self.gamma)
+        gradient = np.empty_like(Z, dtype=np.float64)
+        for rows in tiles(len(Z)):
+            D = cdist(Z[rows], X)
+            # At a sample itself there is a kink; the middle of its slopes is 0.
+            V = np.divide(
+                -gamma * W[rows] * np.exp(-gamma * D), D, out=np.zeros_like(D), where=D > 0
+            )
+            gradient[rows] = V.sum(axis=1)[:, None] * Z[rows] - V @ X
+        return gradient

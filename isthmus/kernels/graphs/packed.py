@@ -1,0 +1,81 @@
+"""Many graphs in one: labels one after another, transitions as block-diagonal sparse matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus.kernels.graphs.graph import Graph
+from isthmus.linalg import Array
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Graphs as arrays. ``steps[e]`` has the transitions along edges of label e, without stopping."""
+
+    labels: Ints  # (n_nodes,) codes
+    offsets: Ints  # (n_graphs + 1,)
+    steps: list[sparse.csr_matrix]  # (n_nodes, n_nodes) each; rows sum to one over all of them
+    sinks: NDArray[np.bool_]  # (n_nodes,) whether nothing leads on
+    roots: Array  # (n_nodes,) square roots of the degrees, 1 at sinks
+    directed: NDArray[np.bool_]  # (n_graphs,)
+    node_names: list[Hashable]
+    edge_names: list[Hashable]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.offsets)
+
+    @property
+    def starts(self) -> Array:
+        """Probability that a walk begins at a node."""
+        return np.repeat(1.0 / self.sizes, self.sizes)
+
+
+def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
+    """Common codes for all labels, one sparse matrix an edge label."""
+    node_codes: dict[Hashable, int] = {}
+    edge_codes: dict[Hashable, int] = {}
+    labels = [node_codes.setdefault(x, len(node_codes)) for g in graphs for x in g.labels]
+    offsets = np.concatenate([[0], np.cumsum([g.n_nodes for g in graphs])]).astype(np.int64)
+    heads, tails, marks, weights = [], [], [], []
+    for graph, first in zip(graphs, offsets):
+        names = graph.edge_labels if use_edge_labels and graph.edge_labels is not None else None
+        for index, (i, j) in enumerate(graph.edges):
+            code = edge_codes.setdefault(None if names is None else names[index], len(edge_codes))
+            weight = 1.0 if graph.weights is None else graph.weights[index]
+            heads.append(first + i), tails.append(first + j)
+            marks.append(code), weights.append(weight)
+            if i != j and not graph.directed:
+                heads.append(first + j), tails.append(first + i)
+                marks.append(code), weights.append(weight)
+    n = int(offsets[-1])
+    rows, columns = np.array(heads, dtype=np.int64), np.array(tails, dtype=np.int64)
+    values, which = np.array(weights, dtype=np.float64), np.array(marks, dtype=np.int64)
+    degrees = np.bincount(rows, values, minlength=n)
+    values = values / degrees[rows] if len(rows) else values
+    steps = [
+        sparse.csr_matrix(
+            (values[which == e], (rows[which == e], columns[which == e])), shape=(n, n)
+        )
+        for e in range(max(len(edge_codes), 1))
+    ]
+    return Packed(
+        np.array(labels, dtype=np.int64),
+        offsets,
+        steps,
+        degrees == 0,
+        np.sqrt(np.where(degrees == 0, 1.0, degrees)),
+        np.array([g.directed for g in graphs], dtype=bool),
+        list(node_codes),
+        list(edge_codes) or [None],
+    )

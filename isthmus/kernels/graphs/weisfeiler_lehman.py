@@ -1,0 +1,118 @@
+"""Weisfeiler-Lehman subtree kernel: counts of refined labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.structured import StructuredKernel
+from isthmus.linalg import Array
+
+
+class WeisfeilerLehman(StructuredKernel):
+    r"""Inner product of the counts of all labels that refinement makes, [SSLMB2011]_ Sec. 3.2.
+
+    In each round the new label of a node is its old one with the multiset of those of its neighbours
+    (and of the edges to them),
+
+    .. math::
+        k(G, G') = \sum_{h=0}^{H} \sum_{c} n_c^{(h)}(G) \, n_c^{(h)}(G').
+
+    Linear in the number of edges: the fast companion of :class:`GraphKernel`.
+
+    Parameters
+    ----------
+    n_iter : int, default=3
+        Rounds H of refinement; 0 counts the labels as they are.
+    edge_labels : bool, default=True
+        Whether labels of edges count where graphs have them.
+    normalise : bool, default=False
+        Whether every graph is given length one.
+    node_label, edge_label : str, default="label"
+        Attributes of networkx graphs in which labels are kept.
+    """
+
+    def __init__(
+        self,
+        n_iter: int = 3,
+        *,
+        edge_labels: bool = True,
+        normalise: bool = False,
+        node_label: str = "label",
+        edge_label: str = "label",
+    ) -> None:
+        self.n_iter = n_iter
+        self.edge_labels = edge_labels
+        self.normalise = normalise
+        self.node_label = node_label
+        self.edge_label = edge_label
+
+    def _check(self) -> None:
+        if isinstance(self.n_iter, bool) or self.n_iter != int(self.n_iter) or self.n_iter < 0:
+            raise ValueError(f"n_iter == {self.n_iter!r}, must be an integer >= 0.")
+
+    def _convert(self, X: Any, name: str) -> list[Graph]:
+        return as_graphs(X, name, self.node_label, self.edge_label)
+
+    def features(self, X: Any) -> sparse.csr_matrix:
+        """Counts of all labels of all rounds, one row a graph, (n_X, n_labels)."""
+        self._check()
+        return self._features(self._convert(X, "X"))
+
+    def _matrix(self, X: list[Graph], Y: list[Graph] | None) -> Array:
+        F = self._features(X if Y is None else [*X, *Y])
+        left, right = F[: len(X)], F if Y is None else F[len(X) :]
+        return np.asarray((left @ right.T).toarray())
+
+    def _diagonal(self, X: list[Graph]) -> Array:
+        F = self._features(X)
+        return np.asarray(F.multiply(F).sum(axis=1)).ravel()
+
+    def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
+        sizes = [graph.n_nodes for graph in graphs]
+        rows = np.repeat(np.arange(len(graphs)), sizes)
+        parts = []
+        for colours in colour_rounds(graphs, int(self.n_iter), self.edge_labels):
+            shape = (len(graphs), int(colours.max()) + 1)
+            parts.append(sparse.csr_matrix((np.ones(len(rows)), (rows, colours)), shape=shape))
+        return sparse.csr_matrix(sparse.hstack(parts))
+
+
+def colour_rounds(
+    graphs: list[Graph], n_iter: int, edge_labels: bool = True
+) -> Iterator[NDArray[np.int64]]:
+    """Colours of all nodes of all graphs, as they are and after each round of refinement."""
+    codes: dict[Hashable, int] = {}
+    colours = [codes.setdefault(label, len(codes)) for graph in graphs for label in graph.labels]
+    yield np.array(colours)
+    neighbours = _neighbours(graphs, edge_labels)
+    for _ in range(n_iter):
+        names: dict[Hashable, int] = {}
+        colours = [
+            names.setdefault(
+                (colour, tuple(sorted((mark, colours[node]) for mark, node in around))), len(names)
+            )
+            for colour, around in zip(colours, neighbours)
+        ]
+        yield np.array(colours)
+
+
+def _neighbours(graphs: list[Graph], edge_labels: bool) -> list[list[tuple[int, int]]]:
+    """For every node the codes of its edges and the nodes they lead to."""
+    marks: dict[Hashable, int] = {}
+    around: list[list[tuple[int, int]]] = [[] for graph in graphs for _ in graph.labels]
+    first = 0
+    for graph in graphs:
+        names = graph.edge_labels if edge_labels and graph.edge_labels is not None else None
+        for index, (i, j) in enumerate(graph.edges):
+            mark = marks.setdefault(None if names is None else names[index], len(marks))
+            around[first + i].append((mark, first + j))
+            if i != j and not graph.directed:
+                around[first + j].append((mark, first + i))
+        first += graph.n_nodes
+    return around

@@ -1,0 +1,187 @@
+"""From what users write to kernel objects with all numbers set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+from isthmus.kernels.bandwidth import median_gamma, product_gamma
+from isthmus.kernels.base import Kernel
+from isthmus.kernels.composite import Constant, Normalised, Power, Product, Sum
+from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacian
+from isthmus.kernels.histograms import HistogramIntersection
+from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
+from isthmus.kernels.wrappers import Function, Metric, Precomputed
+
+NAMES: dict[str, type[Kernel]] = {
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "l2_laplacian": L2Laplacian,
+    "polynomial": Polynomial,
+    "poly": Polynomial,
+    "linear": Linear,
+    "cosine": Cosine,
+    "exponential": Exponential,
+    "histogram_intersection": HistogramIntersection,
+    "precomputed": Precomputed,
+}
+OPEN_METRICS = {Laplacian: "cityblock", L2Laplacian: "euclidean", RBF: "sqeuclidean"}
+
+
+def resolve_kernel(
+    kernel: Any,
+    X: Any = None,
+    *,
+    gamma: float | None = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+    kernel_params: dict[str, Any] | None = None,
+    random_state: Any = None,
+) -> Any:
+    """Return a kernel object, ours where there is one, with every number set.
+
+    Parameters
+    ----------
+    kernel : kernel object, str or callable
+        A kernel of ours or of scikit-learn's Gaussian processes; a name (``"rbf"``,
+        ``"laplacian"``, ``"polynomial"``, ..., any metric of ``sklearn.metrics.pairwise_kernels``);
+        a function of two samples; ``"precomputed"``.
+    X : array-like or list, default=None
+        Training samples, from which a ``gamma`` left at None is set by the median rule.
+    gamma, degree, coef0 : numbers
+        Parameters of kernels given by name, where they have them.
+    kernel_params : dict, default=None
+        Further parameters of a name or of a function.
+    random_state : int, RandomState or None
+        For the rows that the median rule looks at.
+
+    Examples
+    --------
+    >>> resolve_kernel("polynomial", gamma=0.5, degree=2)
+    Polynomial(degree=2, gamma=0.5, coef0=1)
+    """
+    if isinstance(kernel, str):
+        found = _by_name(kernel, gamma, degree, coef0, kernel_params or {})
+    else:
+        found = _by_object(kernel, gamma, kernel_params)
+    return _with_numbers(found, X, random_state)
+
+
+def _by_name(
+    name: str, gamma: float | None, degree: int, coef0: float, params: dict[str, Any]
+) -> Kernel:
+    if name in NAMES:
+        known = NAMES[name]().get_params()
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        params = {k: v for k, v in given.items() if k in known} | params
+        unknown = sorted(set(params) - set(known))
+        if unknown:
+            raise ValueError(f"kernel_params {unknown} are none of {sorted(known)} of {name!r}.")
+        return NAMES[name](**params)
+    if name in PAIRWISE_KERNEL_FUNCTIONS:
+        given = {"gamma": gamma} if name in ("sigmoid", "chi2") and gamma is not None else {}
+        if name == "sigmoid":
+            given["coef0"] = coef0
+        return Metric(name, given | params)
+    names = sorted({*NAMES, *PAIRWISE_KERNEL_FUNCTIONS})
+    raise ValueError(f"kernel == {name!r} is not known; the names are {', '.join(names)}.")
+
+
+def _by_object(kernel: Any, gamma: float | None, params: dict[str, Any] | None) -> Any:
+    is_function = (
+        not isinstance(kernel, gp.Kernel) and callable(kernel) and not isinstance(kernel, type)
+    )
+    if gamma is not None or (params and not is_function):
+        raise ValueError(
+            f"gamma and kernel_params go with the name of a kernel; set them in {kernel!r} itself."
+        )
+    if isinstance(kernel, gp.Kernel):
+        return _ours(clone(kernel))
+    if is_function:
+        for name, function in PAIRWISE_KERNEL_FUNCTIONS.items():
+            if kernel is function:
+                return _by_name(name, None, 3, 1.0, params or {})
+        return Function(kernel, dict(params) if params else None)
+    raise TypeError(
+        f"kernel == {kernel!r}, must be a kernel object, a name, a function or 'precomputed'."
+    )
+
+
+# -- scikit-learn's kernels that have an equal of ours --------------------------------------------
+
+
+def _ours(kernel: Any) -> Any:
+    """The equal kernel of ours, with its fast Gram matrix and its gradients, or the kernel itself."""
+    convert = CONVERSIONS.get(type(kernel))
+    return kernel if convert is None else convert(kernel)
+
+
+def _from_rbf(kernel: Any) -> Any:
+    if np.ndim(kernel.length_scale):  # one length a column
+        return kernel
+    return RBF(0.5 / kernel.length_scale**2)
+
+
+def _from_matern(kernel: Any) -> Any:
+    if np.ndim(kernel.length_scale) or kernel.nu not in (0.5, np.inf):
+        return kernel
+    length = kernel.length_scale
+    return L2Laplacian(1.0 / length) if kernel.nu == 0.5 else RBF(0.5 / length**2)
+
+
+def _from_dot_product(kernel: Any) -> Kernel:
+    return Polynomial(degree=1, gamma=1.0, coef0=float(kernel.sigma_0) ** 2)
+
+
+def _from_pairwise(kernel: Any) -> Any:
+    if not isinstance(kernel.metric, str) or kernel.metric == "precomputed":
+        return kernel
+    params = kernel.pairwise_kernels_kwargs or {}
+    return _by_name(kernel.metric, kernel.gamma, 3, 1.0, params)
+
+
+CONVERSIONS: dict[type, Callable[[Any], Any]] = {
+    gp.RBF: _from_rbf,
+    gp.Matern: _from_matern,
+    gp.DotProduct: _from_dot_product,
+    gp.PairwiseKernel: _from_pairwise,
+    gp.ConstantKernel: lambda k: Constant(k.constant_value, k.constant_value_bounds),
+    gp.Sum: lambda k: Sum(_ours(k.k1), _ours(k.k2)),
+    gp.Product: lambda k: Product(_ours(k.k1), _ours(k.k2)),
+    gp.Exponentiation: lambda k: Power(_ours(k.kernel), k.exponent),
+    Sum: lambda k: Sum(_ours(k.k1), _ours(k.k2)),
+    Product: lambda k: Product(_ours(k.k1), _ours(k.k2)),
+    Power: lambda k: Power(_ours(k.kernel), k.exponent),
+    Normalised: lambda k: Normalised(_ours(k.kernel)),
+}
+
+
+# -- numbers that were left open ----------------------------------------------------------------
+
+
+def _with_numbers(kernel: Any, X: Any, random_state: Any) -> Any:
+    for part in _parts(kernel):
+        if isinstance(part, Precomputed) and part.n_samples is None and X is not None:
+            part.n_samples = int(np.shape(X)[1]) if np.ndim(X) == 2 else None
+        elif getattr(part, "gamma", 1.0) is None:
+            part.gamma = _open_gamma(part, X, random_state)
+    return kernel
+
+
+def _parts(kernel: Any) -> list[Any]:
+    inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
+    return [kernel, *(part for k in inner for part in _parts(k))]
+
+
+def _open_gamma(kernel: Any, X: Any, random_state: Any) -> float:
+    if X is None:
+        raise ValueError(f"gamma == None in {kernel!r} needs data to be set from; none were given.")
+    if isinstance(kernel, DistanceKernel):
+        metric = OPEN_METRICS[type(kernel)]
+        return median_gamma(X, metric=metric, random_state=random_state)
+    return product_gamma(X, random_state=random_state)

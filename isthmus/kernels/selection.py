@@ -1,0 +1,151 @@
+"""Which samples stand for all? Landmarks drawn, averaged, or picked one by one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from isthmus.kernels.gram import _length, gram, gram_diagonal, take
+from isthmus.kernels.wrappers import Precomputed
+from isthmus.validation import check_option
+
+PIVOT_TOL = 1e-10
+METHODS = ("uniform", "kmeans", "cholesky", "leverage")
+# Centres are means of many rows: this many a centre are enough, whatever the number of rows.
+_ROWS_PER_CENTRE = 50
+
+
+def select_landmarks(
+    kernel: Any, X: Any, n: int, method: str = "uniform", random_state: Any = None
+) -> NDArray:
+    """Choose ``n`` samples that stand for all.
+
+    Parameters
+    ----------
+    kernel : kernel object
+        As :func:`~isthmus.kernels.resolve_kernel` returns it.
+    X : array or list of objects
+        Training samples; for a precomputed kernel the square matrix.
+    n : int
+        How many; no more than there are samples.
+    method : {"uniform", "kmeans", "cholesky", "leverage"}
+        Drawn at random; centres of k-means (vectors only); pivots of a Cholesky factorisation
+        (each the sample least explained by those before); drawn by ridge leverage scores.
+    random_state : int, RandomState or None
+        Seed of what is drawn.
+
+    Returns
+    -------
+    ndarray
+        Indices of samples (whole numbers, 1-D); with ``"kmeans"`` the points themselves (2-D).
+    """
+    check_option("method", method, METHODS)
+    n_samples = _length(X)
+    if not 1 <= n <= n_samples:
+        raise ValueError(f"n == {n}, must be >= 1 and <= n_samples = {n_samples}.")
+    rng = check_random_state(random_state)
+    if method == "kmeans":
+        return _centres(kernel, X, n, rng)
+    if method == "cholesky":
+        return pivoted_cholesky(kernel, X, n)[1]
+    if method == "leverage":
+        return _by_leverage(kernel, X, n, rng)
+    return np.sort(rng.choice(n_samples, n, replace=False))
+
+
+def kernel_columns(kernel: Any, X: Any, indices: Any, **options: Any) -> NDArray:
+    """Columns of the Gram matrix of ``X``, precomputed or not."""
+    indices = np.asarray(indices)
+    Y = indices if isinstance(kernel, Precomputed) else take(X, indices)
+    return gram(kernel, X, Y, **options)
+
+
+def pivoted_cholesky(
+    kernel: Any, X: Any, max_rank: int | None = None, tol: float = PIVOT_TOL
+) -> tuple[NDArray, NDArray]:
+    """Partial Cholesky factor ``L`` (n, m) with ``L L'`` close to the Gram matrix, and its pivots.
+
+    Column j is ``(K[:, i] - L[:, :j] L[i, :j]') / sqrt(d_i)`` with the pivot ``i = argmax d`` of the
+    diagonal that is left. Only m columns of the Gram matrix are computed. It ends at ``max_rank``
+    columns or when no diagonal is left above ``tol`` times the largest kernel value.
+    """
+    n = _length(X)
+    max_rank = n if max_rank is None else min(max_rank, n)
+    d = gram_diagonal(kernel, X).astype(np.float64)
+    floor = tol * max(float(d.max(initial=0)), 0.0)
+    L = np.empty((n, max_rank), order="F")
+    pivots = np.empty(max_rank, dtype=np.intp)
+    for j in range(max_rank):
+        i = int(d.argmax())
+        if not d[i] > floor:
+            return L[:, :j], pivots[:j]
+        column = kernel_columns(kernel, X, [i])[:, 0] - L[:, :j] @ L[i, :j]
+        column[pivots[:j]] = 0.0  # what is explained is explained: no rounding left over
+        column /= np.sqrt(d[i])
+        column[i] = np.sqrt(d[i])
+        L[:, j], pivots[j] = column, i
+        d -= column**2
+        d[i] = 0.0
+    return L, pivots
+
+
+def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDArray]:
+    """Lower factor ``Kzz[keep][:, keep] = L L'`` and the landmarks that are kept.
+
+    With pivoting, after scaling to unit diagonal; landmarks whose pivot is below ``tol`` of their
+    own kernel value depend on the others and are dropped.
+    """
+    Kzz = np.asarray(Kzz, dtype=np.float64)
+    d = Kzz.diagonal()
+    alive = np.flatnonzero(d > tol * d.max(initial=0))
+    scale = np.sqrt(d[alive])
+    correlations = Kzz[np.ix_(alive, alive)] / scale[:, None] / scale
+    factor, order, rank, _ = lapack.dpstrf(correlations, tol=tol, lower=1)
+    order = order[:rank] - 1
+    return np.tril(factor[:rank, :rank]) * scale[order, None], alive[order]
+
+
+def _centres(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray:
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or isinstance(kernel, Precomputed):
+        raise ValueError(
+            "method == 'kmeans' needs vectors; use 'cholesky', 'uniform' or 'leverage'."
+        )
+    enough = _ROWS_PER_CENTRE * n
+    rows = X if len(X) <= enough else X[rng.choice(len(X), enough, replace=False)]
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    with warnings.catch_warnings():  # fewer distinct rows than centres: they are made unique below
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centres = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows).cluster_centers_
+    return np.unique(centres, axis=0).astype(X.dtype)
+
+
+def _by_leverage(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray:
+    scores = leverage_scores(kernel, X, n, random_state=rng)
+    return np.sort(rng.choice(len(scores), n, replace=False, p=scores / scores.sum()))
+
+
+def leverage_scores(kernel: Any, X: Any, n: int, *, random_state: Any = None) -> NDArray:
+    """Ridge leverage scores, the diagonal of ``K (K + alpha I)^-1``, ``alpha = trace(K) / n``.
+
+    From ``2 n`` uniform landmarks; what these do not explain of a sample counts as its own
+    direction: an upper bound.
+    """
+    rng = check_random_state(random_state)
+    n_samples = _length(X)
+    chosen = np.sort(rng.choice(n_samples, min(2 * n, n_samples), replace=False))
+    K = kernel_columns(kernel, X, chosen)
+    L, keep = landmark_factor(K[chosen])
+    F = solve_triangular(L, K[:, keep].T, lower=True)  # (m, n)
+    d = gram_diagonal(kernel, X).astype(np.float64)
+    alpha = max(float(d.sum()) / n, np.finfo(float).tiny)
+    root = np.linalg.cholesky(F @ F.T + alpha * np.eye(len(F)))
+    explained = (solve_triangular(root, F, lower=True) ** 2).sum(axis=0)
+    left = np.maximum(d - (F**2).sum(axis=0), 0.0) / alpha
+    return np.clip(explained + left, 1e-12, 1.0)

@@ -1,0 +1,18 @@
+"""Kernels of sequences: strings, lists of tokens, integer arrays.
+
+=====================  ====================  ==============================================
+name                   file                  what two sequences have in common
+=====================  ====================  ==============================================
+``SequenceKernel``     ``marginalised.py``   all substrings, long ones for less
+``SpectrumKernel``     ``spectrum.py``       words of one length
+``MismatchKernel``     ``mismatch.py``       words of one length, up to a few wrong symbols
+``SubsequenceKernel``  ``subsequence.py``    words with gaps
+=====================  ====================  ==============================================
+"""
+
+from isthmus.kernels.sequences.marginalised import SequenceKernel
+from isthmus.kernels.sequences.mismatch import MismatchKernel
+from isthmus.kernels.sequences.spectrum import SpectrumKernel
+from isthmus.kernels.sequences.subsequence import SubsequenceKernel
+
+__all__ = ["MismatchKernel", "SequenceKernel", "SpectrumKernel", "SubsequenceKernel"]

@@ -1,0 +1,148 @@
+"""The marginalised kernel of sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus.kernels.sequences.dynamic import many_against_many, stop_weights
+from isthmus.kernels.sequences.encoding import Alphabet, encode
+from isthmus.kernels.sequences.labels import label_matrix
+from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels.structured import StoppedKernel
+from isthmus.linalg import Array
+
+
+class SequenceKernel(NgramKernel, StoppedKernel):
+    r"""Marginalised kernel: all substrings, long ones for less.
+
+    A walk begins at any place of the sequence, goes on to the next with probability
+    :math:`1 - \lambda` and stops with :math:`\lambda`. The kernel is the probability that two walks
+    spell the same word, [KTI2003]_; for sequences of lengths a and b
+
+    .. math::
+        k(x, y) = \lambda^2 \sum_l (1 - \lambda)^{2l - 2} \sum_{|h| = l} c_h(x) c_h(y) / (ab),
+
+    :math:`c_h` the number of times that the word h occurs, [B2006]_ Sec. 3.4.3 and 3.4.4.
+
+    Parameters
+    ----------
+    stop : float, default=0.1
+        Stopping probability :math:`\lambda`, 0 < stop <= 1. With 1 only the shares of symbols count.
+    termination : {"constant", "proper"}, default="constant"
+        Stopping at the last place: "constant" as everywhere (the walk loses what would go on, and
+        the formula above holds), "proper" surely (the weights of all walks sum to one).
+    max_length : int, default=None
+        Longest words that count; None: all.
+    label_kernel : callable, default=None
+        How alike two tokens are, symmetric, between 0 and 1 and positive semi-definite; None: equal
+        or not.
+    normalise : bool, default=False
+        Whether every sequence is given length one.
+    stop_bounds : pair of float or "fixed", default=(1e-3, 0.999)
+        Bounds of ``stop`` for a Gaussian process that tunes it.
+
+    Examples
+    --------
+    >>> from isthmus.kernels import SequenceKernel
+    >>> SequenceKernel(stop=0.1)(["aba"], ["ab", "bb"]).round(6)
+    array([[0.00635 , 0.003333]])
+    """
+
+    def __init__(
+        self,
+        stop: float = 0.1,
+        *,
+        termination: str = "constant",
+        max_length: int | None = None,
+        label_kernel: Any = None,
+        normalise: bool = False,
+        stop_bounds: Any = (1e-3, 0.999),
+    ) -> None:
+        self.stop = stop
+        self.termination = termination
+        self.max_length = max_length
+        self.label_kernel = label_kernel
+        self.normalise = normalise
+        self.stop_bounds = stop_bounds
+
+    def _check(self) -> None:
+        super()._check()
+        if self.max_length is not None and self.max_length < 1:
+            raise ValueError(f"max_length == {self.max_length}, must be >= 1 or None.")
+        if self.max_length is not None and self.label_kernel is not None:
+            raise ValueError("max_length and label_kernel do not go together: give one of them.")
+
+    def _amplitudes(self, longest: int) -> Array:
+        cut = longest if self.max_length is None else min(longest, self.max_length)
+        return self.stop * (1.0 - self.stop) ** np.arange(cut)
+
+    def _last(self) -> float:
+        return 1.0 / self.stop if self.termination == "proper" else 1.0
+
+    def _divides(self) -> bool:
+        return True
+
+    # -- soft labels ---------------------------------------------------------------------------
+
+    def _matrix(self, X: list[Any], Y: list[Any] | None) -> Array:
+        if self.label_kernel is None:
+            return super()._matrix(X, Y)
+        alphabet = Alphabet(X if Y is None else [*X, *Y])
+        labels = label_matrix(self.label_kernel, alphabet.tokens, "label_kernel")
+        rows = alphabet.encode(X)
+        columns = rows if Y is None else alphabet.encode(Y)
+        return many_against_many(rows, columns, labels, self.stop, self.termination == "proper")
+
+    def _diagonal(self, X: list[Any]) -> Array:
+        if self.label_kernel is None:
+            return super()._diagonal(X)
+        return np.array([self._matrix([x], None)[0, 0] for x in X])
+
+    # -- the derivative ------------------------------------------------------------------------
+
+    def _matrix_and_slopes(self, X: list[Any]) -> tuple[Array, Array]:
+        if self.label_kernel is not None:
+            raise NotImplementedError(
+                "The derivative with respect to stop is not known for a label_kernel: set "
+                "stop_bounds='fixed'."
+            )
+        (corpus,) = encode(X)
+        K = np.zeros((len(corpus), len(corpus)))
+        slope = np.zeros_like(K)
+        # The derivative of the logarithm of an amplitude depends on the length and the end alone,
+        # so features of one length that do and do not end a sequence are kept apart.
+        for factor, F in self._parts(X):
+            other = F[0] + F[1]
+            K += (other @ other.T).toarray()
+            half = (factor[0] * F[0] + factor[1] * F[1]) @ other.T
+            slope += (half + half.T).toarray()
+        return K, slope[:, :, None]
+
+    def _parts(self, X: list[Any]) -> Any:
+        """For each length: log-derivatives and features, of words inside and at the end."""
+        from scipy import sparse
+
+        from isthmus.kernels.sequences.ngrams import ngram_levels
+
+        (corpus,) = encode(X)
+        lam, lengths = self.stop, corpus.lengths
+        f = self._amplitudes(int(lengths.max()))
+        q = stop_weights(lengths, int(lengths.max()), lam, self.termination == "proper")
+        sequence, remaining = corpus.sequence, corpus.remaining
+        first = corpus.offsets[:-1]
+        for length, places, names in ngram_levels(corpus, keep_all=True):
+            if length > len(f):
+                return
+            rows = sequence[places]
+            ends = q[rows, places + length - 1 - first[rows]]
+            values = f[length - 1] / lam * ends / lengths[rows]
+            sure = (remaining[places] == length) & (self.termination == "proper")
+            shape = (len(corpus), int(names.max()) + 1)
+            parts = [
+                sparse.csr_matrix((values * mask, (rows, names)), shape=shape)
+                for mask in (~sure, sure)
+            ]
+            going_on = -(length - 1) * lam / (1.0 - lam) if length > 1 else 0.0
+            yield (1.0 + going_on, going_on), parts
