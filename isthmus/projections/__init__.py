@@ -1,0 +1,25 @@
+"""Supervised projections: a few coordinates of the inputs that tell of the outputs.
+
+================  ============  ==================================================================
+name              file          what it looks for
+================  ============  ==================================================================
+``SIR``           ``sir.py``    linear directions in which slice means differ
+``KernelSIR``     ``sir.py``    the same, curved
+``COIR``          ``coir.py``   curved, outputs through a kernel instead of slices
+``KernelCCA``     ``cca.py``    curved, coordinates of both sides that correlate
+``MORP``          ``morp.py``   coordinates from which inputs and outputs can be rebuilt
+``KDR``           ``kdr.py``    linear directions by conditional independence, a slow baseline
+================  ============  ==================================================================
+
+All but the last are the leading eigenvectors of one problem with another matrix ``G`` of the outputs:
+``couplings.py`` has the matrices, ``eigen.py`` the solver in its four forms, ``problem.py`` chooses the
+form by size and fits any rows, ``crossval.py`` chooses ridge and components, ``held_out.py`` judges.
+"""
+
+from isthmus.projections.cca import KernelCCA
+from isthmus.projections.coir import COIR
+from isthmus.projections.kdr import KDR
+from isthmus.projections.morp import MORP
+from isthmus.projections.sir import SIR, KernelSIR
+
+__all__ = ["COIR", "KDR", "MORP", "SIR", "KernelCCA", "KernelSIR"]

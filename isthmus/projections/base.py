@@ -1,0 +1,444 @@
+"""What all supervised projections share: checks, choice of the form, scaling, judging, transforming."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.expansion import Expansion
+from isthmus.kernels import gram
+from isthmus.kernels.gram import take
+from isthmus.linalg import Array
+from isthmus.projections.couplings import Coupling
+from isthmus.projections.crossval import choose
+from isthmus.projections.eigen import Axes, rank_of
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
+from isthmus.projections.problem import SCORE_ROWS, FeatureProblem, GramProblem, Ridge
+from isthmus.projections.rows import (
+    InputFeatures,
+    KernelSide,
+    looks_like_vectors,
+    needs_vectors,
+    row_blocks,
+)
+from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
+
+EXACT_ROWS = 3000
+"""Up to so many rows ``solver="auto"`` forms Gram matrices."""
+SOLVERS = ("auto", "dense", "factor", "krylov", "features")
+SCALES = ("eigenvalue", "unit", "raw")
+_KEPT_BYTES = 2**30
+
+
+@dataclass
+class OutputSide:
+    """What a projection makes of its outputs: features or a Gram matrix, and how to judge."""
+
+    coupling: Coupling
+    judge: VectorJudge | KernelJudge | None
+    T: Array | None = None  # features of all rows
+    side: KernelSide | None = None  # else samples and a kernel
+    features: Any = None  # landmarks of the outputs, once they were needed
+    most: int | None = None  # most components the outputs allow, with the reason
+    reason: str = ""
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the supervised projections; subclasses say what ``G`` is."""
+
+    n_components: Any
+    alpha: Any
+    method: str
+    scale: str
+    solver: str
+    n_landmarks: int
+    cv: int | None
+    random_state: Any
+
+    @abstractmethod
+    def _input_side(self, X: Any) -> KernelSide:
+        """Checked inputs with their kernel."""
+
+    @abstractmethod
+    def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
+        """Checked outputs with their coupling."""
+
+    _default_ridge = 1e-3  # alpha="auto", as a fraction of the trace of the input kernel
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Find the coordinates of ``X`` that tell most of ``y``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), list of objects or (n_samples, n_samples)
+            Inputs: rows of numbers, objects for which ``kernel`` is made, or the kernel matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), list or matrix
+            Outputs: numbers, names of classes, objects or a kernel matrix.
+
+        Returns
+        -------
+        self : object
+            The fitted projection.
+        """
+        self._fit(X, y)
+        return self
+
+    # -- fitting ------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any) -> tuple[Any, KernelSide, OutputSide]:
+        self._check_parameters()
+        inputs = self._input_side(X)
+        check_enough_samples(inputs.n)
+        outputs = self._output_side(y, inputs)
+        seed = seed_of(self.random_state)
+        problem = self._problem(inputs, outputs, seed)
+        limit = self._limit(problem, outputs)
+        ridge, r = self._ridge(), self._components(limit)
+        self.held_out_score_ = np.nan
+        if self._folds(inputs.n) is not None:
+            found = choose(
+                self, problem, outputs.judge, ridge, r, limit, self._folds(inputs.n), seed
+            )
+            ridge, r, self.held_out_score_ = found.ridge, found.r, found.score
+            self.cv_results_ = found.table
+        elif ridge is None or r == "cv":
+            raise ValueError("alpha='cv' and n_components='cv' need cv >= 2, cv is None.")
+        fit = problem.fit()
+        axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
+        self._finish(fit, axes, ridge, inputs)
+        return fit, inputs, outputs
+
+    def _check_parameters(self) -> None:
+        check_option("method", self.method, ("generalized", "inverse"))
+        check_option("scale", self.scale, SCALES)
+        check_option("solver", self.solver, SOLVERS)
+        if not (self.alpha in ("auto", "cv") if isinstance(self.alpha, str) else True):
+            raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
+        if self.cv is not None and (
+            isinstance(self.cv, bool) or not isinstance(self.cv, Integral) or self.cv < 2
+        ):
+            raise ValueError(f"cv == {self.cv!r}, must be an integer >= 2 or None.")
+
+    def _ridge(self) -> Ridge | None:
+        """The ridge weight; None where it is to be chosen."""
+        if isinstance(self.alpha, str):
+            return None if self.alpha == "cv" else Ridge(self._default_ridge, True)
+        return Ridge(check_alpha(self.alpha), False)
+
+    def _folds(self, n: int) -> int | None:
+        asked = self.alpha == "cv" or self.n_components == "cv"
+        if self.cv is None or n < 2 * self.cv:
+            if asked and self.cv is not None:
+                raise ValueError(
+                    f"n_samples={n} is too few for cv={self.cv} folds of at least 2 rows each."
+                )
+            return None
+        return int(self.cv)
+
+    def _components(self, limit: int) -> int | float | str:
+        """Checked ``n_components``: a number, a fraction of the eigenvalues, or "cv"."""
+        value = self.n_components
+        if value == "cv" and isinstance(value, str):
+            return "cv"
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise ValueError(
+                f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or 'cv'."
+            )
+        if isinstance(value, Integral):
+            if value < 1:
+                raise ValueError(f"n_components == {value}, must be >= 1.")
+            return min(int(value), limit)
+        if not 0 < value <= 1:
+            raise ValueError(f"n_components == {value}, a fraction must be in (0, 1].")
+        return float(value)
+
+    def _limit(self, problem: Any, outputs: OutputSide) -> int:
+        """Most components there can be; outputs that allow fewer than asked for are an error."""
+        n = problem.n - 1
+        limit = n if isinstance(problem, GramProblem) else min(n, len(problem.whole.xx))
+        if outputs.most is not None:
+            asked = self.n_components
+            if isinstance(asked, Integral) and not isinstance(asked, bool) and asked > outputs.most:
+                raise ValueError(
+                    f"n_components == {asked}, must be <= {outputs.most}: {outputs.reason}"
+                )
+            limit = min(limit, outputs.most)
+        return limit
+
+    def _problem(self, inputs: KernelSide, outputs: OutputSide, seed: int) -> Any:
+        if self._by_features(inputs):
+            return self._feature_problem(inputs, outputs, seed)
+        n = inputs.n
+        gram_outputs = outputs.side is not None
+        check_memory(
+            8.0 * n * n * (4 if gram_outputs else 3),
+            f"The exact form on {n} samples",
+            "solver='features' with n_landmarks takes n x n_landmarks numbers.",
+        )
+        L = outputs.side.gram() if outputs.side is not None else None
+        if L is not None and outputs.judge is None:
+            outputs.judge = KernelJudge(L)
+        return GramProblem(
+            inputs.gram(),
+            outputs.coupling,
+            T=outputs.T,
+            L=L,
+            method=self.method,
+            solver=self.solver,
+            seed=seed,
+            indefinite=inputs.indefinite,
+        )
+
+    def _by_features(self, inputs: KernelSide) -> bool:
+        if self.solver != "auto":
+            return self.solver == "features"
+        if inputs.linear:  # the inputs are the features, exactly
+            return inputs.rows.shape[1] < inputs.n
+        return inputs.n > EXACT_ROWS and not inputs.precomputed
+
+    def _feature_problem(
+        self, inputs: KernelSide, outputs: OutputSide, seed: int
+    ) -> FeatureProblem:
+        n, cv = inputs.n, self._folds(inputs.n)
+        F = InputFeatures(inputs, self._landmarks(n), seed)
+        if outputs.side is not None:
+            outputs.features = InputFeatures(outputs.side, self._landmarks(n), seed)
+        draw = np.random.RandomState(seed).permutation(n)
+        sample = np.sort(draw[:SCORE_ROWS]) if cv else None
+        folds = fold_labels(n, cv, seed) if cv else None
+        keep = 8.0 * n * self._landmarks(n) <= _KEPT_BYTES
+        problem = FeatureProblem(
+            _Blocks(inputs, outputs, F, keep),
+            outputs.coupling,
+            n,
+            method=self.method,
+            folds=folds,
+            sample=sample,
+        )
+        if outputs.judge is None and sample is not None:
+            outputs.judge = VectorJudge(_output_features(outputs, sample))
+        elif isinstance(outputs.judge, VectorJudge) and sample is not None:
+            outputs.judge = VectorJudge(outputs.judge.Y[sample])
+        return problem
+
+    def _landmarks(self, n: int) -> int:
+        if isinstance(self.n_landmarks, bool) or not isinstance(self.n_landmarks, Integral):
+            raise ValueError(f"n_landmarks == {self.n_landmarks!r}, must be an integer >= 1.")
+        if self.n_landmarks < 1:
+            raise ValueError(f"n_landmarks == {self.n_landmarks}, must be >= 1.")
+        return min(int(self.n_landmarks), n)
+
+    def _kept(self, axes: Axes, r: int | float | str) -> Axes:
+        """The components asked for, or as many as there are."""
+        rank = rank_of(axes.eigenvalues)
+        if rank == 0:
+            raise ValueError("y tells nothing of X: all eigenvalues are zero.")
+        if isinstance(r, float):
+            shares = np.cumsum(axes.eigenvalues[:rank]) / axes.total
+            return axes.head(min(rank, int(np.searchsorted(shares, r - 1e-12)) + 1))
+        asked = self.n_components if isinstance(self.n_components, Integral) else r
+        if rank < asked:
+            warnings.warn(
+                f"n_components == {asked} is more than the rank {rank}: {rank} components are kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return axes.head(min(rank, int(r)))
+
+    def _finish(self, fit: Any, axes: Axes, ridge: Ridge, inputs: KernelSide) -> None:
+        self.alpha_ = ridge.at(fit.trace)
+        self.solver_ = fit.solver
+        self.eigenvalues_ = axes.eigenvalues
+        self.n_components_ = len(axes.eigenvalues)
+        coef = axes.coef * self._scaling(fit, axes)
+        coef, offset = fit.collapse(coef)
+        self.points_ = inputs.points
+        if fit.solver == "features":
+            features = fit.problem.blocks.F
+            self.points_, coef = features.points, features.collapse(coef)
+            signs = _streamed_signs(fit, axes)
+        else:
+            signs = leading_signs(fit.project(axes.coef))
+        self.dual_coef_, self.offset_ = coef * signs, offset * signs
+
+    def _scaling(self, fit: Any, axes: Axes) -> Array:
+        """Factors from raw coordinates to those of ``scale``."""
+        values = np.maximum(axes.eigenvalues, 0.0)
+        if self.scale == "raw":
+            return self._raw_scaling(fit.n, values)
+        deviations = fit.deviations(axes.coef)
+        safe = np.where(deviations > 0, deviations, 1.0)
+        return (np.sqrt(values) if self.scale == "eigenvalue" else 1.0) / safe
+
+    def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
+        return np.ones(len(eigenvalues))
+
+    def to_expansion(self) -> Expansion:
+        """The coordinates as one expansion in kernel values, for :func:`isthmus.compress`."""
+        check_is_fitted(self)
+        if self.points_ is None:
+            raise ValueError(
+                f"{type(self).__name__} with a linear kernel keeps directions, not points: a matrix "
+                "product is all there is to compute, and nothing to compress."
+            )
+        return Expansion(self.points_, self.dual_coef_, self.kernel_, self.offset_)
+
+    def with_expansion(self, expansion: Expansion) -> Any:
+        """The same projection with other points and coefficients."""
+        check_is_fitted(self)
+        other = copy.deepcopy(self)
+        other.points_, other.dual_coef_ = expansion.points, expansion.coef
+        other.kernel_, other.offset_ = expansion.kernel, expansion.intercept
+        return other
+
+    # -- transforming -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates of new rows, (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = self._check_new(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        Z = np.empty((n, len(self.offset_)))
+        for rows in row_blocks(n):
+            Z[rows] = self._expansion(take(X, rows)) + self.offset_
+        return Z.astype(self._out_dtype(X), copy=False)
+
+    def _expansion(self, X: Any) -> Array:
+        if self.points_ is None:
+            return np.asarray(X, dtype=np.float64) @ self.dual_coef_
+        return np.asarray(gram(self.kernel_, X, self.points_), dtype=np.float64) @ self.dual_coef_
+
+    def _check_new(self, X: Any) -> Any:
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+    @staticmethod
+    def _out_dtype(X: Any) -> Any:
+        return X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class KernelProjection(Projection):
+    """A projection whose inputs are seen through a kernel."""
+
+    kernel: Any
+    gamma: float | None
+    degree: int
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    def _input_side(self, X: Any) -> KernelSide:
+        if needs_vectors(self.kernel) or looks_like_vectors(X):
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        else:
+            X = list(X)
+        side = KernelSide.make(
+            X,
+            self.kernel,
+            self.n_jobs,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            random_state=seed_of(self.random_state),
+        )
+        self.kernel_ = side.kernel
+        return side
+
+    def _check_new(self, X: Any) -> Any:
+        if needs_vectors(self.kernel) or looks_like_vectors(X):
+            if not self._is_precomputed():
+                return super()._check_new(X)
+            X = np.asarray(X)
+            if X.ndim == 2 and X.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"X has shape {X.shape}, must have {self.n_features_in_} columns: a precomputed "
+                    f"kernel has one row a new sample and one column a training sample; X has "
+                    f"{X.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            return super()._check_new(X)
+        return list(X)
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+class _Blocks:
+    """Blocks of input and output features, kept after the first pass where they fit."""
+
+    def __init__(self, inputs: KernelSide, outputs: OutputSide, F: Any, keep: bool) -> None:
+        self.inputs, self.outputs, self.F, self.keep = inputs, outputs, F, keep
+        self.kept: list[tuple[slice, Array, Array]] = []
+
+    def __call__(self) -> Iterator[tuple[slice, Array, Array]]:
+        if self.kept:
+            yield from self.kept
+            return
+        found = []
+        for rows in row_blocks(self.inputs.n):
+            F = self.F(take(self.inputs.rows, rows))
+            block = rows, F, _output_features(self.outputs, rows)
+            if self.keep:
+                found.append(block)
+            yield block
+        self.kept = found
+
+
+def _output_features(outputs: OutputSide, rows: slice | NDArray) -> Array:
+    if outputs.T is not None:
+        return outputs.T[rows]
+    assert outputs.side is not None
+    found: Array = outputs.features(take(outputs.side.rows, rows))
+    return found
+
+
+def leading_signs(z: Array) -> Array:
+    """Signs that make the entry of largest absolute value positive in every column."""
+    largest = np.abs(z).argmax(axis=0)
+    return np.where(z[largest, np.arange(z.shape[1])] < 0, -1.0, 1.0)
+
+
+def _streamed_signs(fit: Any, axes: Axes) -> Array:
+    """The same without all coordinates in memory."""
+    best, signs = np.zeros(len(axes.eigenvalues)), np.ones(len(axes.eigenvalues))
+    for _, F, _ in fit.problem.blocks():
+        z = fit.project_features(axes.coef, F)
+        peak = z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])]
+        larger = np.abs(peak) > best
+        signs[larger] = np.where(peak < 0, -1.0, 1.0)[larger]
+        best[larger] = np.abs(peak)[larger]
+    return signs
+
+
+def seed_of(random_state: Any) -> int:
+    """The same folds and landmarks on every fit unless a generator is handed in."""
+    if random_state is None or isinstance(random_state, Integral):
+        return int(random_state or 0)
+    return int(check_random_state(random_state).randint(2**31 - 1))

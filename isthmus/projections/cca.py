@@ -1,0 +1,176 @@
+"""Kernel canonical correlation analysis: coordinates of both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.kernels import center_train, gram
+from isthmus.kernels.gram import take
+from isthmus.linalg import Array
+from isthmus.projections.base import OutputSide
+from isthmus.projections.coir import COIR
+from isthmus.projections.couplings import OutputSmoother
+from isthmus.projections.rows import KernelSide, check_y, row_blocks
+
+
+class KernelCCA(COIR):
+    r"""Kernel canonical correlation analysis, with a ridge on both sides.
+
+    .. math::
+        \rho = \operatorname{svd}\!\left(S_x^{1/2} S_y^{1/2}\right), \qquad
+        S_x = K (K + \alpha I)^{-1}, \quad S_y = L (L + \alpha_y I)^{-1}
+
+    The input side is :class:`COIR` with ``method="generalized"``; the output side is the same with the
+    roles exchanged, [KP2008]_ Sec. 3. Without a ridge two kernels of full rank correlate perfectly on any
+    data.
+
+    Parameters
+    ----------
+    kernel, n_components, kernel_y, alpha, alpha_y, scale, solver, n_landmarks, cv :
+        As in :class:`COIR`. ``alpha_y`` must be positive.
+    gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params, random_state, n_jobs :
+        As in :class:`COIR`.
+
+    Attributes
+    ----------
+    correlations_ : ndarray of shape (n_components,)
+        Canonical correlations rho of the regularised problem, falling.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their squares.
+    held_out_score_, points_, dual_coef_, offset_, kernel_, kernel_y_, alpha_, solver_, n_components_ :
+        As in :class:`COIR`.
+    y_points_, y_dual_coef_, y_offset_ :
+        The same for the outputs, see :meth:`transform_y`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.projections import KernelCCA
+    >>> rng = np.random.default_rng(0)
+    >>> t = rng.uniform(0, 6, size=80)
+    >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, t**2]
+    >>> model = KernelCCA().fit(X, Y)
+    >>> model.transform_y(Y).shape
+    (80, 2)
+    """
+
+    method = "generalized"
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: Any = 2,
+        *,
+        kernel_y: Any = "rbf",
+        alpha: Any = "auto",
+        alpha_y: Any = "auto",
+        scale: str = "eigenvalue",
+        solver: str = "auto",
+        n_landmarks: int = 400,
+        cv: int | None = 5,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        gamma_y: float | None = None,
+        kernel_y_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.kernel_y = kernel_y
+        self.alpha = alpha
+        self.alpha_y = alpha_y
+        self.scale = scale
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.cv = cv
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.gamma_y = gamma_y
+        self.kernel_y_params = kernel_y_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("alpha", "alpha_y"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and value == 0:
+                raise ValueError(
+                    f"{name} == 0, must be > 0: without a ridge on both sides every correlation is 1."
+                )
+
+    def _fit(self, X: Any, y: Any) -> Any:
+        fit, inputs, outputs = super()._fit(X, y)
+        self.correlations_ = np.sqrt(self.eigenvalues_)
+        # z_y = S_y z_x / rho, up to the scale of the coordinates
+        if fit.solver == "features":
+            z = self._expansion_of_blocks(fit, inputs)
+            self._output_side_of_features(fit, outputs, z)
+        else:
+            self._output_side_of_rows(fit, outputs, self._scores(inputs))
+        return fit, inputs, outputs
+
+    def _scores(self, inputs: KernelSide) -> Array:
+        return (
+            np.vstack([self._expansion(take(inputs.rows, rows)) for rows in row_blocks(inputs.n)])
+            + self.offset_
+        )
+
+    def _expansion_of_blocks(self, fit: Any, inputs: KernelSide) -> Array:
+        return self._scores(inputs)
+
+    def _output_side_of_features(self, fit: Any, outputs: OutputSide, z: Array) -> None:
+        moments, coupling = fit.moments, outputs.coupling
+        cross = np.zeros((len(moments.y_mean), z.shape[1]))
+        for rows, _, T in fit.problem.blocks():
+            cross += (T - moments.y_mean).T @ z[rows]
+        root = coupling.root(moments.n_samples, moments.y_mean, moments.yy)
+        coef = root @ (root.T @ cross)
+        variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.n_samples
+        coef = coef * (z.std(axis=0) / np.sqrt(variances))
+        self.y_points_, self.y_offset_ = None, -moments.y_mean @ coef
+        self.y_dual_coef_ = coef
+        if outputs.features is not None:
+            self.y_points_ = outputs.features.points
+            self.y_dual_coef_ = outputs.features.collapse(coef)
+
+    def _output_side_of_rows(self, fit: Any, outputs: OutputSide, z: Array) -> None:
+        coupling = outputs.coupling
+        assert isinstance(coupling, OutputSmoother)
+        if outputs.side is None:
+            assert outputs.T is not None
+            T, mean = outputs.T, outputs.T.mean(axis=0)
+            root = coupling.root(len(T), mean, (T - mean).T @ (T - mean))
+            coef = root @ (root.T @ ((T - mean).T @ z))
+            coef = coef * (z.std(axis=0) / ((T - mean) @ coef).std(axis=0))
+            self.y_points_, self.y_dual_coef_, self.y_offset_ = None, coef, -mean @ coef
+            return
+        L, row_means, _ = center_train(fit.problem.L)
+        A = L + coupling.ridge(float(np.trace(L))) * np.eye(len(L))
+        coef = cho_solve(cho_factor(A, lower=True, overwrite_a=True), z)
+        coef = coef * (z.std(axis=0) / (L @ coef).std(axis=0))
+        self.y_dual_coef_ = coef - coef.mean(axis=0)
+        self.y_points_ = outputs.side.points
+        self.y_offset_ = -row_means @ self.y_dual_coef_
+
+    def transform_y(self, y: Any) -> Array:
+        """Coordinates of outputs, with the standard deviations of their partners on the input side."""
+        check_is_fitted(self)
+        if self.y_points_ is None:
+            Y = check_y(y, len(y), type(self).__name__)
+            return Y.reshape(len(Y), -1) @ self.y_dual_coef_ + self.y_offset_
+        if hasattr(y, "shape") or isinstance(self.y_points_, np.ndarray):
+            y = np.asarray(y, dtype=np.float64)
+            y = y.reshape(len(y), -1)
+        return (
+            np.asarray(gram(self.kernel_y_, y, self.y_points_)) @ self.y_dual_coef_ + self.y_offset_
+        )

@@ -1,0 +1,134 @@
+r"""The matrix ``G`` of the outputs: what tells one supervised projection from another.
+
+=================  ==============================================  ==========================
+coupling           ``G``                                           projections
+=================  ==============================================  ==========================
+``SliceMeans``     :math:`C (C^\top C)^{-1} C^\top`                SIR, kernel SIR
+``OutputSmoother`` :math:`L (L + \alpha_y I)^{-1}`                 COIR, kernel CCA
+``Mixture``        :math:`(1 - \beta) K + \beta L`                 MORP, reduced-rank ridge
+=================  ==============================================  ==========================
+
+``C`` are slice indicators, ``K`` and ``L`` the centred Gram matrices of inputs and outputs. A coupling
+is asked in one of two ways. :meth:`~Coupling.root` answers from moments of output features ``T``, with
+``G = T R R' T'``; :meth:`~Coupling.factor`, :meth:`~Coupling.dense` and :meth:`~Coupling.apply` answer
+from the rows themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from isthmus.linalg import GRAM_RANK_TOL, Array
+from isthmus.projections.eigen import Apply, leading_pairs
+
+
+class Coupling(ABC):
+    """A way to turn outputs into ``G``."""
+
+    x_weight = 0.0  # weight of K itself in G
+    balanced = False  # whether both sides are brought to trace n
+
+    @abstractmethod
+    def root(self, n: int, mean: Array, tt: Array) -> Array:
+        """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments."""
+
+    def factor(self, T: Array) -> Array | None:
+        """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q."""
+        mean = T.mean(axis=0)
+        centred = T - mean
+        return centred @ self.root(len(T), mean, centred.T @ centred)
+
+    @abstractmethod
+    def operator(self, L: Array, K: Array) -> Apply:
+        """``V -> G V`` for a centred output Gram matrix."""
+
+    @abstractmethod
+    def dense(self, L: Array, K: Array) -> Array:
+        """``G`` itself."""
+
+
+class SliceMeans(Coupling):
+    """``T`` are slice indicators; a slice without rows (in a fold) counts for nothing."""
+
+    def root(self, n: int, mean: Array, tt: Array) -> Array:
+        counts = n * mean
+        return np.diag(np.where(counts > 0.5, 1.0 / np.sqrt(np.maximum(counts, 0.5)), 0.0))
+
+    def operator(self, L: Array, K: Array) -> Apply:
+        raise NotImplementedError("slices are indicators, never a Gram matrix")
+
+    dense = operator  # type: ignore[assignment]
+
+
+class OutputSmoother(Coupling):
+    """Ridge smoother of the outputs; ``alpha_y`` a number or a fraction of the trace."""
+
+    def __init__(self, alpha_y: float, relative: bool) -> None:
+        self.alpha_y, self.relative = alpha_y, relative
+
+    def ridge(self, trace: float) -> float:
+        """The ridge weight for outputs of this total variance."""
+        return self.alpha_y * trace if self.relative else self.alpha_y
+
+    def root(self, n: int, mean: Array, tt: Array) -> Array:
+        alpha = self.ridge(float(np.trace(tt)))
+        if alpha == 0.0:
+            return self._range(tt)
+        A = tt + alpha * np.eye(len(tt))
+        return solve_triangular(np.linalg.cholesky(A), np.eye(len(A)), lower=True).T
+
+    @staticmethod
+    def _range(tt: Array) -> Array:
+        values, vectors = leading_pairs(tt)
+        kept = values > GRAM_RANK_TOL * values[0]
+        return vectors[:, kept] / np.sqrt(values[kept])
+
+    def operator(self, L: Array, K: Array) -> Apply:
+        alpha = self.ridge(float(np.trace(L)))
+        if alpha == 0.0:
+            U = projector_basis(L)
+            return lambda V: U @ (U.T @ V)
+        A = L + alpha * np.eye(len(L))
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        return lambda V: V - alpha * cho_solve(factor, V, check_finite=False)
+
+    def dense(self, L: Array, K: Array) -> Array:
+        return self.operator(L, K)(np.eye(len(L)))
+
+
+def projector_basis(L: Array) -> Array:
+    """Orthonormal basis of the range of a centred Gram matrix that must not be all there is."""
+    values, U = leading_pairs(L)
+    rank = int((values > GRAM_RANK_TOL * values[0]).sum())
+    if rank >= len(L) - 1:
+        raise ValueError(
+            f"alpha_y == 0 and the output kernel has full rank {rank} on {len(L)} samples: G is then the "
+            "identity and the outputs are ignored. Give alpha_y > 0, or alpha_y='auto'."
+        )
+    return U[:, :rank]
+
+
+class Mixture(Coupling):
+    """Inputs and outputs reconstructed together, both of trace n."""
+
+    balanced = True
+
+    def __init__(self, beta: float) -> None:
+        self.beta = beta
+        self.x_weight = 1.0 - beta
+
+    def root(self, n: int, mean: Array, tt: Array) -> Array:
+        return np.sqrt(self.beta) * np.eye(len(mean))
+
+    def factor(self, T: Array) -> Array | None:
+        return super().factor(T) if self.x_weight == 0.0 else None
+
+    def operator(self, L: Array, K: Array) -> Apply:
+        a, b = self.x_weight, self.beta
+        return lambda V: a * (K @ V) + b * (L @ V)
+
+    def dense(self, L: Array, K: Array) -> Array:
+        return self.x_weight * K + self.beta * L

@@ -1,0 +1,260 @@
+r"""One eigenproblem for all supervised projections, in four forms of equal answer.
+
+.. math::
+    S^{1/2} G S^{1/2} u = \lambda u, \qquad
+    S = K (K + \alpha I)^{-1} = F (F^\top F + \alpha I)^{-1} F^\top
+
+with centred features ``F``, their Gram matrix ``K = F F'`` and a matrix ``G`` of the outputs. The
+coordinates are linear in the features, ``z = F b`` or ``z = K beta``. What ``G`` is, is said in
+``couplings.py``; which form is taken, in ``problem.py``.
+
+==================  ==========================================  =====================================
+form                what it needs                               cost
+==================  ==========================================  =====================================
+``solve_features``  moments of m features                       ``n m^2``, in blocks of rows
+``solve_factor``    ``G = Q Q'`` with few columns p             one Cholesky factor, ``2 n^2 p``
+``solve_krylov``    products with ``S`` and ``G``               two Cholesky factors, a few blocks
+``solve_dense``     the eigendecomposition of ``K``             ten Cholesky factors and more
+==================  ==========================================  =====================================
+
+``method="generalized"`` is the problem above, scaled so that ``b'(F'F + alpha I) b = n``;
+``method="inverse"`` takes the unit eigenvectors ``v`` of ``F' G F / n`` and
+``b = (F'F / n + alpha / n)^{-1} v``, as [KP2008]_ Sec. 2.2 prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
+
+from isthmus.linalg import GRAM_RANK_TOL, Array
+
+Apply = Callable[[Array], Array]
+EXTRA_COLUMNS = 10
+MIN_BLOCKS, MAX_BLOCKS = 4, 10
+# Between two depths the Ritz values may move by this fraction of the largest.
+RITZ_TOL = 1e-6
+# Ritz values below this fraction of the largest are rounding, not components.
+EIGENVALUE_TOL = 1e-10
+
+
+@dataclass
+class Axes:
+    """Leading eigenvalues, falling, and coefficients of the coordinates in raw scale."""
+
+    eigenvalues: Array
+    coef: Array  # (m, r) for features, (n, r) for a Gram matrix
+    total: float  # sum of all eigenvalues, nan where only the leading ones are known
+
+    def head(self, r: int) -> Axes:
+        """The first r components."""
+        return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total)
+
+
+def rank_of(eigenvalues: Array) -> int:
+    """Number of eigenvalues that are not zero to rounding."""
+    if not len(eigenvalues) or eigenvalues[0] <= 0:
+        return 0
+    return int((eigenvalues > EIGENVALUE_TOL * eigenvalues[0]).sum())
+
+
+def leading_pairs(A: Array, r: int | None = None) -> tuple[Array, Array]:
+    """The r largest eigenpairs of a symmetric matrix, largest first; all of them for None."""
+    n = len(A)
+    few = r is not None and r < n // 4
+    values, vectors = eigh(A, subset_by_index=[n - r, n - 1] if few else None)  # type: ignore[operator]
+    values, vectors = values[::-1], vectors[:, ::-1]
+    return (values, vectors) if r is None else (values[:r], vectors[:, :r])
+
+
+# -- inputs -----------------------------------------------------------------------------------
+
+
+class RidgeGram:
+    """Centred Gram matrix with a ridge: products with ``K``, ``S`` and ``(K + alpha I)^-1``."""
+
+    def __init__(self, K: Array, alpha: float) -> None:
+        self.K, self.alpha, self.n = K, alpha, len(K)
+        A = K.copy()
+        A.flat[:: self.n + 1] += alpha
+        self._factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, V: Array) -> Array:
+        """``(K + alpha I)^-1 V``."""
+        return cho_solve(self._factor, V, check_finite=False)
+
+    def smooth(self, V: Array) -> Array:
+        """``S V`` without a product with ``K``."""
+        return V - self.alpha * self.solve(V)
+
+    def times(self, V: Array) -> Array:
+        """``K V``."""
+        return self.K @ V
+
+
+class EigenGram:
+    """The same by one eigendecomposition, which serves every ridge weight."""
+
+    def __init__(self, K: Array, alpha: float = 0.0) -> None:
+        self.K, self.alpha, self.n = K, alpha, len(K)
+        values, vectors = leading_pairs(K)
+        self.rank = int((values > GRAM_RANK_TOL * max(values[0], 0.0)).sum())
+        self.values, self.vectors = values[: self.rank], vectors[:, : self.rank]
+
+    def at(self, alpha: float) -> EigenGram:
+        """Another ridge weight, the same decomposition."""
+        other = object.__new__(EigenGram)
+        other.__dict__.update(self.__dict__, alpha=alpha)
+        return other
+
+    def _filter(self, V: Array, weights: Array) -> Array:
+        return self.vectors @ (weights[:, None] * (self.vectors.T @ V))
+
+    def solve(self, V: Array) -> Array:
+        """``(K + alpha I)^-1 V`` on the range of ``K``; the pseudo-inverse for alpha = 0."""
+        return self._filter(V, 1.0 / (self.values + self.alpha))
+
+    def smooth(self, V: Array) -> Array:
+        return self._filter(V, self.values / (self.values + self.alpha))
+
+    def times(self, V: Array) -> Array:
+        return self._filter(V, self.values)
+
+
+# -- forms ------------------------------------------------------------------------------------
+
+
+def solve_dense(inputs: EigenGram, G: Array, method: str, r: int | None = None) -> Axes:
+    """Form 4: in the eigenbasis of ``K``, where features are ``U sqrt(l)``."""
+    values, U, n = inputs.values, inputs.vectors, inputs.n
+    GU = U.T @ (G @ U)
+    ridge = values + inputs.alpha
+    weights = np.sqrt(values / ridge) if method == "generalized" else np.sqrt(values / n)
+    M = weights[:, None] * GU * weights
+    eigenvalues, w = leading_pairs((M + M.T) / 2, r)
+    scale = np.sqrt(n / ridge) if method == "generalized" else n / ridge
+    # beta = U b / sqrt(l)
+    return Axes(eigenvalues, U @ ((scale / np.sqrt(values))[:, None] * w), float(np.trace(M)))
+
+
+def solve_factor(
+    inputs: RidgeGram | EigenGram, Q: Array, method: str, r: int | None = None
+) -> Axes:
+    """Form 2: ``G = Q Q'`` with few columns, a problem of their number."""
+    solved = inputs.solve(Q)
+    if method == "generalized":
+        # A Cholesky factor knows S Q from the solution; eigenvectors solve on the range of K alone.
+        whole = isinstance(inputs, RidgeGram)
+        P = Q.T @ (Q - inputs.alpha * solved if whole else inputs.smooth(Q))
+    else:
+        P = Q.T @ inputs.times(Q) / inputs.n
+    eigenvalues, u = leading_pairs((P + P.T) / 2, r)
+    kept = max(rank_of(eigenvalues), 1)
+    eigenvalues, u = eigenvalues[:kept], u[:, :kept]
+    safe = np.maximum(eigenvalues, np.finfo(float).tiny)
+    return Axes(eigenvalues, solved @ u * np.sqrt(inputs.n / safe), float(np.trace(P)))
+
+
+def solve_krylov(
+    inputs: RidgeGram | EigenGram, apply_G: Apply, method: str, r: int, rng: np.random.Generator
+) -> Axes:
+    """Form 3: block Krylov space of ``G S``, then Rayleigh-Ritz on ``(SY' G SY, Y' SY)``.
+
+    Blocks are added until the Ritz values asked for have settled. Every basis block is
+    orthonormalised twice against all earlier ones.
+    """
+    S = inputs.smooth if method == "generalized" else inputs.times
+    n, width = inputs.n, min(r + EXTRA_COLUMNS, inputs.n)
+    block = np.linalg.qr(apply_G(rng.standard_normal((n, width))))[0]
+    Y, SY, GSY = block, S(block), np.empty((n, 0))
+    before = np.full(r, np.inf)
+    for depth in range(1, MAX_BLOCKS + 1):
+        GSY = np.hstack([GSY, apply_G(SY[:, GSY.shape[1] :])])
+        if depth >= MIN_BLOCKS:
+            values, c = _ritz(SY, GSY, Y)
+            now = np.zeros(r)
+            now[: min(r, len(values))] = values[:r]
+            if np.abs(now - before).max() <= RITZ_TOL * max(now[0], 0.0):
+                break
+            before = now
+        room = n - Y.shape[1]
+        if room == 0 or depth == MAX_BLOCKS:
+            values, c = _ritz(SY, GSY, Y)
+            break
+        block = _new_directions(GSY[:, -block.shape[1] :], Y)[:, :room]
+        Y, SY = np.hstack([Y, block]), np.hstack([SY, S(block)])
+    y = Y @ c[:, :r]
+    scale = np.sqrt(n) if method == "generalized" else n
+    eigenvalues = values[:r] if method == "generalized" else values[:r] / n
+    return Axes(eigenvalues, scale * inputs.solve(y), float("nan"))
+
+
+def _new_directions(V: Array, Y: Array) -> Array:
+    for _ in range(2):
+        V = np.linalg.qr(V - Y @ (Y.T @ V))[0]
+    return V
+
+
+def _ritz(SY: Array, GSY: Array, Y: Array) -> tuple[Array, Array]:
+    A, B = SY.T @ GSY, Y.T @ SY
+    values, W = eigh((B + B.T) / 2)
+    kept = values > GRAM_RANK_TOL * values[-1]  # directions in the null space of S
+    W = W[:, kept] / np.sqrt(values[kept])
+    M = W.T @ ((A + A.T) / 2) @ W
+    ritz, c = leading_pairs(M)
+    return ritz, W @ c
+
+
+def solve_features(
+    whitening: Array, n: int, cross: Array, square: Array | None, method: str, r: int | None = None
+) -> Axes:
+    """Form 1: ``F' G F = cross cross' + square``, with ``whitening`` of :func:`ridge_whitening`."""
+    if method == "generalized":
+        B = whitening.T @ cross
+        extra = None if square is None else whitening.T @ square @ whitening
+    else:
+        B, extra = cross / np.sqrt(n), None if square is None else square / n
+    eigenvalues, w, total = _leading_of_sum(B, extra, r)
+    if method == "generalized":
+        return Axes(eigenvalues, np.sqrt(n) * (whitening @ w), total)
+    return Axes(eigenvalues, n * (whitening @ (whitening.T @ w)), total)
+
+
+def _leading_of_sum(B: Array, extra: Array | None, r: int | None) -> tuple[Array, Array, float]:
+    """Leading eigenpairs of ``B B' + extra``; through ``B' B`` where that is the smaller."""
+    if extra is not None or B.shape[1] >= B.shape[0]:
+        M = B @ B.T
+        if extra is not None:
+            M += extra
+        eigenvalues, w = leading_pairs((M + M.T) / 2, r)
+        return eigenvalues, w, float(np.trace(M))
+    P = B.T @ B
+    eigenvalues, u = leading_pairs(P, r)
+    kept = max(rank_of(eigenvalues), 1)
+    safe = np.sqrt(np.maximum(eigenvalues[:kept], np.finfo(float).tiny))
+    return eigenvalues[:kept], B @ u[:, :kept] / safe, float(np.trace(P))
+
+
+def ridge_whitening(xx: Array, alpha: float) -> tuple[Array, int]:
+    """``W`` with ``W'(xx + alpha I) W = I``, and the rank of what it spans.
+
+    Without a ridge, on the range of ``xx``: the pseudo-inverse. Columns are brought to one scale first,
+    so that the rank does not depend on their units.
+    """
+    if alpha > 0:
+        try:
+            A = xx.copy()
+            A.flat[:: len(A) + 1] += alpha
+            factor = np.linalg.cholesky(A)
+            eye = np.eye(len(A))
+            return solve_triangular(factor, eye, lower=True, check_finite=False).T, len(A)
+        except LinAlgError:  # a ridge below rounding is no ridge
+            pass
+    norms = np.sqrt(np.maximum(xx.diagonal(), 0.0))
+    norms[norms <= np.finfo(float).eps * norms.max(initial=0.0)] = np.inf  # constant columns
+    values, vectors = leading_pairs(xx / norms[:, None] / norms)
+    kept = values > GRAM_RANK_TOL * values[0]
+    return vectors[:, kept] / np.sqrt(values[kept]) / norms[:, None], int(kept.sum())

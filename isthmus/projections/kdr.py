@@ -1,0 +1,266 @@
+r"""Kernel dimension reduction: linear directions by conditional independence, as a baseline."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.kernels import center_train, median_gamma
+from isthmus.linalg import Array
+from isthmus.projections.base import leading_signs, seed_of
+from isthmus.projections.coir import kernel_outputs
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
+from isthmus.projections.problem import require_variation
+from isthmus.validation import check_enough_samples
+
+
+class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Kernel dimension reduction: the linear subspace that leaves least of the outputs unexplained.
+
+    .. math::
+        \min_{B^\top B = I} \operatorname{tr} L \left(K_B + n \varepsilon I\right)^{-1}
+
+    with the centred Gram matrices ``K_B`` of the inputs projected on ``B`` (a Gaussian kernel) and ``L``
+    of the outputs, [FBJ2009]_. The start is in closed form, the leading eigenvectors of the averaged
+    gradients of the kernel regression (gKDR, [FL2014]_); a descent on orthonormal matrices follows.
+    Much slower than :class:`COIR`, each step costs a Cholesky factor and there are many.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of directions.
+    kernel_y : kernel object, str, callable or "precomputed", default="rbf"
+        How alike two outputs are.
+    epsilon : float, default=1e-2
+        Ridge, ``n epsilon`` is added to the Gram matrix.
+    gamma : float, default=None
+        Width of the Gaussian kernel of projected inputs; None is the median rule on the start.
+    max_iter : int, default=50
+        Most steps of the descent; 0 is gKDR alone.
+    tol : float, default=1e-5
+        Relative decrease of the criterion at which to stop.
+    cv : int or None, default=None
+        Folds for ``held_out_score_``, each a whole fit.
+    gamma_y, kernel_y_params :
+        Parameters of an output kernel given by name.
+    random_state : int, RandomState or None, default=None
+        For the median rule and the folds.
+    n_jobs : int or None, default=None
+        For Gram matrices of objects.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows, falling variance of the outputs explained not implied.
+    value_ : float
+        The criterion reached.
+    n_iter_ : int
+        Steps taken.
+    held_out_score_ : float
+        As in :class:`COIR`; NaN without folds.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel_y: Any = "rbf",
+        epsilon: float = 1e-2,
+        gamma: float | None = None,
+        max_iter: int = 50,
+        tol: float = 1e-5,
+        cv: int | None = None,
+        gamma_y: float | None = None,
+        kernel_y_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel_y = kernel_y
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.gamma_y = gamma_y
+        self.kernel_y_params = kernel_y_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> KDR:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), list or matrix
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted projection.
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_enough_samples(len(X))
+        self._check(X.shape[1])
+        side, judge = kernel_outputs(self, y, len(X))
+        self.kernel_y_ = side.kernel
+        raw = side.gram()
+        L = center_train(raw)[0]
+        require_variation(float(np.trace(L)), float(raw.diagonal().sum()), "y")
+        X = X.astype(np.float64)
+        require_variation(float(((X - X.mean(axis=0)) ** 2).sum()), float((X**2).sum()), "X")
+        B = self._solve(X, L)
+        self.components_ = B.T
+        self._mean = X.mean(axis=0)
+        z = (X - self._mean) @ B
+        self.components_ = (B * leading_signs(z)).T
+        self.held_out_score_ = np.nan
+        if self.cv is not None:
+            self.held_out_score_ = self._held_out(X, raw, judge or KernelJudge(raw))
+        return self
+
+    def _check(self, p: int) -> None:
+        r = self.n_components
+        if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
+            raise ValueError(f"n_components == {r!r}, must be an integer >= 1.")
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon == {self.epsilon}, must be > 0.")
+        if r > p:
+            warnings.warn(
+                f"n_components == {r} is more than the {p} inputs: {p} components are kept.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _solve(self, X: Array, L: Array) -> Array:
+        r = min(int(self.n_components), X.shape[1])
+        ridge = len(X) * self.epsilon
+        B = gradient_directions(X, L, ridge, r, self._gamma(X))
+        gamma = self._gamma(X @ B)
+        B, self.value_, self.n_iter_ = descend(B, X, L, gamma, ridge, self.max_iter, self.tol)
+        return B
+
+    def _gamma(self, X: Array) -> float:
+        if self.gamma is not None:
+            return float(self.gamma)
+        return median_gamma(X, random_state=seed_of(self.random_state))
+
+    def _held_out(self, X: Array, raw: Array, judge: VectorJudge | KernelJudge) -> float:
+        folds, scores = fold_labels(len(X), int(self.cv or 2), seed_of(self.random_state)), []
+        kept = self.value_, self.n_iter_
+        for k in range(int(folds.max()) + 1):
+            train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+            B = self._solve(X[train], center_train(raw[np.ix_(train, train)])[0])
+            scores.append(judge.score(neighbours(X[train] @ B, X[test] @ B), train, test))
+        self.value_, self.n_iter_ = kept
+        return float(np.nanmean(scores))
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates of new rows, (n_samples, n_components)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return ((X - self._mean) @ self.components_.T).astype(X.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def criterion(B: Array, X: Array, L: Array, gamma: float, ridge: float) -> tuple[float, Array]:
+    r"""Value and gradient of :math:`\operatorname{tr} L (K_B + \text{ridge})^{-1}`.
+
+    With :math:`A = K_B + \text{ridge}` the gradient is :math:`4 \gamma X^\top (\operatorname{diag}(W 1) -
+    W) X B`, :math:`W = (H A^{-1} L A^{-1} H) \circ k`, of the Gaussian kernel ``exp(-gamma |.|^2)``.
+    """
+    Z = X @ B
+    squares = (Z**2).sum(axis=1)
+    k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0))
+    A = center_train(k)[0]
+    A.flat[:: len(A) + 1] += ridge
+    factor = cho_factor(A, lower=True, overwrite_a=True)
+    AL = cho_solve(factor, L)
+    inner = center_train(cho_solve(factor, AL.T))[0]  # H A^-1 L A^-1 H
+    W = inner * k
+    laplacian_X = W.sum(axis=1)[:, None] * X - W @ X
+    return float(np.trace(AL)), 4.0 * gamma * laplacian_X.T @ Z
+
+
+def gradient_directions(X: Array, L: Array, ridge: float, r: int, gamma: float) -> Array:
+    """gKDR: leading eigenvectors of the averaged ``D_i' (K + ridge)^-1 L (K + ridge)^-1 D_i``.
+
+    ``D_i`` (n, p) holds the gradients of ``k(x_j, x)`` at ``x_i``.
+    """
+    squares = (X**2).sum(axis=1)
+    k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0))
+    A = center_train(k)[0]
+    A.flat[:: len(A) + 1] += ridge
+    factor = cho_factor(A, lower=True, overwrite_a=True)
+    inner = cho_solve(factor, cho_solve(factor, L).T)
+    M = np.zeros((X.shape[1], X.shape[1]))
+    for i in range(len(X)):
+        D = 2.0 * gamma * k[:, i, None] * (X - X[i])
+        M += D.T @ (inner @ D)
+    return eigh(M / len(X))[1][:, ::-1][:, :r]
+
+
+def descend(
+    B: Array, X: Array, L: Array, gamma: float, ridge: float, max_iter: int, tol: float
+) -> tuple[Array, float, int]:
+    """Steepest descent with Barzilai-Borwein steps, retracted by QR, backtracking on the value."""
+    value, gradient = criterion(B, X, L, gamma, ridge)
+    direction, step = _tangent(B, gradient), 0.0
+    for iteration in range(1, max_iter + 1):
+        norm = float(np.linalg.norm(direction))
+        if norm == 0.0:
+            return B, value, iteration
+        step = step or 0.1 / norm
+        for _ in range(20):
+            trial = _retract(B - step * direction)
+            new_value, new_gradient = criterion(trial, X, L, gamma, ridge)
+            if new_value <= value - 1e-4 * step * norm**2:
+                break
+            step *= 0.3
+        else:
+            return B, value, iteration
+        new_direction = _tangent(trial, new_gradient)
+        s, d = trial - B, new_direction - direction
+        curvature = float((s * d).sum())
+        step = float((s * s).sum()) / curvature if curvature > 0 else 2.0 * step
+        done = value - new_value <= tol * abs(value)
+        B, value, direction = trial, new_value, new_direction
+        if done:
+            return B, value, iteration
+    if max_iter > 0:
+        warnings.warn(
+            f"KDR did not converge in max_iter={max_iter} steps; the criterion is {value:.6g}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return B, value, max_iter
+
+
+def _tangent(B: Array, gradient: Array) -> Array:
+    inner = B.T @ gradient
+    return gradient - B @ (inner + inner.T) / 2
+
+
+def _retract(B: Array) -> Array:
+    Q, R = np.linalg.qr(B)
+    return Q * np.where(R.diagonal() < 0, -1.0, 1.0)

@@ -1,0 +1,52 @@
+"""Outputs with holes: what to put there before a projection sees them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from isthmus.linalg import Array
+
+MISSING = ("error", "mean", "ridge", "zero")
+# Weight of the ridge on coordinates of unit variance; between 5 and 20 nothing changed.
+IMPUTE_RIDGE = 10.0
+
+
+def fill_outputs(Y: Array, missing: str) -> Array:
+    """Holes filled with the observed mean of their output, or with zero; empty outputs dropped."""
+    Y = _without_empty(Y)
+    means = np.nanmean(Y, axis=0) if missing == "mean" else np.zeros(Y.shape[1])
+    return np.where(np.isnan(Y), means, Y)
+
+
+def fill_by_ridge(Z: Array, Y: Array, start: Array) -> Array:
+    """Holes filled with a ridge regression of each output on coordinates, over its observed rows.
+
+    Once: iterating to convergence was worse than one pass.
+    """
+    Y, filled = _without_empty(Y, quiet=True), start.copy()
+    for j in range(Y.shape[1]):
+        seen = ~np.isnan(Y[:, j])
+        if seen.all():
+            continue
+        z_mean, y_mean = Z[seen].mean(axis=0), Y[seen, j].mean()
+        A = Z[seen] - z_mean
+        H = A.T @ A + IMPUTE_RIDGE * np.eye(A.shape[1])
+        coef = np.linalg.solve(H, A.T @ (Y[seen, j] - y_mean))
+        filled[~seen, j] = y_mean + (Z[~seen] - z_mean) @ coef
+    return filled
+
+
+def _without_empty(Y: Array, quiet: bool = False) -> Array:
+    empty = np.isnan(Y).all(axis=0)
+    if empty.all():
+        raise ValueError("y has no observed entry at all.")
+    if empty.any() and not quiet:
+        columns = ", ".join(map(str, np.flatnonzero(empty)[:10]))
+        warnings.warn(
+            f"{int(empty.sum())} outputs have no observed entry and are dropped: columns {columns}.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return Y[:, ~empty]

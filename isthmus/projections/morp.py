@@ -1,0 +1,233 @@
+"""Multi-output regularised projection: inputs and outputs reconstructed together."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from isthmus.linalg import Array
+from isthmus.projections.base import KernelProjection, OutputSide
+from isthmus.projections.coir import kernel_outputs
+from isthmus.projections.couplings import Mixture
+from isthmus.projections.eigen import Axes, EigenGram, leading_pairs
+from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
+from isthmus.projections.problem import GramFit, GramProblem, Ridge
+from isthmus.projections.rows import KernelSide, check_y
+from isthmus.validation import check_option
+
+
+class MORP(KernelProjection):
+    r"""Multi-output regularised projection: coordinates from which inputs and outputs can be rebuilt.
+
+    .. math::
+        K M K a = \lambda (K^2 + \alpha K) a, \qquad M = (1 - \beta) K + \beta L, \qquad
+        \psi(x) = \sqrt\lambda \sum_i a_i k(x_i, x)
+
+    with the Gram matrices ``K`` of the inputs and ``L`` of the outputs, centred and brought to trace
+    ``n``, [YYT2005]_ with the ridge put where it keeps the outputs: the printed form loses them as soon
+    as there are more rows than inputs and outputs. ``beta=0`` and ``alpha=0`` is kernel principal
+    components; ``beta=1`` with a linear output kernel is reduced-rank kernel ridge regression.
+
+    Parameters
+    ----------
+    kernel : kernel object, str, callable or "precomputed", default="rbf"
+        How alike two inputs are.
+    n_components : int, float or "cv", default=2
+        Number of coordinates; a fraction of the sum of the eigenvalues; or the number of best
+        held-out score.
+    kernel_y : kernel object, str, callable or "precomputed", default="linear"
+        How alike two outputs are; any kernel, so any structured output.
+    beta : float, default=0.5
+        Weight of the outputs, from 0 (unsupervised) to 1 (outputs alone).
+    alpha : float, "auto" or "cv", default="auto"
+        Ridge weight for the Gram matrix of trace n; "auto" is 1e-2 n. In ``form="inverse"`` it is
+        the weight gamma of [YYT2005]_, "auto" 1e-3.
+    form : {"ridge", "inverse"}, default="ridge"
+        The problem above, or the corrected (14) of [YYT2005]_, the parallel sum of M and K / gamma.
+    missing : {"error", "mean", "ridge", "zero"}, default="error"
+        What to do with NaN in ``y``: refuse it; put the mean of what is observed of an output; put
+        that, fit, regress each output on the coordinates where it is observed, and fit once more
+        with the predictions; or put zero as [YYT2005]_. Outputs without any observed entry are
+        dropped with a warning.
+    n_components_impute : int, default=10
+        Coordinates of the first fit of ``missing="ridge"``.
+    scale : {"eigenvalue", "unit", "raw"}, default="raw"
+        "raw" are the coordinates psi above; for the others see :class:`SIR`.
+    solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
+        Form of the eigenproblem, as in :class:`COIR`; ``form="inverse"`` is always dense.
+    n_landmarks, cv, gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params :
+        As in :class:`COIR`.
+    random_state, n_jobs :
+        As in :class:`COIR`.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Falling.
+    held_out_score_, points_, dual_coef_, offset_, kernel_, kernel_y_, alpha_, solver_, n_components_ :
+        As in :class:`COIR`. With missing outputs the score is that of the observed entries' rows filled
+        in: read it with care.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.projections import MORP
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> labels = (X @ rng.normal(size=(5, 8)) > 0).astype(float)
+    >>> MORP(n_components=3).fit(X, labels).transform(X).shape
+    (60, 3)
+    """
+
+    method = "generalized"
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: Any = 2,
+        *,
+        kernel_y: Any = "linear",
+        beta: float = 0.5,
+        alpha: Any = "auto",
+        form: str = "ridge",
+        missing: str = "error",
+        n_components_impute: int = 10,
+        scale: str = "raw",
+        solver: str = "auto",
+        n_landmarks: int = 400,
+        cv: int | None = 5,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        gamma_y: float | None = None,
+        kernel_y_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.kernel_y = kernel_y
+        self.beta = beta
+        self.alpha = alpha
+        self.form = form
+        self.missing = missing
+        self.n_components_impute = n_components_impute
+        self.scale = scale
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.cv = cv
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.gamma_y = gamma_y
+        self.kernel_y_params = kernel_y_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_option("form", self.form, ("ridge", "inverse"))
+        check_option("missing", self.missing, MISSING)
+        if (
+            isinstance(self.beta, bool)
+            or not isinstance(self.beta, Real)
+            or not 0 <= self.beta <= 1
+        ):
+            raise ValueError(f"beta == {self.beta!r}, must be in [0, 1].")
+        if self.form == "inverse" and self.solver not in ("auto", "dense"):
+            raise ValueError(
+                f"solver == {self.solver!r}: form='inverse' needs the eigenvectors of the Gram matrix, "
+                "solver='dense' or 'auto'; form='ridge' has all solvers."
+            )
+
+    @property
+    def _default_ridge(self) -> float:  # type: ignore[override]
+        return 1e-2
+
+    def _ridge(self) -> Ridge | None:
+        ridge = super()._ridge()
+        if self.form == "inverse" and isinstance(self.alpha, str) and self.alpha == "auto":
+            return Ridge(1e-3, False)
+        return ridge
+
+    def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
+        if self.missing != "error":
+            y = self._filled(y, inputs)
+        side, judge = kernel_outputs(self, y, inputs.n)
+        self.kernel_y_ = side.kernel
+        coupling = Mixture(float(self.beta))
+        if side.linear and not side.precomputed:
+            return OutputSide(coupling, judge, T=side.rows)
+        return OutputSide(coupling, judge, side=side)
+
+    def _filled(self, y: Any, inputs: KernelSide) -> Array:
+        Y = check_y(y, inputs.n, type(self).__name__, allow_nan=True)
+        Y = Y.reshape(len(Y), -1).astype(np.float64)
+        if not np.isnan(Y).any():
+            return Y
+        if self.missing != "ridge":
+            return fill_outputs(Y, self.missing)
+        start = fill_outputs(Y, "mean")
+        first = MORP(
+            self.kernel_,
+            self.n_components_impute,
+            kernel_y=self.kernel_y,
+            beta=self.beta,
+            alpha="auto" if self.alpha == "cv" else self.alpha,
+            form=self.form,
+            scale="unit",
+            solver=self.solver,
+            n_landmarks=self.n_landmarks,
+            cv=None,
+            gamma_y=self.gamma_y,
+            kernel_y_params=self.kernel_y_params,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        return fill_by_ridge(first.fit(inputs.rows, start).transform(inputs.rows), Y, start)
+
+    def _by_features(self, inputs: KernelSide) -> bool:
+        return False if self.form == "inverse" else super()._by_features(inputs)
+
+    def _problem(self, inputs: KernelSide, outputs: OutputSide, seed: int) -> Any:
+        problem = super()._problem(inputs, outputs, seed)
+        if self.form == "inverse":
+            problem.__class__ = ParallelSumProblem
+        return problem
+
+    def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
+        return np.sqrt(eigenvalues / n)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return tags
+
+
+class ParallelSumProblem(GramProblem):
+    r"""The source's form, :math:`M (\gamma M + K)^{-1} K v = \lambda v` on the range of ``K``."""
+
+    def fit(self, rows: Any = None, *, shared: bool = False) -> ParallelSumFit:
+        return ParallelSumFit(self, np.arange(self.n) if rows is None else rows, True)
+
+
+class ParallelSumFit(GramFit):
+    r"""In the eigenbasis of ``K``: :math:`M_r (\gamma M_r + \Lambda)^{-1} \Lambda`, symmetric.
+
+    It is the parallel sum of ``M`` and ``K / gamma``, defined for singular ``M`` too.
+    """
+
+    def _choose(self, solver: str) -> str:
+        return "dense"
+
+    def solve(self, ridge: Ridge, r: int | None) -> Axes:
+        eigen: EigenGram = self._eigen  # type: ignore[assignment]
+        U, values, gamma = eigen.vectors, eigen.values, ridge.at(self.trace)
+        M = U.T @ self.operator()(U)
+        P = M @ np.linalg.solve(gamma * M + np.diag(values), np.diag(values))
+        eigenvalues, v = leading_pairs((P + P.T) / 2, r)
+        coef = np.sqrt(self.n) * (U @ (v / values[:, None]))
+        return Axes(eigenvalues, coef * self.factor_x, float(np.trace(P)))

@@ -1,0 +1,165 @@
+"""What comes in: inputs and outputs as arrays, lists of objects or ready Gram matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples
+
+from isthmus.features import Landmarks
+from isthmus.kernels import Linear, Precomputed, check_precomputed, gram, resolve_kernel
+from isthmus.linalg import Array
+from isthmus.projections.slices import is_categorical
+
+BLOCK_ROWS = 4096
+
+
+def needs_vectors(kernel: Any) -> bool:
+    """Whether a kernel is one of rows of numbers."""
+    if isinstance(kernel, str):
+        return kernel != "precomputed"
+    return isinstance(kernel, GPKernel) and bool(kernel.requires_vector_input)
+
+
+def looks_like_vectors(X: Any) -> bool:
+    """Whether objects are rows of numbers after all."""
+    if hasattr(X, "shape") and len(X.shape) == 2:
+        return True
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and isinstance(X[0], list | tuple | np.ndarray)
+        and (
+            all(np.isscalar(v) and not isinstance(v, str) for v in X[0])
+            and len({len(row) for row in X}) == 1
+        )
+    )
+
+
+@dataclass
+class KernelSide:
+    """One side of a kernel projection: its samples and the kernel between them."""
+
+    rows: Any  # array, list of objects, or the square matrix of a precomputed kernel
+    kernel: Any
+    n_jobs: int | None = None
+
+    @classmethod
+    def make(cls, rows: Any, kernel: Any, n_jobs: int | None = None, **options: Any) -> KernelSide:
+        """Resolve the kernel with the samples."""
+        found = resolve_kernel(kernel, rows, **options)
+        if isinstance(found, Precomputed):
+            rows = check_precomputed(rows)
+            found = Precomputed(len(rows))
+        return cls(rows, found, n_jobs)
+
+    @property
+    def n(self) -> int:
+        return _num_samples(self.rows)
+
+    @property
+    def precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed)
+
+    @property
+    def linear(self) -> bool:
+        return type(self.kernel) is Linear
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether nothing is known of the signs of the eigenvalues."""
+        return not getattr(self.kernel, "positive_semidefinite", True)
+
+    def gram(self) -> Array:
+        K = gram(self.kernel, self.rows, n_jobs=self.n_jobs)
+        return np.asarray(K, dtype=np.float64)
+
+    @property
+    def points(self) -> Any:
+        """What new samples are compared with; a precomputed kernel has numbers of columns."""
+        return np.arange(self.n) if self.precomputed else self.rows
+
+
+class InputFeatures:
+    """Landmark features of a side; for a linear kernel with few inputs the inputs themselves."""
+
+    def __init__(self, side: KernelSide, n_landmarks: int, seed: int) -> None:
+        self.landmarks: Landmarks | None = None
+        if not (side.linear and side.rows.shape[1] <= max(n_landmarks, side.n // 2)):
+            found = Landmarks(side.kernel, n_landmarks, random_state=seed, n_jobs=side.n_jobs)
+            self.landmarks = found.fit(side.rows)
+
+    def __call__(self, rows: Any) -> Array:
+        F = rows if self.landmarks is None else self.landmarks.transform(rows)
+        return np.asarray(F, dtype=np.float64)
+
+    @property
+    def points(self) -> Any:
+        """The landmarks; None where there are none."""
+        return None if self.landmarks is None else self.landmarks.points_
+
+    def collapse(self, coef: Array) -> Array:
+        """From coefficients of features to coefficients of kernel values ``k(x, points)``."""
+        if self.landmarks is None:
+            return coef
+        factor = self.landmarks.factor_
+        return np.asarray(solve_triangular(factor, coef, trans=1, lower=True, check_finite=False))
+
+
+def row_blocks(n: int) -> Iterator[slice]:
+    """Slices that cover the rows."""
+    return (slice(i, min(i + BLOCK_ROWS, n)) for i in range(0, n, BLOCK_ROWS))
+
+
+# -- outputs ----------------------------------------------------------------------------------
+
+
+def check_y(y: Any, n: int, name: str, *, allow_nan: bool = False) -> NDArray:
+    """Outputs as an array (n,) or (n, q) of numbers or of names."""
+    if y is None:
+        raise ValueError(
+            f"This {name} estimator requires y to be passed, but the target y is None."
+        )
+    if not hasattr(y, "shape"):
+        y = np.asarray(y)
+    y = check_array(
+        y,
+        ensure_2d=False,
+        dtype=None,
+        ensure_all_finite="allow-nan" if allow_nan else True,
+        input_name="y",
+        ensure_min_samples=0,
+        ensure_min_features=0,
+    )
+    if y.ndim > 2:
+        raise ValueError(f"y has {y.ndim} dimensions, must have 1 or 2.")
+    check_lengths(n, len(y))
+    if y.dtype.kind == "O":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    return y
+
+
+def check_lengths(n: int, m: int) -> None:
+    """Inputs and outputs must go in pairs."""
+    if n != m:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n}, y has {m}."
+        )
+
+
+def output_vectors(y: NDArray) -> Array:
+    """Numbers as they are, (n, q); names as indicators of the classes."""
+    if is_categorical(y):
+        columns = y.reshape(len(y), -1).T
+        return np.hstack([np.equal.outer(c, np.unique(c)) for c in columns]).astype(np.float64)
+    return y.reshape(len(y), -1).astype(np.float64)

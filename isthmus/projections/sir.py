@@ -1,0 +1,234 @@
+"""Sliced inverse regression, linear and with a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from isthmus.kernels import Linear
+from isthmus.linalg import Array
+from isthmus.projections.base import KernelProjection, OutputSide, Projection, seed_of
+from isthmus.projections.couplings import SliceMeans
+from isthmus.projections.held_out import VectorJudge
+from isthmus.projections.rows import KernelSide, check_y, output_vectors
+from isthmus.projections.slices import indicators, slice_labels
+
+
+class _Sliced(Projection):
+    """Outputs seen as slices: ``G = C (C'C)^-1 C'``."""
+
+    n_slices: int
+    slices: str
+
+    def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
+        y = check_y(y, inputs.n, type(self).__name__)
+        labels = slice_labels(
+            y if y.dtype.kind in "OSUTb" else y.astype(np.float64),
+            self.n_slices,
+            self.slices,
+            seed_of(self.random_state),
+        )
+        self.slice_labels_ = labels
+        self.n_slices_ = J = int(labels.max()) + 1
+        return OutputSide(
+            SliceMeans(),
+            VectorJudge(output_vectors(y)),
+            T=indicators(labels),
+            most=J - 1,
+            reason=f"{J} slices have at most {J - 1} directions between their means. Use more slices "
+            "(n_slices) or fewer components.",
+        )
+
+
+class SIR(_Sliced):
+    r"""Sliced inverse regression: linear directions in which the slice means of the inputs differ.
+
+    .. math::
+        F^\top G F\, b = \lambda (F^\top F + \alpha I)\, b, \qquad G = C (C^\top C)^{-1} C^\top
+
+    with centred inputs ``F`` and indicators ``C`` of slices of the outputs, [L1991]_ and [KP2008]_
+    Sec. 2.1. Invariant under invertible affine maps of the inputs for ``alpha=0``, and
+    :math:`0 \le \lambda \le 1`: the share of a coordinate's variance that lies between slices.
+
+    Parameters
+    ----------
+    n_components : int, float or "cv", default=2
+        Number of coordinates, at most one less than slices; a fraction of the sum of the
+        eigenvalues; or the number of best held-out score.
+    alpha : float, "auto" or "cv", default=0.0
+        Ridge weight on the scale of ``Ridge``; "auto" is 1e-3 of the total variance.
+    n_slices : int, default=10
+        Number of slices.
+    slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
+        One output: quantiles, or its values where there are no more of them than slices; names:
+        classes; several outputs: k-means.
+    method : {"generalized", "inverse"}, default="generalized"
+        The problem above, or the eigenvectors of :math:`F^\top G F` times the inverse covariance as
+        [KP2008]_ prints it, which depends on the units of the inputs.
+    scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
+        Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or what the
+        eigenvectors give.
+    cv : int or None, default=5
+        Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
+    random_state : int, RandomState or None, default=None
+        For k-means and for the folds; None is a fixed seed.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions: ``(X - mean) @ components_.T`` are the coordinates.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Falling.
+    held_out_score_ : float
+        R2 of nearest-neighbour regression on the coordinates of rows held out, averaged over
+        outputs and folds. NaN without folds.
+    alpha_, solver_, n_components_, n_slices_, slice_labels_ :
+        What was used.
+
+    Examples
+    --------
+    >>> from isthmus.datasets import make_curves
+    >>> from isthmus.projections import SIR
+    >>> X, y, plane = make_curves(300, random_state=0)
+    >>> SIR(2).fit(X, y).transform(X).shape
+    (300, 2)
+    """
+
+    kernel_ = Linear()
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        alpha: Any = 0.0,
+        n_slices: int = 10,
+        slices: str = "auto",
+        method: str = "generalized",
+        scale: str = "eigenvalue",
+        cv: int | None = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_slices = n_slices
+        self.slices = slices
+        self.method = method
+        self.scale = scale
+        self.cv = cv
+        self.random_state = random_state
+
+    solver = "auto"
+    n_landmarks = 10**9
+
+    def _input_side(self, X: Any) -> KernelSide:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        return KernelSide(X, Linear())
+
+    def _finish(self, fit: Any, axes: Any, ridge: Any, inputs: KernelSide) -> None:
+        super()._finish(fit, axes, ridge, inputs)
+        if self.points_ is not None:  # more inputs than rows: back from the Gram matrix
+            self.dual_coef_ = np.asarray(inputs.rows, dtype=np.float64).T @ self.dual_coef_
+        self.points_ = None
+
+    @property
+    def components_(self) -> Array:
+        """Directions, one a row."""
+        return self.dual_coef_.T
+
+
+class KernelSIR(_Sliced, KernelProjection):
+    r"""Kernel sliced inverse regression: curved coordinates in which slice means differ.
+
+    The problem of :class:`SIR` in the feature space of a kernel, [KP2008]_ Sec. 2.2 after [W2008]_. With
+    few slices one Cholesky factor of the Gram matrix is all the work; beyond 3000 rows landmarks take
+    over.
+
+    Parameters
+    ----------
+    kernel : kernel object, str, callable or "precomputed", default="rbf"
+        How alike two inputs are.
+    n_components : int, float or "cv", default=2
+        Number of coordinates, at most one less than slices; a fraction of the sum of the
+        eigenvalues; or the number of best held-out score.
+    alpha : float, "auto" or "cv", default="auto"
+        Ridge weight, added to the centred Gram matrix. "auto" is 1e-3 of its trace; "cv" takes the
+        best of twelve fractions from 1e-6 to 0.3. The ridge is not optional: without it training
+        coordinates follow any outputs.
+    n_slices : int, default=10
+        Number of slices.
+    slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
+        As in :class:`SIR`.
+    method : {"generalized", "inverse"}, default="generalized"
+        As in :class:`SIR`.
+    scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
+        As in :class:`SIR`.
+    solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
+        Form of the eigenproblem. "auto": dense up to 500 rows, one Cholesky factor up to 3000,
+        landmark features beyond; a linear kernel with more rows than inputs needs no landmarks.
+    n_landmarks : int, default=400
+        Landmarks of the feature form, drawn uniformly.
+    cv : int or None, default=5
+        Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
+    gamma, degree, coef0, kernel_params :
+        Parameters of a kernel given by name; ``gamma=None`` is the median rule.
+    random_state : int, RandomState or None, default=None
+        For landmarks, k-means, the median rule and the folds; None is a fixed seed.
+    n_jobs : int or None, default=None
+        For Gram matrices.
+
+    Attributes
+    ----------
+    eigenvalues_, held_out_score_, alpha_, solver_, n_components_, n_slices_, slice_labels_ :
+        As in :class:`SIR`.
+    points_, dual_coef_, offset_ :
+        ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.
+    kernel_ : kernel object
+        With all its numbers.
+
+    Examples
+    --------
+    >>> from isthmus.datasets import make_curves
+    >>> from isthmus.projections import KernelSIR
+    >>> X, y, plane = make_curves(300, random_state=0)
+    >>> KernelSIR(alpha="cv").fit(X, y).transform(X).shape
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: Any = 2,
+        *,
+        alpha: Any = "auto",
+        n_slices: int = 10,
+        slices: str = "auto",
+        method: str = "generalized",
+        scale: str = "eigenvalue",
+        solver: str = "auto",
+        n_landmarks: int = 400,
+        cv: int | None = 5,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_slices = n_slices
+        self.slices = slices
+        self.method = method
+        self.scale = scale
+        self.solver = solver
+        self.n_landmarks = n_landmarks
+        self.cv = cv
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+        self.n_jobs = n_jobs
