@@ -1,0 +1,34 @@
+"""Expansions with fewer points: faster predictions of any kernel model that is already fitted.
+
+=================  ====================================================================
+``compress.py``    ``compress``: any model, any method, the errors of every size
+``path.py``        ``CompressionPath``: those errors
+``models.py``      compressed models of scikit-learn, ``CompressedClassifier`` and its kin
+``pursuit.py``     ``greedy_pursuit``: partial Cholesky in the order that matters
+``sparse.py``      l1 and l0 penalties
+``construct.py``   points that may move
+``select.py``      which points stay, one function a method
+``refit.py``       coefficients that fit the outputs, all sizes at once
+``thresholds.py``  thresholds of classifiers
+=================  ====================================================================
+"""
+
+from isthmus.compression.compress import compress
+from isthmus.compression.models import (
+    CompressedClassifier,
+    CompressedOutlierDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+)
+from isthmus.compression.path import CompressionPath
+from isthmus.compression.pursuit import greedy_pursuit
+
+__all__ = [
+    "CompressedClassifier",
+    "CompressedOutlierDetector",
+    "CompressedRegressor",
+    "CompressedTransformer",
+    "CompressionPath",
+    "compress",
+    "greedy_pursuit",
+]

@@ -1,0 +1,398 @@
+"""``compress``: any fitted kernel model with fewer points."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils import check_random_state
+
+from isthmus.compression.construct import move_points
+from isthmus.compression.models import wrap_model
+from isthmus.compression.path import CompressionPath
+from isthmus.compression.pursuit import Pursuit, factor_points
+from isthmus.compression.refit import OutputFit, fit_outputs
+from isthmus.compression.select import (
+    Problem,
+    by_l0,
+    by_l1,
+    by_rank,
+    chunked,
+    greedy,
+    in_given_order,
+    make_problem,
+)
+from isthmus.compression.thresholds import class_thresholds
+from isthmus.expansion import Expansion
+from isthmus.kernels import gram
+from isthmus.linalg import Array
+from isthmus.validation import check_option
+
+METHODS = ("greedy", "l1", "l0", "rank", "landmarks", "construct")
+_BLOCK = 2**22
+_DEFAULT_TOL = 1e-3
+_WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
+
+
+def compress(
+    model: Any,
+    n_points: int | None = None,
+    *,
+    tol: float | None = None,
+    method: str = "greedy",
+    rule: str = "ols",
+    refit: str | None = "outputs",
+    X: Any = None,
+    y: Any = None,
+    validation: Any = None,
+    chunk_size: int | None = None,
+    max_iter: int = 100,
+    random_state: Any = None,
+) -> Any:
+    r"""Return the same kind of model with fewer points.
+
+    Of :math:`w_j = \sum_i a_{ij} \phi(x_i)` keep r points Z and coefficients B such that
+    :math:`E = \sum_j |w_j - \hat w_j|^2` is small, all outputs together; then fit B to the outputs at the
+    training rows. [B2006]_ Ch. 4, corrected.
+
+    Parameters
+    ----------
+    model : fitted model or Expansion
+        One of ours with ``to_expansion`` and ``with_expansion``, or a model of scikit-learn that
+        :meth:`Expansion.from_model` knows.
+    n_points : int, default=None
+        How many points to keep.
+    tol : float, default=None
+        Keep as few points as leave a relative squared error of at most ``tol``. With neither
+        ``n_points``, ``tol`` nor ``validation`` it is 1e-3.
+    method : {"greedy", "l1", "l0", "rank", "landmarks", "construct"}, default="greedy"
+        Greedy pursuit; l1 or l0 penalties (slow, for comparison); lossless, as many points as the
+        kernel matrix has rank; points drawn at random; greedy points that then move, for kernels with
+        gradients, which needs fewer points for the same error and takes longer to fit.
+    rule : {"ols", "omp"}, default="ols"
+        What the pursuit maximises: the fall of the error, or the alignment with what is left.
+    refit : {"outputs", None}, default="outputs"
+        Fit coefficients and intercept to the values at the rows; None keeps the nearest functions.
+    X : array or sequence, default=None
+        Rows on which outputs are refitted; None: the points of the model. For a precomputed kernel
+        the square matrix of the training rows.
+    y : array, default=None
+        Labels of ``X``: the thresholds of a classifier are then set for the fewest errors on them.
+    validation : tuple (X, y), default=None
+        Rows and outputs that pick the size: the smallest one whose error is within one per cent of the
+        best, up to ``n_points`` or half of the points.
+    chunk_size : int, default=None
+        Run the pursuit on blocks of this many points, then on the union of what they chose: for
+        expansions whose ``N r`` numbers do not fit into memory.
+    max_iter : int, default=100
+        Most steps of ``method="construct"``.
+    random_state : int or RandomState, default=None
+        For ``method="landmarks"``.
+
+    Returns
+    -------
+    small : model
+        Predicts as the original does. ``small.compression_`` is a :class:`CompressionPath` with the
+        errors of every smaller size.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> from isthmus import compress
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SVC().fit(X[:1000], y[:1000])
+    >>> small = compress(model, 150)
+    >>> len(model.support_vectors_), small.compression_.n_points
+    (563, 150)
+    >>> bool(small.score(X[1000:], y[1000:]) > model.score(X[1000:], y[1000:]) - 0.01)
+    True
+    """
+    expansion = Expansion.from_model(model)
+    _check(method, rule, refit, tol, n_points, expansion.n_points, chunk_size)
+    if not expansion.coef.any():
+        warnings.warn("All coefficients are zero: no points are kept.", stacklevel=2)
+        return _finish(model, _empty(expansion), _empty_path(expansion))
+    problem = make_problem(expansion, _matrix_of_points(expansion, model, X))
+    limit, within = _limits(n_points, tol, validation, expansion.n_points, method)
+    points, order, pursuit = _select(problem, limit, within, method, rule, chunk_size, random_state)
+    rows = _Rows(expansion, problem, X)
+    if method == "construct":
+        points, pursuit = _construct(problem, points, pursuit, rows, max_iter)
+        order = None
+    fit = None if refit is None else rows.fit(points, order, pursuit)
+    path = CompressionPath(
+        n_points=len(pursuit.T),
+        n_points_full=expansion.n_points,
+        sizes=np.arange(len(pursuit.T) + 1),
+        errors=pursuit.errors,
+        output_errors=None if fit is None else fit.errors,
+        indices=order,
+        options={"method": method, "rule": rule, "refit": refit},
+    )
+    make = _Maker(expansion, problem, points, order, pursuit, fit, model, X, y)
+    if validation is not None:
+        path.n_points = _by_validation(model, make, path, validation)
+    elif (tol is not None and n_points is None) or within is not None:
+        path.n_points = _by_tol(path, _DEFAULT_TOL if tol is None else tol)
+    return _finish(model, make(path.n_points), path)
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+def _check(
+    method: str, rule: str, refit: Any, tol: Any, n_points: Any, N: int, chunk_size: Any
+) -> None:
+    check_option("method", method, METHODS)
+    check_option("rule", rule, ("ols", "omp"))
+    if refit is not None:
+        check_option("refit", refit, ("outputs",))
+    if n_points is not None:
+        if isinstance(n_points, bool) or not isinstance(n_points, Integral):
+            raise ValueError(f"n_points == {n_points!r}, must be an integer or None.")
+        if not 1 <= int(n_points) <= N:
+            raise ValueError(
+                f"n_points == {n_points}, must be between 1 and {N}, the number of points."
+            )
+    if tol is not None and not (isinstance(tol, Real) and 0 <= float(tol) < 1):
+        raise ValueError(f"tol == {tol!r}, must be a number in [0, 1).")
+    if chunk_size is not None and (not isinstance(chunk_size, Integral) or chunk_size < 2):
+        raise ValueError(f"chunk_size == {chunk_size!r}, must be an integer >= 2.")
+    if chunk_size is not None and method not in ("greedy", "construct"):
+        raise ValueError(f"chunk_size is for method='greedy', method == {method!r}.")
+
+
+def _limits(
+    n_points: int | None, tol: float | None, validation: Any, N: int, method: str
+) -> tuple[int, float | None]:
+    """Most points, and the error at which to stop (None: none)."""
+    if n_points is not None:
+        return int(n_points), None if tol is None else float(tol)
+    if method == "rank":
+        return N, None
+    if validation is not None:
+        return max(1, N // 2), None
+    return N, _DEFAULT_TOL if tol is None else float(tol)
+
+
+def _matrix_of_points(expansion: Expansion, model: Any, X: Any) -> Array | None:
+    if not expansion.is_precomputed:
+        return None
+    matrix = getattr(model, "X_fit_", None) if X is None else X
+    if matrix is None:
+        raise ValueError(
+            "The kernel is precomputed and the model does not keep its matrix: give the square matrix "
+            "of the training rows as X."
+        )
+    matrix = np.asarray(matrix, dtype=np.float64)
+    if (
+        matrix.ndim != 2
+        or matrix.shape[0] != matrix.shape[1]
+        or len(matrix) <= np.max(expansion.points)
+    ):
+        raise ValueError(
+            f"X has shape {matrix.shape}, must be the square kernel matrix of the training rows."
+        )
+    return matrix[np.ix_(expansion.points, expansion.points)]
+
+
+# -- points ------------------------------------------------------------------------------------
+
+
+def _select(
+    problem: Problem,
+    limit: int,
+    within: float | None,
+    method: str,
+    rule: str,
+    chunk_size: int | None,
+    random_state: Any,
+) -> tuple[Any, NDArray | None, Pursuit]:
+    stop = 0.0 if within is None else within
+    if method in ("greedy", "construct"):
+        if chunk_size is not None and chunk_size < len(problem):
+            order, pursuit = chunked(problem, limit, stop, rule, int(chunk_size))
+        else:
+            order, pursuit = greedy(problem, limit, stop, rule)
+    elif method == "rank":
+        order, pursuit = by_rank(problem, limit, stop)
+    elif method == "landmarks":
+        rng = check_random_state(random_state)
+        order, pursuit = in_given_order(problem, rng.permutation(len(problem))[:limit])
+    else:
+        order, pursuit = (by_l1 if method == "l1" else by_l0)(problem, limit, rule)
+    return problem.take(order), order, pursuit
+
+
+def _construct(
+    problem: Problem, points: Any, pursuit: Pursuit, rows: _Rows, max_iter: int
+) -> tuple[Any, Pursuit]:
+    if not getattr(problem.kernel, "has_input_gradient", False):
+        raise ValueError(
+            f"method='construct' needs a kernel with gradients, kernel == {problem.kernel}: use 'greedy'."
+        )
+    start = np.asarray(points, dtype=np.float64)
+    moved = move_points(
+        problem.kernel,
+        start,
+        np.asarray(rows.rows, dtype=np.float64),
+        rows.outputs,
+        max_iter=max_iter,
+    )
+    kept, triangle = factor_points(np.asarray(gram(problem.kernel, moved), dtype=np.float64))
+    moved = moved[kept]
+    values = Expansion(problem.points, problem.coef, problem.kernel).without_intercept(moved)
+    T = np.asarray(np.linalg.solve(triangle, values), dtype=np.float64)
+    left = problem.squared_norm - np.concatenate([[0.0], np.cumsum((T**2).sum(axis=1))])
+    factor = Pursuit(
+        np.arange(len(kept)), np.maximum(left, 0.0) / problem.squared_norm, triangle.T, T
+    )
+    return moved, factor
+
+
+class _Rows:
+    """The rows at which outputs are fitted, and the original's outputs there."""
+
+    def __init__(self, expansion: Expansion, problem: Problem, X: Any) -> None:
+        self.expansion, self.problem = expansion, problem
+        self.own = X is None
+        constant = np.broadcast_to(expansion.intercept, (problem.coef.shape[1],))
+        self.rows = problem.points if X is None else X
+        if X is None:
+            self.outputs = problem.values + constant
+        else:
+            self.outputs = expansion(X).reshape(len(X), -1)
+
+    def fit(self, points: Any, order: NDArray | None, pursuit: Pursuit) -> OutputFit:
+        """Least squares on the outputs with the first 0, 1, .. points."""
+        L = pursuit.L
+        if (
+            self.own
+            and order is not None
+            and L.shape[1] == len(self.problem)
+            and _is_full(L, order)
+        ):
+            rows = [(L.T, self.outputs)]
+            return fit_outputs(rows, pursuit.triangle, pursuit.T, in_basis=True)
+        return fit_outputs(self._blocks(points, order), pursuit.triangle, pursuit.T)
+
+    def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
+        size = max(1, _BLOCK // max(len(points), 1))
+        for begin in range(0, len(self.outputs), size):
+            part = slice(begin, begin + size)
+            yield self._values(part, points, order), self.outputs[part]
+
+    def _values(self, part: slice, points: Any, order: NDArray | None) -> Array:
+        if not self.expansion.is_precomputed:
+            return np.asarray(gram(self.problem.kernel, self.rows[part], points))
+        if self.own:
+            assert self.problem.matrix is not None
+            return self.problem.matrix[part][:, order]
+        return np.asarray(self.rows, dtype=np.float64)[part][:, np.asarray(points)]
+
+
+def _is_full(L: Array, order: NDArray) -> bool:
+    """Whether the factor has the rows of all points, not of the chosen ones alone."""
+    others = np.ones(L.shape[1], dtype=bool)
+    others[order] = False
+    return not others.any() or bool(L[:, others].any())
+
+
+# -- sizes -------------------------------------------------------------------------------------
+
+
+class _Maker:
+    """Expansions of any size up to the one that was run to."""
+
+    def __init__(self, *parts: Any) -> None:
+        (
+            self.expansion,
+            self.problem,
+            self.points,
+            self.order,
+            self.pursuit,
+            self.fit,
+            self.model,
+            self.X,
+            self.y,
+        ) = parts
+
+    def __call__(self, size: int) -> Expansion:
+        coef, intercept = self._coefficients(size)
+        points = self.points[:size]
+        if self.expansion.coef.ndim == 1:
+            coef, intercept = coef[:, 0], intercept[0]
+        small = Expansion(points, coef, self.problem.kernel, intercept)
+        if self.y is not None and self.X is not None and is_classifier(self.model):
+            small.intercept = class_thresholds(self.model, small, self.X, self.y)
+        return small
+
+    def _coefficients(self, size: int) -> tuple[Array, Array]:
+        if self.fit is not None:
+            return self.fit.coefficients(size)
+        p = self.problem.coef.shape[1]
+        return self.pursuit.coefficients(size), np.array(
+            np.broadcast_to(self.expansion.intercept, (p,))
+        )
+
+
+def _by_tol(path: CompressionPath, tol: float) -> int:
+    errors = path.errors if path.output_errors is None else path.output_errors
+    good = np.flatnonzero(errors <= tol)
+    return int(good[0]) if len(good) and good[0] > 0 else int(path.sizes[-1])
+
+
+def _by_validation(model: Any, make: _Maker, path: CompressionPath, validation: Any) -> int:
+    X, y = validation
+    largest = int(path.sizes[-1])
+    sizes = np.unique(np.geomspace(1, largest, min(largest, 40)).round().astype(int))
+    errors = []
+    for size in sizes:
+        errors.append(_validation_error(_finish(model, make(size), path), X, y))
+    path.validation_sizes, path.validation_errors = sizes, np.array(errors)
+    path.full_validation_error = _validation_error(model, X, y)
+    return int(sizes[np.flatnonzero(path.validation_errors <= _WITHIN * min(errors))[0]])
+
+
+def _validation_error(model: Any, X: Any, y: Any) -> float:
+    if is_classifier(model):
+        return float(np.mean(model.predict(X) != np.asarray(y)))
+    for name in ("predict", "transform"):
+        if hasattr(model, name):
+            values = np.asarray(getattr(model, name)(X))
+            return float(((values - np.asarray(y).reshape(values.shape)) ** 2).mean())
+    values = model(X)
+    return float(((values - np.asarray(y).reshape(values.shape)) ** 2).mean())
+
+
+# -- the model ---------------------------------------------------------------------------------
+
+
+def _finish(model: Any, small: Expansion, path: CompressionPath) -> Any:
+    path = copy.copy(path)
+    path.n_points = small.n_points
+    if isinstance(model, Expansion):
+        result: Any = small
+    elif hasattr(model, "with_expansion"):
+        result = model.with_expansion(small)
+    else:
+        result = wrap_model(model, small)
+    result.compression_ = path
+    return result
+
+
+def _empty(expansion: Expansion) -> Expansion:
+    return Expansion(
+        expansion.points[:0], expansion.coef[:0], expansion.kernel, expansion.intercept
+    )
+
+
+def _empty_path(expansion: Expansion) -> CompressionPath:
+    return CompressionPath(0, expansion.n_points, np.zeros(1, dtype=np.intp), np.zeros(1))

@@ -1,0 +1,48 @@
+"""What a compression knows: the points in order and the fit of every size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.linalg import Array
+
+
+@dataclass
+class CompressionPath:
+    """Errors of every size of a compressed expansion, and which was taken.
+
+    Attributes
+    ----------
+    n_points : int
+        The size that was taken.
+    n_points_full : int
+        The size of the original.
+    sizes : ndarray of shape (r + 1,)
+        0, 1, .., r.
+    errors : ndarray of shape (r + 1,)
+        ``E / E_0``, squared distance from the original functions over their squared norm, with the
+        nearest functions of each size.
+    output_errors : ndarray of shape (r + 1,) or None
+        Squared errors of the outputs on the training rows over those of a constant, after the refit.
+    indices : ndarray of shape (r,) or None
+        Which points of the original, in the order of choice; None where points are new ones.
+    validation_sizes, validation_errors : ndarray or None
+        Errors on the validation rows: of classes, or mean squared.
+    full_validation_error : float or None
+        That of the original model.
+    """
+
+    n_points: int
+    n_points_full: int
+    sizes: NDArray[np.intp]
+    errors: Array
+    output_errors: Array | None = None
+    indices: NDArray[np.intp] | None = None
+    validation_sizes: NDArray[np.intp] | None = None
+    validation_errors: Array | None = None
+    full_validation_error: float | None = None
+    options: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,181 @@
+"""Which points stay: one function a method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
+from isthmus.compression.sparse import l0_path, l1_path
+from isthmus.expansion import Expansion
+from isthmus.kernels import gram, gram_diagonal, resolve_kernel
+from isthmus.linalg import Array
+from isthmus.validation import check_memory
+
+
+@dataclass
+class Problem:
+    """Functions to be approximated, at their points: coefficients, values, kernel values."""
+
+    points: Any
+    kernel: Any
+    coef: Array  # (N, p)
+    values: Array  # (N, p), without intercept
+    matrix: Array | None  # the kernel matrix of the points, where it is precomputed
+    squared_norm: float
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def take(self, index: NDArray) -> Any:
+        """Some of the points."""
+        return (
+            self.points[index] if hasattr(self.points, "shape") else [self.points[i] for i in index]
+        )
+
+    def diagonal(self) -> Array:
+        """``k(x_i, x_i)``."""
+        if self.matrix is not None:
+            return self.matrix.diagonal().copy()
+        return np.asarray(gram_diagonal(self.kernel, self.points), dtype=np.float64)
+
+    def column(self, i: int) -> Array:
+        """``k(x_i, .)`` at all points."""
+        if self.matrix is not None:
+            return self.matrix[:, i]
+        return np.asarray(gram(self.kernel, self.points, self.take(np.array([i]))))[:, 0]
+
+    def full(self) -> Array:
+        """The whole kernel matrix."""
+        if self.matrix is not None:
+            return self.matrix
+        check_memory(
+            16.0 * len(self) ** 2, "This method", "use method='greedy', which needs no matrix."
+        )
+        return np.asarray(gram(self.kernel, self.points), dtype=np.float64)
+
+    def square(self, index: NDArray) -> Array:
+        """The kernel matrix of some of the points."""
+        if self.matrix is not None:
+            return self.matrix[np.ix_(index, index)]
+        return np.asarray(gram(self.kernel, self.take(index)), dtype=np.float64)
+
+    def restrict(self, index: NDArray, *, own_part: bool = False) -> Problem:
+        """The problem with fewer candidates; with ``own_part`` the functions are cut to them too."""
+        K = self.square(index)
+        values, squared = self.values[index], self.squared_norm
+        if own_part:
+            values = K @ self.coef[index]
+            squared = float(np.einsum("ij,ij->", self.coef[index], values))
+        points = self.take(index)
+        return Problem(points, self.kernel, self.coef[index], values, K, squared)
+
+
+def make_problem(expansion: Expansion, matrix: Array | None) -> Problem:
+    """Values and norms of an expansion at its own points."""
+    coef = expansion.coef.reshape(expansion.n_points, -1)
+    kernel = expansion.kernel
+    if not expansion.is_precomputed:
+        kernel = resolve_kernel(kernel, expansion.points)
+    if expansion.values is not None:
+        values = expansion.values.reshape(coef.shape)
+    elif matrix is not None:
+        values = matrix @ coef
+    else:
+        plain = Expansion(expansion.points, coef, kernel)
+        values = plain.without_intercept(expansion.points)
+    squared = max(float(np.einsum("ij,ij->", coef, values)), 0.0)
+    return Problem(expansion.points, kernel, coef, values, matrix, squared)
+
+
+def pursue(problem: Problem, n_points: int, tol: float, rule: str) -> Pursuit:
+    """Greedy pursuit on a problem."""
+    return greedy_pursuit(
+        problem.column,
+        problem.diagonal(),
+        problem.values,
+        problem.squared_norm,
+        n_points,
+        tol=tol,
+        rule=rule,
+    )
+
+
+def greedy(problem: Problem, n_points: int, tol: float, rule: str) -> tuple[NDArray, Pursuit]:
+    """The pursuit of ``pursuit.py`` over all points."""
+    pursuit = pursue(problem, n_points, tol, rule)
+    return pursuit.order, pursuit
+
+
+def chunked(
+    problem: Problem, n_points: int, tol: float, rule: str, chunk_size: int
+) -> tuple[NDArray, Pursuit]:
+    """Greedy on each block's own part of the functions, then on the union against all of them."""
+    chosen = []
+    for begin in range(0, len(problem), chunk_size):
+        index = np.arange(begin, min(begin + chunk_size, len(problem)))
+        part = problem.restrict(index, own_part=True)
+        chosen.append(index[pursue(part, n_points, tol, rule).order])
+    union = np.sort(np.concatenate(chosen))
+    pursuit = pursue(problem.restrict(union), n_points, tol, rule)
+    return union[pursuit.order], pursuit
+
+
+def _among(problem: Problem, index: NDArray, rule: str) -> tuple[NDArray, Pursuit]:
+    """Given points in the order of greedy pursuit, so that every smaller size is known too."""
+    pursuit = pursue(problem.restrict(index), len(index), 0.0, rule)
+    return index[pursuit.order], pursuit
+
+
+def by_l1(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]:
+    """The ``n_points`` largest rows of a sparse solution with that many or more."""
+    b = l1_path(problem.full(), problem.values, n_points)
+    size = np.abs(b).max(axis=1)
+    index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
+    return _among(problem, index, rule)
+
+
+def by_l0(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]:
+    """The rows that reweighted least squares leaves."""
+    b = l0_path(problem.full(), problem.values, problem.coef, n_points)
+    size = np.abs(b).max(axis=1)
+    index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
+    return _among(problem, index, rule)
+
+
+def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
+    """Pivoted Cholesky: the point that the others span worst, until all are spanned."""
+    d, diagonal = problem.diagonal(), problem.diagonal()
+    L = np.zeros((n_points, len(problem)))
+    order: list[int] = []
+    for j in range(n_points):
+        i = int(d.argmax())
+        if d[i] <= max(tol, 1e-12) * diagonal.max():
+            break
+        L[j] = (problem.column(i) - L[:j].T @ L[:j, i]) / np.sqrt(d[i])
+        d = np.maximum(d - L[j] ** 2, 0.0)
+        d[i] = 0.0
+        order.append(i)
+    index = np.array(order, dtype=np.intp)
+    return index, _in_order(problem, index, L[: len(index)])
+
+
+def in_given_order(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
+    """Points that were chosen without looking at the functions, in their own order."""
+    kept, triangle = factor_points(problem.square(index))
+    index = index[kept]
+    L = np.zeros((len(index), len(problem)))
+    L[:, index] = triangle.T
+    return index, _in_order(problem, index, L)
+
+
+def _in_order(problem: Problem, index: NDArray, L: Array) -> Pursuit:
+    """Errors of the first 1, 2, .. of given points."""
+    triangle = np.tril(L[:, index].T)
+    T = np.linalg.solve(triangle, problem.values[index]) if len(index) else problem.values[:0]
+    left = problem.squared_norm - np.concatenate([[0.0], np.cumsum((T**2).sum(axis=1))])
+    total = problem.squared_norm if problem.squared_norm > 0 else 1.0
+    return Pursuit(index, np.maximum(left, 0.0) / total, L, T)

@@ -1,0 +1,49 @@
+"""Thresholds of a classifier that was compressed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.expansion import Expansion
+from isthmus.linalg import Array
+
+
+def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
+    """Intercepts with the fewest errors on labelled rows, the nearest to the fitted ones among equals.
+
+    Two classes: one threshold. More: one a pair of classes, on the rows of the two.
+    """
+    classes, y = np.asarray(model.classes_), np.asarray(y)
+    values = small(X)
+    if values.ndim == 1:
+        return np.asarray(small.intercept + _shift(values, y == classes[1]))
+    n = len(classes)
+    if values.shape[1] != n * (n - 1) // 2:  # one against the rest
+        return small.intercept
+    shifts: list[float] = []
+    for i in range(n):
+        for j in range(i + 1, n):
+            rows = (y == classes[i]) | (y == classes[j])
+            shifts.append(_shift(values[:, len(shifts)][rows], y[rows] == classes[i]))
+    return np.asarray(small.intercept + np.array(shifts))
+
+
+def _shift(values: Array, positive: NDArray) -> float:
+    """What to add to values so that their signs agree with the labels as often as can be."""
+    order = np.argsort(values, kind="stable")
+    ordered, labels = values[order], positive[order]
+    # With the cut before place k: positives below it and negatives from it on are wrong.
+    wrong = np.concatenate([[0], np.cumsum(labels)]) + np.concatenate(
+        [np.cumsum((~labels)[::-1])[::-1], [0]]
+    )
+    at_zero = int(np.searchsorted(ordered, 0.0))
+    if not len(values) or wrong[at_zero] == wrong.min():
+        return 0.0
+    cuts = np.concatenate(
+        [[ordered[0] - 1e-9], 0.5 * (ordered[1:] + ordered[:-1]), [ordered[-1] + 1e-9]]
+    )
+    best = np.flatnonzero(wrong == wrong.min())
+    return -float(cuts[best[np.abs(cuts[best]).argmin()]])

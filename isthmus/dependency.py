@@ -1,0 +1,449 @@
+"""Kernel dependency estimation: Gamma . T . phi as one estimator."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from isthmus.expansion import Expansion
+from isthmus.features import KernelMap
+from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.products import Linear
+from isthmus.linalg import Array
+from isthmus.preimages import Learned, make_preimage
+from isthmus.regression import ReducedRankRegression
+from isthmus.validation import check_enough_samples, check_option
+
+_COLLAPSE_TOL = 1e-6
+_FLOATS = (np.float64, np.float32)
+
+
+class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Regression between any two spaces that have kernels.
+
+    .. math::
+        x \xrightarrow{\ \phi_x\ } \text{scores} \xrightarrow{\ T\ } \text{scores}
+        \xrightarrow{\ \Gamma\ } y
+
+    A map of coordinates brings inputs to a feature space, a regression ``T`` maps its coordinates to those
+    of the outputs' feature space, and a pre-image ``Gamma`` brings these back to objects; [WCESV2003]_,
+    [B2006]_ Ch. 1 and 3. Inputs and outputs may be vectors, strings, graphs or anything else with a kernel.
+
+    With a linear output kernel (the default), all components and a ridge map, this is kernel ridge
+    regression with an intercept, and is computed as such. After the fit, ``phi`` and a linear ``T``
+    collapse into an :class:`~isthmus.Expansion`: a prediction costs n kernel values and ``n r + r q``
+    operations.
+
+    Parameters
+    ----------
+    inputs : transformer, default=None
+        ``phi`` of the inputs, as a rule a :class:`~isthmus.KernelMap`; None: ``KernelMap("rbf")``.
+    map : regressor, default=None
+        ``T``: ours or any regressor of scikit-learn; None: ``Ridge()``. One that predicts a single output
+        is fitted once for each.
+    outputs : KernelMap, default=None
+        ``phi`` of the outputs with its ``preimage`` (None in it means ``"auto"``). None: outputs are
+        vectors and taken as they are, the linear kernel.
+    solver : {"auto", "dual", "stages"}, default="auto"
+        ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map;
+        ``"stages"``: each stage fitted for itself; told in ``solver_``.
+    cv : int or None, default=5
+        A learned pre-image is trained on the scores that the map predicts for samples it has not seen, in
+        this many folds (leave-one-out, in closed form, with the dual solver). None: on the true ones.
+
+    Attributes
+    ----------
+    inputs_, map_, outputs_, preimage_ : fitted stages
+        ``inputs_`` and ``map_`` with ``solver_ == "stages"``; the last two where outputs have a kernel.
+    expansion_ : Expansion or None
+        What phi and T collapsed into, r functions; None where T is not linear.
+    y_loadings_ : ndarray of shape (n_components_y, r) or None
+        Orthonormal columns that bring those functions to the output scores; None means the identity.
+    embedding_intercept_ : ndarray of shape (n_components_y,)
+        Constant term of the output scores.
+    solver_ : str
+        The solver that was used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> from isthmus import DependencyRegressor, KernelMap
+    >>> x = np.linspace(0, 3, 40)[:, None]
+    >>> y = np.hstack([np.sin(2 * x), np.cos(2 * x)])  # a circle
+    >>> model = DependencyRegressor(
+    ...     KernelMap("rbf", gamma=2.0),
+    ...     Ridge(1e-3),
+    ...     KernelMap("rbf", gamma=0.5, preimage="fixed_point"),
+    ... ).fit(x, y)
+    >>> model.predict([[0.5]]).round(1)
+    array([[0.8, 0.5]])
+    """
+
+    expansion_: Expansion | None
+    y_loadings_: Array | None
+
+    def __init__(
+        self,
+        inputs: Any = None,
+        map: Any = None,
+        outputs: Any = None,
+        *,
+        solver: str = "auto",
+        cv: int | None = 5,
+    ) -> None:
+        self.inputs = inputs
+        self.map = map
+        self.outputs = outputs
+        self.solver = solver
+        self.cv = cv
+
+    # -- fit -----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> DependencyRegressor:
+        """Fit all stages.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features) or sequence of objects
+            Inputs; a square matrix of kernel values where the inputs' kernel is precomputed.
+        y : array of shape (n_samples,) or (n_samples, n_targets), or sequence of objects
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_option("solver", self.solver, ("auto", "dual", "stages"))
+        inputs = KernelMap() if self.inputs is None else clone(self.inputs)
+        map_ = Ridge() if self.map is None else clone(self.map)
+        X, Y = self._check_rows(X, y, inputs)
+        check_enough_samples(len(Y))
+        for name in ("inputs_", "map_", "outputs_", "preimage_", "expansion_", "y_loadings_"):
+            self.__dict__.pop(name, None)
+        Psi = self._embed_outputs(Y)
+        dual = self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)
+        if not dual:
+            if self.solver == "dual":
+                raise ValueError(
+                    "solver == 'dual' needs KernelMap(n_components=None), exact and centred, as inputs and "
+                    "Ridge or ReducedRankRegression with alpha > 0, of full rank, as map: use 'auto'."
+                )
+            self._fit_stages(X, Psi, inputs, map_)
+        self.solver_ = "dual" if dual else "stages"
+        if self.outputs_ is not None:
+            self._fit_preimage(X, Y, Psi, inputs, map_)
+        self.__dict__.pop("_loo_scores", None)
+        return self
+
+    def _check_rows(self, X: Any, y: Any, inputs: Any) -> tuple[Any, Any]:
+        if y is None:
+            raise ValueError(
+                "This DependencyRegressor estimator requires y to be passed, but the target y is None."
+            )
+        kernel = getattr(inputs, "kernel", "linear")
+        vectors = takes_vectors(kernel, X)
+        if vectors:
+            X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=1)
+        else:
+            X = check_samples(self, X, kernel, reset=True)
+        self._y_is_1d = False
+        self._vector_outputs = self.outputs is None or takes_vectors(self.outputs.kernel, y)
+        if self._vector_outputs:
+            Y = check_array(y, dtype=_FLOATS, ensure_2d=False, input_name="y")
+            self._y_is_1d = Y.ndim == 1
+            Y = Y.reshape(len(Y), -1)
+        else:
+            Y = y if isinstance(y, np.ndarray) else list(y)
+        check_consistent_length(X, Y)
+        return X, Y
+
+    def _embed_outputs(self, Y: Any) -> Array:
+        """Output scores; a linear kernel on vectors needs none but the outputs themselves."""
+        self.outputs_: Any = None
+        if self._linear_outputs():
+            return np.asarray(Y, dtype=np.float64)
+        self.outputs_ = clone(self.outputs).set_params(preimage=None)
+        return np.asarray(self.outputs_.fit_transform(Y), dtype=np.float64)
+
+    def _linear_outputs(self) -> bool:
+        if self.outputs is None:
+            return True
+        if type(self.outputs) is not KernelMap or self.outputs.n_components is not None:
+            return False
+        kernel, preimage = self.outputs.kernel, self.outputs.preimage
+        is_linear = isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
+        return is_linear and (preimage is None or preimage in ("auto", "exact"))
+
+    # -- one linear system ---------------------------------------------------------------------
+
+    def _fit_dual(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> bool:
+        """Kernel ridge with an intercept, ``(K + alpha I) a + 1 b' = Psi``, ``1'a = 0``; False if not.
+
+        It equals ridge on all centred kernel components, whose eigenvectors are never needed.
+        """
+        alpha = _ridge_weight(map_)
+        if type(inputs) is not KernelMap or alpha is None:
+            return False
+        if (
+            inputs.n_components is not None
+            or not inputs.center
+            or inputs._method(len(X)) != "exact"
+        ):
+            return False
+        inputs._check_options()
+        kernel = inputs._resolve(X)
+        K = gram(kernel, X, n_jobs=inputs.n_jobs)
+        if getattr(kernel, "positive_semidefinite", False) is False:
+            return False  # the kernel map knows what to do with negative eigenvalues
+        K = np.array(K, dtype=np.float64, order="F", copy=K.dtype != np.float64 or None)
+        if np.ptp(K[:, 0]) == 0 and np.ptp(K) == 0:
+            raise ValueError("The kernel does not tell any two samples apart: X is constant.")
+        n, q = Psi.shape
+        K.flat[:: n + 1] += alpha
+        factor, info = lapack.dpotrf(
+            K.T if K.flags.c_contiguous else K, lower=1, overwrite_a=1, clean=0
+        )
+        if info:  # a ridge too small for a singular kernel matrix
+            return False
+        # Centred outputs lose no digits to a large mean.
+        mean = Psi.mean(axis=0)
+        solved, _ = lapack.dpotrs(factor, np.column_stack([Psi - mean, np.ones(n)]), lower=1)
+        a, u = solved[:, :q], solved[:, q]
+        total = float(u.sum())
+        offset = a.sum(axis=0) / total
+        a = a - np.outer(u, offset)
+        intercept = mean + offset
+        if self.cv is not None and self.outputs_ is not None:
+            inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+            self._loo_scores = Psi - a / (inverse.diagonal() - u**2 / total)[:, None]
+        points = np.arange(n) if type(kernel).__name__ == "Precomputed" else X
+        self.expansion_ = Expansion(
+            points, a, kernel, values=Psi - alpha * a - intercept
+        )
+        self.embedding_intercept_, self.y_loadings_ = intercept, None
+        return True
+
+    # -- stages --------------------------------------------------------------------------------
+
+    def _fit_stages(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> None:
+        self.inputs_ = inputs
+        Phi = inputs.fit_transform(X)
+        self.map_ = self._for_all_outputs(map_, Psi.shape[1])
+        self.map_.fit(Phi, Psi[:, 0] if Psi.shape[1] == 1 else Psi)
+        self.expansion_, self.y_loadings_ = None, None
+        self.embedding_intercept_ = np.zeros(Psi.shape[1])
+        self._collapse(Phi)
+
+    @staticmethod
+    def _for_all_outputs(map_: Any, n_outputs: int) -> Any:
+        single = n_outputs > 1 and not get_tags(map_).target_tags.multi_output
+        return MultiOutputRegressor(map_) if single else map_
+
+    def _collapse(self, Phi: Array) -> None:
+        """Make an expansion of phi and a linear T, where T proves to be linear."""
+        if (
+            not hasattr(self.inputs_, "collapse")
+            or getattr(self.inputs_, "method_", "") == "fourier"
+        ):
+            return
+        factors = _map_factors(self.map_)
+        if factors is None:
+            return
+        W, V, intercept = factors
+        rows = Phi[:5]
+        linear = rows @ W @ (np.eye(W.shape[1]) if V is None else V.T) + intercept
+        direct = np.asarray(self.map_.predict(rows)).reshape(linear.shape)
+        if np.abs(linear - direct).max() > _COLLAPSE_TOL * max(float(np.abs(direct).max()), 1e-300):
+            return
+        coef, offset = self.inputs_.collapse(W)
+        values = Phi @ W - offset
+        if len(self.inputs_.points_) != len(Phi):
+            values = None
+        self.expansion_ = Expansion(
+            self.inputs_.points_, coef, self.inputs_.kernel_, offset, values=values
+        )
+        self.y_loadings_, self.embedding_intercept_ = V, intercept
+
+    # -- pre-image -----------------------------------------------------------------------------
+
+    def _fit_preimage(self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any) -> None:
+        chosen = self.outputs.preimage
+        method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_)
+        coordinates = Psi
+        if isinstance(method, Learned) and self.cv is not None:
+            coordinates = self._unseen_scores(X, Psi, inputs, map_)
+        self.preimage_ = method.fit(Y, coordinates, self.outputs_)
+
+    def _unseen_scores(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
+        """Output scores predicted for samples that were left out."""
+        if hasattr(self, "_loo_scores"):
+            return self._loo_scores
+        folds = min(int(self.cv), len(Psi)) if self.cv is not None else 2
+        if folds < 2:
+            raise ValueError(f"cv == {self.cv}, must be >= 2 or None.")
+        road = make_pipeline(clone(inputs), self._for_all_outputs(clone(map_), Psi.shape[1]))
+        splits = KFold(folds, shuffle=True, random_state=0)
+        return np.asarray(cross_val_predict(road, X, Psi, cv=splits)).reshape(Psi.shape)
+
+    # -- prediction ----------------------------------------------------------------------------
+
+    def predict_embedding(self, X: Any) -> Array:
+        """Points of the output feature space, as scores (n_samples, n_components_y).
+
+        With a linear output kernel they are the predicted outputs themselves.
+        """
+        check_is_fitted(self)
+        X = self._check_new(X)
+        if self.expansion_ is None:
+            scores = np.asarray(self.map_.predict(self.inputs_.transform(X)))
+            return scores.reshape(len(scores), -1)
+        values = self.expansion_(X)
+        if self.y_loadings_ is not None:
+            values = values @ self.y_loadings_.T
+        values += self.embedding_intercept_
+        return values
+
+    def predict(self, X: Any, *, return_loss: bool = False, **options: Any) -> Any:
+        """Predict objects.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features) or sequence of objects
+            New inputs.
+        return_loss : bool, default=False
+            Whether to return, for each prediction, the squared distance of its image from the predicted
+            point of the feature space. Only where outputs have a kernel of their own.
+        **options
+            What the pre-image takes: ``start``, ``anchor``, ``n_best``, ...
+
+        Returns
+        -------
+        y : array of shape (n_samples[, n_targets]) or list
+            Predictions, in the shape of what was fitted.
+        losses : array of shape (n_samples,)
+            Only with ``return_loss=True``.
+        """
+        scores = self.predict_embedding(X)
+        if self.outputs_ is None:
+            if return_loss or options:
+                raise ValueError(
+                    "return_loss and options of a pre-image need outputs=KernelMap(...) with a kernel that "
+                    "is not linear: here the predicted point is the prediction."
+                )
+            return scores[:, 0] if self._y_is_1d else scores
+        found = self.preimage_.inverse(scores, return_loss=return_loss, **options)
+        answers = found[0] if return_loss else found
+        if self._y_is_1d and isinstance(answers, np.ndarray) and answers.ndim == 2:
+            answers = answers[:, 0]
+        return (answers, found[1]) if return_loss else answers
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 for vectors, else one less the normalised loss of the output kernel.
+
+        The loss is ``mean |phi(y) - phi(predicted)|^2 / mean |phi(y) - mean|^2``: 1 is perfect, 0 as good
+        as the mean of the training outputs, which no object need attain.
+        """
+        predicted = self.predict(X)
+        if self._vector_outputs:
+            return float(r2_score(y, predicted, sample_weight=sample_weight))
+        assert self.outputs_ is not None
+        kernel = self.outputs_.kernel_
+        truth = y if isinstance(y, np.ndarray) else list(y)
+        own = gram_diagonal(kernel, truth)
+        losses = own + gram_diagonal(kernel, predicted) - 2.0 * _paired(kernel, truth, predicted)
+        spread = own.astype(np.float64)
+        if self.outputs_.center:
+            cross = gram(kernel, truth, self.outputs_.points_) @ self.outputs_.mean_coef_
+            spread = own - 2.0 * cross + self.outputs_.mean_
+        return 1.0 - float(np.average(losses, weights=sample_weight)) / float(
+            np.average(spread, weights=sample_weight)
+        )
+
+    def _check_new(self, X: Any) -> Any:
+        kernel = getattr(self.inputs, "kernel", "rbf" if self.inputs is None else "linear")
+        if takes_vectors(kernel, X):
+            return validate_data(self, X, reset=False, dtype=_FLOATS)
+        return check_samples(self, X, kernel, reset=False)
+
+    # -- compression ---------------------------------------------------------------------------
+
+    def to_expansion(self) -> Expansion:
+        """The functions that phi and T collapsed into; :func:`isthmus.compress` makes them smaller."""
+        check_is_fitted(self)
+        if self.expansion_ is None:
+            raise ValueError(
+                f"{type(self.map).__name__} is not a linear map of kernel coordinates, so there is no "
+                "expansion."
+            )
+        return self.expansion_
+
+    def with_expansion(self, expansion: Expansion) -> DependencyRegressor:
+        """The same fitted model with another expansion of as many functions."""
+        old = self.to_expansion()
+        if expansion.n_outputs != old.n_outputs:
+            raise ValueError(
+                f"expansion has {expansion.n_outputs} outputs, must have {old.n_outputs}."
+            )
+        other = copy.copy(self)
+        other.expansion_ = expansion
+        return other
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        kernel = getattr(self.inputs, "kernel", "rbf")
+        return set_kernel_tags(tags, kernel)
+
+
+def _ridge_weight(map_: Any) -> float | None:
+    """The ridge weight of a map that is plain ridge regression with an intercept, else None."""
+    if type(map_) is Ridge:
+        plain = map_.fit_intercept and not map_.positive and np.ndim(map_.alpha) == 0
+        return float(map_.alpha) if plain and map_.alpha > 0 else None
+    if type(map_) is ReducedRankRegression:
+        plain = map_.n_components is None and not map_.scale and map_.missing == "error"
+        number = isinstance(map_.alpha, int | float) and map_.alpha > 0
+        return float(map_.alpha) if plain and number else None
+    return None
+
+
+def _map_factors(map_: Any) -> tuple[Array, Array | None, Array] | None:
+    """``W, V, b`` of a linear map ``Phi @ W @ V' + b`` with orthonormal V; None where there is no such."""
+    if not hasattr(map_, "coef_") or np.ndim(map_.coef_) not in (1, 2):
+        return None
+    coef = np.atleast_2d(np.asarray(map_.coef_, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(getattr(map_, "intercept_", 0.0)), (len(coef),))
+    rotations, loadings = getattr(map_, "x_rotations_", None), getattr(map_, "y_loadings_", None)
+    if rotations is not None and loadings is not None and rotations.shape[1] < min(coef.shape):
+        if np.allclose(loadings @ rotations.T, coef, rtol=1e-10, atol=1e-12):
+            V, R = np.linalg.qr(loadings)
+            return rotations @ R.T, V, np.array(intercept, dtype=np.float64)
+    return coef.T, None, np.array(intercept, dtype=np.float64)
+
+
+def _paired(kernel: Any, A: Any, B: Any, size: int = 32) -> NDArray:
+    """``k(a_t, b_t)``, by small square blocks."""
+    parts = [
+        np.diagonal(gram(kernel, A[i : i + size], B[i : i + size])) for i in range(0, len(A), size)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,383 @@
+"""The protocol of a pre-image: objects and their coordinates in, ``inverse`` for many targets at once.
+
+A target is a point of a feature space, ``Psi = sum_i G_i phi(x_i)``, [B2006]_ Sec. 3.1; it is given by
+scores (then the embedding says what ``G`` is) or by the coefficients ``G`` themselves. The answer is an
+object ``z`` whose image ``phi(z)`` is near ``Psi``. How near is the *full loss*
+
+    |phi(z) - Psi|^2 = k(z, z) - 2 sum_i G_i k(x_i, z) + G' K G,
+
+written once, in :class:`Targets`, and the same for every method and every kind of object.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.linalg import Array
+
+BLOCK = 2**22
+"""Most kernel values that are held at a time where they are only summed."""
+
+
+def take(objects: Any, index: Any) -> Any:
+    """Objects at the places of an index: an array for arrays, a list for lists."""
+    if hasattr(objects, "shape"):
+        return objects[index]
+    return [objects[i] for i in np.asarray(index).ravel()]
+
+
+def row_blocks(n: int, width: int) -> Iterator[slice]:
+    """Slices of ``n`` rows that keep ``rows * width`` under :data:`BLOCK`."""
+    size = max(1, BLOCK // max(width, 1))
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel is only known as a matrix."""
+    return type(kernel).__name__ == "Precomputed" or kernel == "precomputed"
+
+
+class Targets:
+    """Points ``Psi_t = sum_i coef[t, i] phi(points_i)`` of a feature space, and losses against them.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Its feature space is the one meant.
+    points : sequence of n_points objects
+        The objects of the expansion.
+    coef : array of shape (n_targets, n_points)
+        The expansion, one row a target.
+    scores : array of shape (n_targets, n_components), default=None
+        Coordinates of the targets, where they came as such.
+    """
+
+    def __init__(self, kernel: Any, points: Any, coef: Array, scores: Array | None = None) -> None:
+        self.kernel = kernel
+        self.points = points
+        self.coef = coef
+        self.scores = scores
+        self.norms_from: Callable[[Array], Array] | None = None  # a shorter way to the norms
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def subset(self, rows: Any) -> Targets:
+        """Some of the targets."""
+        part = Targets(
+            self.kernel,
+            self.points,
+            self.coef[rows],
+            None if self.scores is None else self.scores[rows],
+        )
+        if "squared_norms" in self.__dict__:
+            part.__dict__["squared_norms"] = self.squared_norms[rows]
+        part.norms_from = self.norms_from
+        return part
+
+    def inner(self, objects: Any) -> Array:
+        """``<Psi_t, phi(o)>`` for all targets and all objects, (n_targets, n_objects)."""
+        return np.concatenate(
+            [
+                self.coef
+                @ gram(
+                    self.kernel, take(objects, np.arange(*part.indices(len(objects)))), self.points
+                ).T
+                for part in row_blocks(len(objects), len(self.points))
+            ],
+            axis=1,
+        )
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """``|Psi_t|^2 = G' K G``, (n_targets,)."""
+        if self.norms_from is not None and self.scores is not None:
+            return self.norms_from(self.scores)
+        total = np.zeros(len(self))
+        for part in row_blocks(len(self.points), len(self.points)):
+            rows = take(self.points, np.arange(*part.indices(len(self.points))))
+            K = gram(self.kernel, rows, self.points)
+            total += np.einsum("ti,ti->t", self.coef[:, part], self.coef @ K.T)
+        return np.maximum(total, 0.0)
+
+    def paired_inner(self, objects: Any) -> Array:
+        """``<Psi_t, phi(o_t)>``: the t-th target with the t-th object, (n_targets,)."""
+        total = np.empty(len(self))
+        for part in row_blocks(len(self), len(self.points)):
+            rows = take(objects, np.arange(*part.indices(len(self))))
+            total[part] = np.einsum(
+                "ti,ti->t", self.coef[part], gram(self.kernel, rows, self.points)
+            )
+        return total
+
+    def loss(self, objects: Any) -> Array:
+        """Full loss of the t-th object against the t-th target, (n_targets,)."""
+        values = gram_diagonal(self.kernel, objects) - 2.0 * self.paired_inner(objects)
+        return np.maximum(values + self.squared_norms, 0.0)
+
+    def losses(self, objects: Any) -> Array:
+        """Full loss of every object against every target, (n_targets, n_objects)."""
+        values = gram_diagonal(self.kernel, objects)[None, :] - 2.0 * self.inner(objects)
+        return np.maximum(values + self.squared_norms[:, None], 0.0)
+
+
+class Preimage(BaseEstimator, ABC):
+    """From points of a feature space back to objects.
+
+    A subclass says in ``_invert`` how; everything else, the checks of section 10 of the specification
+    of edge cases among them, is here. Where it can rank several answers it is a
+    :class:`RankingPreimage`.
+    """
+
+    _vectors_only = True  # the answer is a new vector, so objects must be vectors
+    _needs_embedding = True  # the kernel must be known, scores are not enough
+
+    # -- what a subclass says ------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Compute what depends on the fitted objects alone."""
+
+    @abstractmethod
+    def _invert(self, targets: Targets, **options: Any) -> Any:
+        """Objects for all targets: an array (n_targets, n_features), or a list."""
+
+    # -- the protocol --------------------------------------------------------------------------
+
+    def fit(self, objects: Any, coordinates: Any, embedding: Any = None) -> Preimage:
+        """Learn from objects whose coordinates are known.
+
+        Parameters
+        ----------
+        objects : array of shape (n_samples, n_features) or sequence of n_samples objects
+            The objects.
+        coordinates : array of shape (n_samples, n_components)
+            Their coordinates. ``Learned`` alone may be given others than the objects' own: those
+            that a regression predicts.
+        embedding : object, default=None
+            What made the coordinates (a fitted ``KernelMap``): it has ``kernel_``, ``points_``,
+            ``expand(Z)`` and ``transform(objects)``. Without it the coordinates are taken as they
+            are (linear kernel).
+
+        Returns
+        -------
+        self : object
+            The fitted pre-image.
+        """
+        coordinates = check_array(
+            coordinates, dtype=np.float64, input_name="coordinates", ensure_min_features=0
+        )
+        self.embedding_ = embedding
+        self.kernel_: Any = getattr(embedding, "kernel_", None)
+        self._check_embedding()
+        if self._vectors_only:
+            objects = check_array(objects, dtype=(np.float64, np.float32), input_name="objects")
+        if len(objects) != len(coordinates):
+            raise ValueError(
+                f"objects and coordinates differ in length: {len(objects)} and {len(coordinates)}."
+            )
+        self.objects_ = objects
+        self.coordinates_ = coordinates
+        residual = getattr(embedding, "residual_", None)
+        if embedding is None:
+            residual = np.zeros(len(coordinates))
+        known = residual is not None and len(residual) == len(coordinates)
+        self.residual_ = np.asarray(residual, dtype=np.float64) if known else None
+        self._mean_part: tuple[Array, float] | None = None
+        self._prepare()
+        return self
+
+    def inverse(self, Z: Any, *, return_loss: bool = False, **options: Any) -> Any:
+        """Return an object for every row of scores.
+
+        Parameters
+        ----------
+        Z : array of shape (n_targets, n_components)
+            Scores of the targets.
+        return_loss : bool, default=False
+            Whether to return the full losses too.
+        **options
+            What the method takes besides: ``start``, ``anchor``, ``n_best``, ...
+
+        Returns
+        -------
+        objects : array of shape (n_targets, n_features) or list
+            The answers.
+        losses : array of shape (n_targets,)
+            ``|phi(z) - Psi|^2`` of each. Only with ``return_loss=True``.
+        """
+        check_is_fitted(self)
+        return self._answer(self._targets(self._check_scores(Z)), return_loss, options)
+
+    def inverse_expansion(self, coef: Any, *, return_loss: bool = False, **options: Any) -> Any:
+        """Return an object for every target that is given by its expansion.
+
+        Parameters
+        ----------
+        coef : array of shape (n_targets, n_points)
+            One row a target: ``Psi = sum_i coef_i phi(points_i)``, with the points of the embedding
+            (for an exact ``KernelMap`` the fitted objects).
+        return_loss : bool, default=False
+            As in :meth:`inverse`.
+        **options
+            As in :meth:`inverse`.
+
+        Returns
+        -------
+        objects, losses
+            As in :meth:`inverse`.
+        """
+        check_is_fitted(self)
+        if self.embedding_ is None:
+            raise ValueError("An expansion has no meaning without a kernel: fit with an embedding.")
+        coef = check_array(coef, dtype=np.float64, input_name="coef")
+        n_points = len(self.embedding_.points_)
+        if coef.shape[1] != n_points:
+            raise ValueError(
+                f"coef has {coef.shape[1]} columns, must have {n_points}: one a point of the embedding."
+            )
+        return self._answer(
+            Targets(self.kernel_, self.embedding_.points_, coef), return_loss, options
+        )
+
+    # -- helpers -------------------------------------------------------------------------------
+
+    def _check_embedding(self) -> None:
+        name = type(self).__name__
+        if self.embedding_ is None:
+            if self._needs_embedding:
+                raise ValueError(
+                    f"{name} needs the kernel: hand the fitted KernelMap to fit as embedding=..."
+                )
+        elif self._vectors_only and is_precomputed(self.kernel_):
+            raise ValueError(
+                f"{name} makes new vectors and so needs the points themselves, but the kernel is "
+                "'precomputed': fit the KernelMap on the points with a kernel object, or use "
+                "Nearest()."
+            )
+
+    def _check_scores(self, Z: Any) -> Array:
+        Z = check_array(Z, dtype=np.float64, input_name="Z", ensure_min_features=0)
+        if Z.shape[1] != self.coordinates_.shape[1]:
+            raise ValueError(
+                f"Z has {Z.shape[1]} columns, must have {self.coordinates_.shape[1]}: one a component "
+                "of the coordinates that were fitted."
+            )
+        return Z
+
+    def _targets(self, Z: Array) -> Targets:
+        if self.embedding_ is None or is_precomputed(self.kernel_):
+            return Targets(None, [], np.empty((len(Z), 0)), Z)
+        targets = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(Z), Z)
+        if self.residual_ is not None:
+            targets.norms_from = self._squared_norms
+        return targets
+
+    def _squared_norms(self, Z: Array) -> Array:
+        """``|Psi|^2 = |b|^2 + 2 b'm + |mean|^2`` for orthonormal axes, m the mean in their coordinates.
+
+        The kernel matrix is visited once for all targets to come, not once a call.
+        """
+        if self._mean_part is None:
+            zero = np.zeros((1, Z.shape[1]))
+            mean = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(zero))
+            axes = self.embedding_.expand(np.eye(Z.shape[1])) - mean.coef
+            image = mean.inner(mean.points)[0] if mean.coef.any() else np.zeros(mean.coef.shape[1])
+            self._mean_part = axes @ image, float(mean.coef[0] @ image)
+        along, squared = self._mean_part
+        return np.maximum((Z**2).sum(axis=1) + 2.0 * Z @ along + squared, 0.0)
+
+    def _fitted_losses(self, targets: Targets) -> Array:
+        """Full loss of every fitted object, from the scores where they are known: cost t n r."""
+        if targets.scores is None or self.residual_ is None:
+            return targets.losses(self.objects_)
+        squared = euclidean_distances(targets.scores, self.coordinates_, squared=True)
+        return squared + self.residual_
+
+    def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
+        if len(self.objects_) == 1:
+            answers = take(self.objects_, np.zeros(len(targets), dtype=int))
+        else:
+            answers = self._invert(targets, **options)
+        if self._vectors_only:
+            answers = np.asarray(answers, dtype=self.objects_.dtype)
+        return (answers, self._loss(targets, answers)) if return_loss else answers
+
+    def _loss(self, targets: Targets, answers: Any) -> Array:
+        if targets.kernel is None:
+            raise ValueError(
+                f"The loss of an answer of {type(self).__name__} needs the kernel: fit with an "
+                "embedding whose kernel is not 'precomputed'."
+            )
+        return targets.loss(answers)
+
+
+class RankingPreimage(Preimage):
+    """A pre-image that ranks objects it is given, so that it can return the k best of each target."""
+
+    _vectors_only = False
+    _needs_embedding = False
+
+    @abstractmethod
+    def _ranked(self, targets: Targets, n_best: int, **options: Any) -> tuple[list[Any], Array]:
+        """For each target a sequence of its ``n_best`` objects, best first, and losses (t, n_best)."""
+
+    def inverse(
+        self, Z: Any, *, return_loss: bool = False, n_best: int | None = None, **options: Any
+    ) -> Any:
+        """Return the best object, or the ``n_best`` best, for every row of scores.
+
+        Parameters
+        ----------
+        Z : array of shape (n_targets, n_components)
+            Scores of the targets.
+        return_loss : bool, default=False
+            Whether to return the full losses too.
+        n_best : int, default=None
+            How many answers a target, best first. None gives one answer, not a list of one.
+        **options
+            What the method takes besides.
+
+        Returns
+        -------
+        objects : array or list; list of n_targets sequences with ``n_best``
+            The answers.
+        losses : array of shape (n_targets,) or (n_targets, n_best)
+            Their full losses. Only with ``return_loss=True``.
+        """
+        return super().inverse(Z, return_loss=return_loss, n_best=n_best, **options)
+
+    def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
+        n_best = options.pop("n_best", None)
+        if n_best is not None and (not isinstance(n_best, (int, np.integer)) or n_best < 1):
+            raise ValueError(f"n_best == {n_best!r}, must be an integer >= 1 or None.")
+        answers, losses = self._ranked(targets, int(n_best or 1), **options)
+        if n_best is None:
+            answers, losses = _firsts(answers), losses[:, 0]
+        return (answers, losses) if return_loss else answers
+
+    def _invert(self, targets: Targets, **options: Any) -> Any:
+        return _firsts(self._ranked(targets, 1, **options)[0])
+
+
+def _firsts(answers: Sequence[Any]) -> Any:
+    """The best answer of each target; one array where the answers are rows of an array."""
+    firsts = [ranked[0] for ranked in answers]
+    return np.stack(firsts) if firsts and isinstance(answers[0], np.ndarray) else firsts
+
+
+def smallest(losses: NDArray, k: int) -> tuple[NDArray, NDArray]:
+    """Places and values of the ``k`` smallest entries of each row, in order, ties by place."""
+    k = min(k, losses.shape[1])
+    order = np.argsort(losses, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(losses, order, axis=1)

@@ -1,0 +1,99 @@
+"""Pre-image among candidates that differ from target to target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.linalg import Array
+from isthmus.preimages.base import RankingPreimage, Targets, is_precomputed, smallest, take
+
+
+class CandidateSearch(RankingPreimage):
+    r"""Rank candidates by the full loss, fast for many targets and for sets of their own.
+
+    .. math::
+        k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG
+
+    As metabolites are identified, [BPDR2016]_: a spectrum predicts a point of the feature space of
+    molecules, and each has its own list of candidates, those of the right mass. Kernel values of
+    ``objects`` with the points of the expansion are computed once, in fit; a target then costs one product.
+
+    Parameters
+    ----------
+    objects : sequence of objects, default=None
+        Candidates of all targets; None: the fitted objects. ``inverse(Z, candidates=...)`` names, for each
+        target, the numbers of those that are allowed, or a list of objects of its own.
+
+    Examples
+    --------
+    >>> from isthmus.features import KernelMap
+    >>> from isthmus.kernels import SequenceKernel
+    >>> from isthmus.preimages import CandidateSearch
+    >>> words = ["banana", "bandana", "cabana", "canada"]
+    >>> embedding = KernelMap(SequenceKernel(0.2)).fit(words)
+    >>> search = CandidateSearch(["panama", "bahamas"]).fit(
+    ...     words, embedding.transform(words), embedding
+    ... )
+    >>> search.inverse(embedding.transform(["banana"]))
+    ['panama']
+    """
+
+    _needs_embedding = True
+
+    def __init__(self, objects: Any = None) -> None:
+        self.objects = objects
+
+    def _prepare(self) -> None:
+        if is_precomputed(self.kernel_):
+            raise ValueError(
+                "CandidateSearch needs kernel values of its candidates, but the kernel is "
+                "'precomputed': use Nearest(), which ranks the fitted objects."
+            )
+        self.candidates_ = self.objects_ if self.objects is None else self.objects
+        if len(self.candidates_) == 0:
+            raise ValueError(
+                "objects is empty: name at least one candidate, or None for the fitted ones."
+            )
+        self.matrix_ = gram(self.kernel_, self.candidates_, self.embedding_.points_)
+        self.diagonal_ = gram_diagonal(self.kernel_, self.candidates_)
+
+    def _ranked(
+        self, targets: Targets, n_best: int, candidates: Any = None, **options: Any
+    ) -> tuple[list[Any], Array]:
+        if candidates is None:
+            values = self.diagonal_ - 2.0 * targets.coef @ self.matrix_.T
+            values = np.maximum(values + targets.squared_norms[:, None], 0.0)
+            order, best = smallest(values, n_best)
+            return [take(self.candidates_, places) for places in order], best
+        if len(candidates) != len(targets):
+            raise ValueError(
+                f"candidates has {len(candidates)} lists, must have {len(targets)}: one a target."
+            )
+        answers, losses = [], np.empty((len(targets), n_best))
+        for t, own in enumerate(candidates):
+            answers_t, losses[t] = self._one(targets.subset(slice(t, t + 1)), own, n_best, t)
+            answers.append(answers_t)
+        return answers, losses
+
+    def _one(self, target: Targets, own: Any, n_best: int, t: int) -> tuple[list[Any], Array]:
+        if len(own) == 0:
+            raise ValueError(f"candidates[{t}] is empty: name at least one.")
+        if _are_numbers(own):
+            index = np.asarray(own)
+            values = self.diagonal_[index] - 2.0 * self.matrix_[index] @ target.coef[0]
+            values = np.maximum(values + target.squared_norms[0], 0.0)
+            objects = [self.candidates_[i] for i in index]
+        else:
+            objects, values = list(own), target.losses(own)[0]
+        order, best = smallest(values[None], n_best)
+        places = np.concatenate([order[0], np.repeat(order[0, -1:], n_best - order.shape[1])])
+        losses = values[places] if len(places) > best.shape[1] else best[0]
+        return [objects[i] for i in places], losses
+
+
+def _are_numbers(own: Sequence[Any]) -> bool:
+    return all(isinstance(item, (int, np.integer)) for item in own)

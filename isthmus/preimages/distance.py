@@ -1,0 +1,112 @@
+"""Pre-images from distances to neighbours (multidimensional scaling), all targets at once."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.kernels import gram_diagonal
+from isthmus.linalg import Array
+from isthmus.preimages.base import Preimage, Targets, row_blocks
+from isthmus.preimages.fixed_point import warn_hopeless
+from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
+from isthmus.validation import check_option
+
+_CUTOFF = 1e-8  # of a neighbourhood's Gram matrix, relative: duplicates count once
+
+
+class Distance(Preimage):
+    r"""Place the pre-image at the right distances from its nearest fitted points.
+
+    A distance in feature space is turned into one in input space where the kernel allows it; for the RBF
+    kernel
+
+    .. math::
+        |z - x_i|^2 = -\log(1 - D_i / 2) / \gamma,\qquad D_i = 2 - 2 c_i / |\Psi|,\quad
+        c_i = \langle\Psi, \phi(x_i)\rangle .
+
+    With the s nearest points, centred as rows of :math:`X`, the answer is the shortest solution of
+    :math:`X z = (d^0 - d)/2`, less its mean, found by the s x s Gram matrix; [KT2004]_, [B2006]_
+    Sec. 3.2.3. Exact where the target is an image and the neighbours span the space.
+
+    Parameters
+    ----------
+    n_neighbours : int, default=10
+        Number of neighbours; all fitted points where there are fewer.
+    metric : {"cosine", "full"}, default="cosine"
+        ``D = 2 - 2 c / |Psi|``, or ``D = 1 - 2 c + |Psi|^2``. Only for kernels of the distance.
+    """
+
+    def __init__(self, n_neighbours: int = 10, *, metric: str = "cosine") -> None:
+        self.n_neighbours = n_neighbours
+        self.metric = metric
+
+    def _prepare(self) -> None:
+        if not isinstance(self.n_neighbours, Integral) or self.n_neighbours < 1:
+            raise ValueError(f"n_neighbours == {self.n_neighbours!r}, must be an integer >= 1.")
+        check_option("metric", self.metric, ("cosine", "full"))
+        form = self._form()
+        if form is None or form.inverse is None:
+            raise ValueError(
+                "Distance needs a kernel whose values tell distances: RBF, L2Laplacian, RationalQuadratic, "
+                f"Linear, Polynomial of odd degree; kernel == {self.kernel_}: use Learned() or Gradient()."
+            )
+        self._diagonal: Array = gram_diagonal(self.kernel_, self.objects_)
+
+    def _form(self) -> DistanceForm | DotForm | None:
+        return distance_form(self.kernel_) or dot_form(self.kernel_)
+
+    def _invert(self, targets: Targets, **options: Any) -> Array:
+        answers = np.empty((len(targets), self.objects_.shape[1]))
+        for part in row_blocks(len(targets), len(self.objects_)):
+            answers[part] = self._invert_block(targets.subset(part))
+        return answers
+
+    def _invert_block(self, targets: Targets) -> Array:
+        norms = targets.squared_norms
+        smallest = float(norms.min())
+        if smallest <= 1e-14 * float(self._diagonal.max()):
+            raise ValueError(
+                f"Target {int(norms.argmin())} has |Psi|^2 == {smallest:.3g}: a zero vector is at no "
+                "angle to anything. Use Learned() or Nearest() for it."
+            )
+        losses = self._fitted_losses(targets)
+        correlations = 0.5 * (self._diagonal + norms[:, None] - losses)
+        squared = self._input_distances(correlations, norms)
+        s = min(int(self.n_neighbours), len(self.objects_))
+        neighbours = np.argpartition(squared, s - 1, axis=1)[:, :s]
+        answers = _place(self.objects_, neighbours, np.take_along_axis(squared, neighbours, axis=1))
+        hopeless = (correlations <= 0).all(axis=1)
+        if isinstance(self._form(), DistanceForm) and hopeless.any():
+            warn_hopeless(int(hopeless.sum()))
+            answers[hopeless] = self.objects_[losses[hopeless].argmin(axis=1)]
+        return answers
+
+    def _input_distances(self, correlations: Array, norms: Array) -> Array:
+        form = self._form()
+        assert form is not None and form.inverse is not None
+        if isinstance(form, DistanceForm):
+            if self.metric == "cosine":
+                return form.inverse(correlations / np.sqrt(norms)[:, None])
+            return form.inverse(0.5 * (1.0 + 2.0 * correlations - norms[:, None]))
+        # |z|^2 + |x|^2 - 2 z'x, each read off a kernel value.
+        inverse = form.inverse
+        squared = inverse(norms)[:, None] + inverse(self._diagonal) - 2.0 * inverse(correlations)
+        return np.maximum(squared, 0.0)
+
+
+def _place(objects: NDArray, neighbours: NDArray, squared: Array) -> Array:
+    """The point at the given squared distances from its neighbours, for every row of the batch."""
+    X = np.asarray(objects[neighbours], dtype=np.float64)  # (t, s, d)
+    mean = X.mean(axis=1)
+    X -= mean[:, None, :]
+    rhs = 0.5 * ((X**2).sum(axis=2) - squared)
+    rhs -= rhs.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(X @ X.transpose(0, 2, 1))
+    large = values > _CUTOFF * values[:, -1:]
+    inverse = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
+    weights = np.einsum("tij,tj,tkj,tk->ti", vectors, inverse, vectors, rhs, optimize=True)
+    return np.einsum("ti,tid->td", weights, X) + mean

@@ -1,0 +1,245 @@
+"""Pre-images by descent on the full loss, within constraints."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+from scipy.optimize import LinearConstraint, minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.linalg import Array
+from isthmus.preimages.base import Preimage, Targets
+from isthmus.preimages.batch_descent import Objective, minimise_batch
+from isthmus.preimages.fixed_point import _as_rows
+
+
+class Gradient(Preimage):
+    r"""Minimise the full loss by descent, with a box, linear constraints and a pull.
+
+    .. math::
+        \min_z\ k(z, z) - 2 \sum_i G_i k(x_i, z) + \mu |z - z_0|^2
+        \quad\text{subject to}\quad l \le z \le u,\ \ a \le A z \le b,
+
+    [B2006]_ Sec. 3.2.1, with the kernel's own gradient, never by differences. Works for every kernel
+    that has one. All targets go down at once by limited memory BFGS; equalities alone are met by moving
+    in their null space; inequalities, or equalities within a box, go one target at a time by sequential
+    quadratic programming.
+
+    Parameters
+    ----------
+    bounds : tuple (lower, upper), default=None
+        A box: two numbers or two arrays of shape (n_features,), infinite where there is no bound.
+    constraints : LinearConstraint or sequence of them, default=None
+        ``scipy.optimize.LinearConstraint(A, lb, ub)``; equal bounds are equalities.
+    pull : float or array of shape (n_features,), default=0.0
+        Weight of the squared distance from ``anchor``, which :meth:`inverse` is given: a robot prefers
+        the posture nearest to the one it has.
+    neighbour : bool, default=True
+        Whether to start from the nearest fitted object too and keep the better answer.
+    max_iter : int, default=200
+        Most steps.
+    tol : float, default=1e-6
+        Largest entry of the gradient at the end, in units of the kernel over the data's scale.
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: tuple[Any, Any] | None = None,
+        constraints: Any = None,
+        pull: Any = 0.0,
+        neighbour: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
+        self.bounds = bounds
+        self.constraints = constraints
+        self.pull = pull
+        self.neighbour = neighbour
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _prepare(self) -> None:
+        if not getattr(self.kernel_, "has_input_gradient", False):
+            raise ValueError(
+                f"Gradient needs a kernel with a gradient, kernel == {self.kernel_}: use Learned() or "
+                "Nearest()."
+            )
+        d = self.objects_.shape[1]
+        low, high = (-np.inf, np.inf) if self.bounds is None else self.bounds
+        self.lower_ = np.broadcast_to(np.asarray(low, dtype=np.float64), (d,))
+        self.upper_ = np.broadcast_to(np.asarray(high, dtype=np.float64), (d,))
+        if not (self.lower_ <= self.upper_).all():
+            j = int(np.flatnonzero(~(self.lower_ <= self.upper_))[0])
+            raise ValueError(
+                f"bounds: lower[{j}] == {self.lower_[j]} > upper[{j}] == {self.upper_[j]}."
+            )
+        self._pull = np.broadcast_to(np.asarray(self.pull, dtype=np.float64), (d,))
+        if not (self._pull >= 0).all():
+            raise ValueError(f"pull == {self.pull}, must be >= 0.")
+        self._matrix, self._low, self._high = _stack(self.constraints, d)
+        X = np.asarray(self.objects_, dtype=np.float64)
+        spread = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
+        height = float(np.abs(gram_diagonal(self.kernel_, self.objects_)).mean()) or 1.0
+        self._threshold = self.tol * height / spread
+
+    def _invert(
+        self,
+        targets: Targets,
+        start: Any = None,
+        anchor: Any = None,
+        **options: Any,
+    ) -> Array:
+        d = self.objects_.shape[1]
+        start = _as_rows(start, "start", len(targets), d)
+        anchor = _as_rows(anchor, "anchor", len(targets), d)
+        if self._pull.any() and anchor is None:
+            raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
+        objective = self._objective(targets, anchor)
+        starts = [
+            np.tile(self.objects_.mean(axis=0), (len(targets), 1)) if start is None else start
+        ]
+        if self.neighbour:
+            starts.append(self.objects_[self._fitted_losses(targets).argmin(axis=1)])
+        best: tuple[Array, Array, NDArray] | None = None
+        for Z in starts:
+            found = self._minimise(objective, np.asarray(Z, dtype=np.float64))
+            if best is None:
+                best = found
+            else:
+                better = found[1] < best[1]
+                for kept, new in zip(best, found):
+                    kept[better] = new[better]
+        assert best is not None
+        if not best[2].all():
+            warnings.warn(
+                f"{(~best[2]).sum()} of {len(targets)} targets did not settle in max_iter={self.max_iter} "
+                "steps: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return best[0]
+
+    def _objective(self, targets: Targets, anchor: Array | None) -> Objective:
+        kernel, points = self.kernel_, targets.points
+
+        def objective(Z: Array, rows: Array) -> tuple[Array, Array]:
+            G = targets.coef[rows]
+            value = gram_diagonal(kernel, Z) - 2.0 * np.einsum(
+                "ti,ti->t", G, gram(kernel, Z, points)
+            )
+            slope = kernel.diagonal_gradient(Z) - 2.0 * kernel.weighted_gradient(Z, points, G)
+            if anchor is not None:
+                apart = Z - anchor[rows]
+                value = value + (self._pull * apart**2).sum(axis=1)
+                slope = slope + 2.0 * self._pull * apart
+            return value, slope
+
+        return objective
+
+    def _minimise(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
+        """Points, values, and whether each settled."""
+        bounded = np.isfinite(self.lower_).any() or np.isfinite(self.upper_).any()
+        if self._matrix is None:
+            found = minimise_batch(
+                objective,
+                start,
+                self.lower_,
+                self.upper_,
+                max_iter=self.max_iter,
+                tol=self._threshold,
+            )
+            return found.points, found.values, found.settled
+        if bounded or not np.array_equal(self._low, self._high):
+            return self._one_by_one(objective, start)
+        return self._in_null_space(objective, start)
+
+    def _in_null_space(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
+        N = null_space(self._matrix)
+        base = start - (start @ self._matrix.T - self._low) @ np.linalg.pinv(self._matrix).T
+
+        def reduced(U: Array, rows: Array) -> tuple[Array, Array]:
+            value, slope = objective(base[rows] + U @ N.T, rows)
+            return value, slope @ N
+
+        free = np.full(N.shape[1], np.inf)
+        zero = np.zeros((len(start), N.shape[1]))
+        found = minimise_batch(
+            reduced, zero, -free, free, max_iter=self.max_iter, tol=self._threshold
+        )
+        return base + found.points @ N.T, found.values, found.settled
+
+    def _one_by_one(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
+        rules = _rules(self._matrix, self._low, self._high)
+        box = list(zip(self.lower_, self.upper_))
+        points, values, settled = (
+            start.copy(),
+            np.empty(len(start)),
+            np.ones(len(start), dtype=bool),
+        )
+        for t in range(len(start)):
+            row = np.array([t])
+
+            def single(z: Array, row: Array = row) -> tuple[float, Array]:
+                value, slope = objective(z[None, :], row)
+                return float(value[0]), slope[0]
+
+            found = minimize(
+                single,
+                np.clip(start[t], self.lower_, self.upper_),
+                jac=True,
+                bounds=box,
+                constraints=rules,
+                method="SLSQP",
+                options={"maxiter": self.max_iter, "ftol": 1e-14},
+            )
+            points[t], values[t], settled[t] = found.x, found.fun, found.success
+        return points, values, settled
+
+
+def _stack(constraints: Any, d: int) -> tuple[Any, Any, Any]:
+    """All linear constraints as one matrix with lower and upper bounds."""
+    if constraints is None:
+        return None, None, None
+    rows = [constraints] if isinstance(constraints, LinearConstraint) else list(constraints)
+    parts = []
+    for rule in rows:
+        A = np.atleast_2d(np.asarray(rule.A, dtype=np.float64))
+        if A.shape[1] != d:
+            raise ValueError(f"constraints: A has {A.shape[1]} columns, must have {d}.")
+        low, high = (
+            np.broadcast_to(np.asarray(b, dtype=float), (len(A),)) for b in (rule.lb, rule.ub)
+        )
+        parts.append((A, low, high))
+    A, low, high = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    return A, low, high
+
+
+def _rules(A: Array, low: Array, high: Array) -> list[dict[str, Any]]:
+    """The constraints in the form of SLSQP: equalities, and values that must not be negative."""
+    equal = low == high
+    rules = []
+    sides = (
+        ("eq", A[equal], low[equal]),
+        ("ineq", A[~equal & np.isfinite(low)], low[~equal & np.isfinite(low)]),
+        ("ineq", -A[~equal & np.isfinite(high)], -high[~equal & np.isfinite(high)]),
+    )
+    for kind, M, b in sides:
+        if len(M):
+            rules.append(
+                {"type": kind, "fun": _affine, "jac": _constant, "args": (M, b)},
+            )
+    return rules
+
+
+def _affine(z: Array, M: Array, b: Array) -> Array:
+    return M @ z - b
+
+
+def _constant(z: Array, M: Array, b: Array) -> Array:
+    return M

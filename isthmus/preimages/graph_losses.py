@@ -1,0 +1,207 @@
+"""Losses of many graphs on the same nodes against one point of the feature space of a graph kernel.
+
+A candidate is a symmetric matrix of codes: 0 where there is no edge, 1 + e where there is one of label
+e. All candidates are iterated side by side; the points of the expansion are one long graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.kernels.graphs.packed import pack
+from isthmus.kernels.sequences.labels import label_matrix
+from isthmus.linalg import Array
+
+Ints = NDArray[np.int64]
+_BLOCK = 2**21  # numbers of one block of candidates
+
+
+class GraphTarget:
+    """A point ``Psi = sum_i coef_i phi(points_i)`` and losses of graphs with given node labels.
+
+    ``tol`` is the accuracy while searching; the kernel's own is for the last word.
+    """
+
+    def __init__(
+        self,
+        kernel: GraphKernel,
+        points: Any,
+        coef: Array,
+        squared_norm: float,
+        node_names: list[Hashable],
+        edge_names: list[Hashable],
+        tol: float = 1e-5,
+    ) -> None:
+        self.kernel, self.tol, self.squared_norm = kernel, tol, squared_norm
+        self.node_names, self.edge_names = node_names, edge_names
+        graphs = as_graphs(points, "points", kernel.node_label, kernel.edge_label)
+        scale = coef / np.sqrt(kernel_diagonal(kernel, graphs)) if kernel.normalise else coef
+        # Codes of the candidates come first, so that both sides share them.
+        frame = Graph(tuple(node_names), ((0, 0),) * len(edge_names), tuple(edge_names))
+        packed = pack([frame, *graphs], kernel.edge_labels)
+        n = len(node_names)
+        self.labels = packed.labels[n:]
+        self.steps = [P[n:, n:] for P in packed.steps[: len(edge_names)]]
+        self.names = packed.node_names
+        self.q = self._stops(packed.sinks[n:])
+        self.weights = np.repeat(scale / packed.sizes[1:], packed.sizes[1:])
+        self.alike = (
+            np.eye(len(self.names))
+            if kernel.label_kernel is None
+            else label_matrix(kernel.label_kernel, self.names, "label_kernel")
+        )
+        self.edges_alike = None
+        if kernel.edge_label_kernel is not None:
+            self.edges_alike = label_matrix(
+                kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel"
+            )
+            self.steps = [P[n:, n:] for P in packed.steps]
+        self.all_edge_names = packed.edge_names
+
+    def losses(self, codes: Ints, labels: Ints, exact: bool = False) -> Array:
+        """Full losses of candidates (n, m, m) whose nodes have labels (m,) or (n, m)."""
+        n, m = len(codes), codes.shape[1]
+        labels = np.broadcast_to(labels, (n, m))
+        size = max(1, _BLOCK // (m * max(len(self.labels), m)))
+        out = np.empty(n)
+        tol = (self.kernel.tol if exact else self.tol) * float(self.kernel.stop) ** 2
+        for a in range(0, n, size):
+            out[a : a + size] = self._block(codes[a : a + size], labels[a : a + size], tol)
+        return out
+
+    def _block(self, codes: Ints, labels: Ints, tol: float) -> Array:
+        degrees = (codes > 0).sum(axis=2)
+        P0 = 1.0 / np.maximum(degrees, 1)
+        P = [np.where(codes == e + 1, P0[:, :, None], 0.0) for e in range(len(self.edge_names))]
+        q = self._stops(degrees == 0)
+        m = codes.shape[1]
+        own = (
+            self._iterate(
+                self.alike[labels[:, :, None], labels[:, None, :]],
+                q[:, :, None] * q[:, None, :],
+                lambda X: self._own_step(X, P),
+                tol,
+            ).sum(axis=(1, 2))
+            / m**2
+        )
+        cross = self._iterate(
+            self.alike[self.labels[:, None], labels[:, None, :]],
+            self.q[:, None] * q[:, None, :],
+            lambda X: self._cross_step(X, P),
+            tol,
+        )
+        inner = (cross.sum(axis=2) @ self.weights) / m
+        if self.kernel.normalise:
+            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
+        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
+
+    def _own_step(self, X: Array, P: list[Array]) -> Array:
+        return sum(  # type: ignore[return-value]
+            Pe @ X @ Pf.transpose(0, 2, 1) for Pe, Pf in zip(P, self._mixed(P, self._own_alike()))
+        )
+
+    def _cross_step(self, X: Array, P: list[Array]) -> Array:
+        total: Any = 0.0
+        n, u, m = X.shape
+        for Pe, Pf in zip(self.steps, self._mixed(P, self._cross_alike())):
+            Y = X @ Pf.transpose(0, 2, 1)
+            if u <= 64:
+                total = total + Pe.toarray() @ Y
+            else:
+                flat = Y.transpose(1, 0, 2).reshape(u, n * m)
+                total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
+        return np.asarray(total)
+
+    def _own_alike(self) -> Array | None:
+        n = len(self.edge_names)
+        return None if self.edges_alike is None else self.edges_alike[:n, :n]
+
+    def _cross_alike(self) -> Array | None:
+        return None if self.edges_alike is None else self.edges_alike[:, : len(self.edge_names)]
+
+    @staticmethod
+    def _mixed(P: list[Array], alike: Array | None) -> list[Array]:
+        if alike is None:
+            return P
+        return [sum(a * Pe for a, Pe in zip(row, P)) for row in alike]  # type: ignore[misc]
+
+    def _stops(self, sinks: NDArray) -> Array:
+        stop = float(self.kernel.stop)
+        return np.where(sinks, 1.0 if self.kernel.termination == "proper" else stop, stop)
+
+    def _iterate(self, M: Array, qq: Array, step: Any, tol: float) -> Array:
+        """Chebyshev's iteration; points with directed edges take the plain one."""
+        rho = (1.0 - float(self.kernel.stop)) ** 2
+        Q = M * qq
+        before, X = Q, Q + rho * M * step(Q)
+        w = 1.0 / (1.0 - rho**2 / 2.0)
+        for count in range(2, int(self.kernel.max_iter)):
+            X, before = w * (Q + rho * M * step(X) - before) + before, X
+            w = 1.0 / (1.0 - rho**2 * w / 4.0)
+            if count % 4 == 0 and float(np.abs(X - before).max()) < tol:
+                break
+        return X
+
+    def graph(self, code: Ints, labels: Ints) -> Graph:
+        """A candidate as a graph."""
+        i, j = np.nonzero(np.triu(code))
+        marks = [self.edge_names[code[a, b] - 1] for a, b in zip(i, j)]
+        plain = self.edge_names == [None]
+        return Graph(
+            tuple(self.node_names[label] for label in labels),
+            tuple((int(a), int(b)) for a, b in zip(i, j)),
+            None if plain else tuple(marks),
+        )
+
+    def code(self, graph: Graph) -> tuple[Ints, Ints]:
+        """Codes and labels of a graph whose labels are all known."""
+        m = graph.n_nodes
+        code = np.zeros((m, m), dtype=np.int64)
+        for index, (i, j) in enumerate(graph.edges):
+            name = None
+            if self.kernel.edge_labels and graph.edge_labels is not None:
+                name = graph.edge_labels[index]
+            code[i, j] = code[j, i] = 1 + self.edge_names.index(name)
+        return code, np.array([self.node_names.index(label) for label in graph.labels])
+
+
+def kernel_diagonal(kernel: GraphKernel, graphs: list[Graph]) -> Array:
+    """``k(x, x)`` before normalisation."""
+    return kernel._diagonal(graphs)
+
+
+def reduced_expansion(K: Array, coef: Array, n_points: int) -> tuple[Ints, Array]:
+    """Few of the points, and coefficients refitted to the same target.
+
+    The point that lowers the error most is taken, by partial Cholesky.
+    """
+    n_points = min(n_points, int((np.abs(coef) > 0).sum()))
+    d, c = K.diagonal().copy(), K @ coef
+    L = np.zeros((len(K), n_points))
+    chosen: list[int] = []
+    for r in range(n_points):
+        gain = np.where(d > 1e-10 * K.diagonal(), c**2 / np.maximum(d, 1e-300), 0.0)
+        gain[chosen] = 0.0
+        i = int(gain.argmax())
+        if gain[i] <= 1e-14 * float(coef @ K @ coef):
+            break
+        column = (K[:, i] - L[:, :r] @ L[i, :r]) / np.sqrt(d[i])
+        c = c - column * (c[i] / np.sqrt(d[i]))
+        d = d - column**2
+        L[:, r] = column
+        chosen.append(i)
+    index = np.array(chosen, dtype=np.int64)
+    fitted = np.linalg.lstsq(K[np.ix_(index, index)], K[index] @ coef, rcond=1e-12)[0]
+    return index, fitted
+
+
+def sparse_or_dense(P: sparse.csr_matrix) -> Any:
+    """A small matrix as an array: products with it are batched."""
+    return P.toarray() if P.shape[0] <= 64 else P

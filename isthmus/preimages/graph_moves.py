@@ -1,0 +1,178 @@
+"""Neighbours of a graph, and descent among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.linalg import Array
+
+Ints = NDArray[np.int64]
+
+
+def flips(code: Ints, n_marks: int) -> Ints:
+    """Every pair of nodes joined, parted, or joined by an edge of another label."""
+    m = len(code)
+    i, j = np.triu_indices(m, 1)
+    out = []
+    for value in range(n_marks + 1):
+        differ = code[i, j] != value
+        part = np.repeat(code[None], int(differ.sum()), axis=0)
+        rows = np.arange(len(part))
+        part[rows, i[differ], j[differ]] = part[rows, j[differ], i[differ]] = value
+        out.append(part)
+    return np.concatenate(out)
+
+
+def moved_ends(code: Ints) -> Ints:
+    """One end of every edge moved to every node that is free."""
+    m, out = len(code), []
+    for i, j in np.argwhere(code):
+        if i == j:
+            continue
+        for k in range(m):
+            if k not in (i, j) and code[i, k] == 0:
+                new = code.copy()
+                new[i, j] = new[j, i] = 0
+                new[i, k] = new[k, i] = code[i, j]
+                out.append(new)
+    return np.array(out, dtype=np.int64).reshape(-1, m, m)
+
+
+def crossed_pairs(code: Ints) -> Ints:
+    """Two edges a-b, c-d become a-d, c-b: degrees stay as they are."""
+    m, out = len(code), []
+    edges = [(i, j) for i, j in np.argwhere(np.triu(code, 1))]
+    for x, (a, b) in enumerate(edges):
+        for c, d in edges[x + 1 :]:
+            for p, r in (((c, d)), ((d, c))):
+                if len({a, b, p, r}) == 4 and code[a, r] == 0 and code[p, b] == 0:
+                    new = code.copy()
+                    new[a, b] = new[b, a] = new[p, r] = new[r, p] = 0
+                    new[a, r] = new[r, a] = code[a, b]
+                    new[p, b] = new[b, p] = code[p, r]
+                    out.append(new)
+    return np.array(out, dtype=np.int64).reshape(-1, m, m)
+
+
+def swapped_labels(code: Ints, labels: Ints) -> Ints:
+    """Two nodes of different labels change places."""
+    m, out = len(code), []
+    for i in range(m):
+        for j in range(i + 1, m):
+            if labels[i] != labels[j]:
+                order = np.arange(m)
+                order[[i, j]] = j, i
+                out.append(code[np.ix_(order, order)])
+    return np.array(out, dtype=np.int64).reshape(-1, m, m)
+
+
+def relabelled(labels: Ints, n_labels: int) -> Ints:
+    """One node with another label."""
+    out = np.repeat(labels[None], len(labels) * n_labels, axis=0)
+    out[np.arange(len(out)), np.repeat(np.arange(len(labels)), n_labels)] = np.tile(
+        np.arange(n_labels), len(labels)
+    )
+    return out[(out != labels).any(axis=1)]
+
+
+def local_search(
+    target: Any,
+    code: Ints,
+    labels: Ints,
+    pool: Any,
+    *,
+    relabel: bool,
+    goal: float,
+    max_iter: int = 100,
+) -> tuple[Ints, Ints, float]:
+    """Go to the best neighbour, small changes first, until none is better or the goal is met."""
+    n_marks, n_labels = len(target.edge_names), len(target.node_names)
+    value = float(target.losses(code[None], labels)[0])
+    for _ in range(max_iter):
+        better = False
+        for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
+            if not len(codes):
+                continue
+            values = target.losses(codes, tags)
+            pool.add(codes, tags, values)
+            best = int(values.argmin())
+            if values[best] < value * (1.0 - 1e-9):
+                code, value, better = codes[best], float(values[best]), True
+                labels = tags[best] if tags.ndim == 2 else tags
+                break
+        if not better or value <= goal:
+            break
+    return code, labels, value
+
+
+def _rings(code: Ints, labels: Ints, n_marks: int, n_labels: int, relabel: bool) -> Any:
+    yield flips(code, n_marks), labels
+    yield moved_ends(code), labels
+    yield swapped_labels(code, labels), labels
+    if relabel and n_labels > 1:
+        tags = relabelled(labels, n_labels)
+        yield np.broadcast_to(code, (len(tags), *code.shape)), tags
+    yield crossed_pairs(code), labels
+
+
+def shaken(code: Ints, n_moves: int, n_marks: int, rng: Any) -> Ints:
+    """A graph some random changes away: edges moved, pairs flipped."""
+    code, m = code.copy(), len(code)
+    for _ in range(n_moves):
+        edges = np.argwhere(np.triu(code, 1))
+        if len(edges) and m > 2 and rng.random_sample() < 0.7:
+            i, j = edges[rng.randint(len(edges))][:: rng.choice([-1, 1])]
+            k = rng.randint(m)
+            if k not in (i, j) and code[i, k] == 0:
+                code[i, k] = code[k, i] = code[i, j]
+                code[i, j] = code[j, i] = 0
+        elif m > 1:
+            i, j = rng.choice(m, 2, replace=False)
+            code[i, j] = code[j, i] = 0 if code[i, j] else 1 + rng.randint(n_marks)
+    return code
+
+
+def random_code(m: int, n_edges: int, n_marks: int, rng: Any) -> Ints:
+    """A random tree and some edges more."""
+    code = np.zeros((m, m), dtype=np.int64)
+    order = rng.permutation(m)
+    for place in range(1, m):
+        a, b = order[place], order[rng.randint(place)]
+        code[a, b] = code[b, a] = 1 + rng.randint(n_marks)
+    for _ in range(max(0, n_edges - (m - 1))):
+        if m > 1:
+            a, b = rng.choice(m, 2, replace=False)
+            code[a, b] = code[b, a] = 1 + rng.randint(n_marks)
+    return code
+
+
+class Pool:
+    """The best graphs that were looked at."""
+
+    def __init__(self, keep: int = 64) -> None:
+        self.keep = keep
+        self._known: dict[bytes, tuple[float, Ints, Ints]] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def lowest(self) -> float:
+        return min((value for value, _, _ in self._known.values()), default=np.inf)
+
+    def add(self, codes: Ints, labels: Ints, losses: Array) -> None:
+        """Take note of candidates."""
+        for row in np.argsort(losses, kind="stable")[: self.keep]:
+            tags = labels[row] if labels.ndim == 2 else labels
+            key = codes[row].tobytes() + tags.tobytes()
+            self._known.setdefault(key, (float(losses[row]), codes[row].copy(), tags.copy()))
+        if len(self._known) > 8 * self.keep:
+            kept = sorted(self._known.items(), key=lambda item: item[1][0])[: self.keep]
+            self._known = dict(kept)
+
+    def best(self, n: int) -> list[tuple[float, Ints, Ints]]:
+        """The n best: losses, codes, labels."""
+        return sorted(self._known.values(), key=lambda item: item[0])[:n]

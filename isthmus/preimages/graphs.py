@@ -1,0 +1,272 @@
+"""Pre-images of labelled graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from isthmus.kernels import gram
+from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.linalg import Array
+from isthmus.preimages import graph_moves as moves
+from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
+from isthmus.preimages.ngram_index import largest_remainder
+from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
+from isthmus.validation import check_option
+
+METHODS = ("auto", "local", "cross_entropy", "nearest")
+_EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
+
+
+class GraphSearch(RankingPreimage):
+    r"""Undirected graphs whose images are near a point of feature space of :class:`GraphKernel`.
+
+    .. math::
+        \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)
+
+    over the edges (and their labels) between nodes whose labels are read off the target,
+    [B2006]_ Sec. 3.4.5. Graphs that the kernel cannot tell apart have the same loss: a loss of zero is
+    not an isomorphism.
+
+    Parameters
+    ----------
+    method : {"auto", "local", "cross_entropy", "nearest"}, default="auto"
+        "cross_entropy": the method of the source, with its prior for few edges; "local": from the
+        nearest fitted graphs and from random ones; "auto": local search, from the best of
+        cross-entropy too; "nearest": the nearest fitted graph.
+    n_starts : int, default=5
+        Random starts of local search, and as many shaken copies of the best.
+    size_window : int, default=0
+        Sizes are tried this far around the weighted mean of the sizes of the expansion.
+    relabel : bool, default=True
+        Whether local search may change the labels of nodes.
+    n_samples, max_void : int, default=200, 20
+        Of the cross-entropy method: candidates a round, rounds without a better level.
+    penalty, noise : float, default=0.01, 0.02
+        Of the cross-entropy method: weight of the prior for few edges, and the least probability.
+    max_points : int, default=30
+        The expansion is reduced to as many graphs while searching; answers are ranked by the whole.
+    random_state : int, RandomState or None, default=None
+        Chance.
+    """
+
+    _needs_embedding = True
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        n_starts: int = 5,
+        size_window: int = 0,
+        relabel: bool = True,
+        n_samples: int = 200,
+        max_void: int = 20,
+        penalty: float = 0.01,
+        noise: float = 0.02,
+        max_points: int = 30,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.n_starts = n_starts
+        self.size_window = size_window
+        self.relabel = relabel
+        self.n_samples = n_samples
+        self.max_void = max_void
+        self.penalty = penalty
+        self.noise = noise
+        self.max_points = max_points
+        self.random_state = random_state
+
+    def _prepare(self) -> None:
+        check_option("method", self.method, METHODS)
+        if not isinstance(self.kernel_, GraphKernel):
+            raise ValueError(
+                f"GraphSearch works with GraphKernel, not {self.kernel_!r}: take CandidateSearch or "
+                "Nearest for other kernels of graphs."
+            )
+        if self.n_starts < 0 or self.max_points < 1:
+            raise ValueError(
+                f"n_starts == {self.n_starts}, max_points == {self.max_points}: must be >= 0 and >= 1."
+            )
+        kernel = self.kernel_
+        self.graphs_ = as_graphs(
+            self.embedding_.points_, "points", kernel.node_label, kernel.edge_label
+        )
+        if any(graph.directed for graph in self.graphs_):
+            raise ValueError("GraphSearch makes undirected graphs, but some points are directed.")
+        self.node_names_ = list(dict.fromkeys(x for g in self.graphs_ for x in g.labels))
+        marks = [
+            mark
+            for g in self.graphs_
+            for mark in (
+                g.edge_labels if kernel.edge_labels and g.edge_labels else [None] * len(g.edges)
+            )
+        ]
+        self.edge_names_ = list(dict.fromkeys(marks)) or [None]
+        self.sizes_ = np.array([g.n_nodes for g in self.graphs_])
+        self.shares_ = np.array(
+            [[g.labels.count(x) / g.n_nodes for x in self.node_names_] for g in self.graphs_]
+        )
+        self._matrix: Array | None = None
+
+    def _gram(self) -> Array:
+        if self._matrix is None:
+            self._matrix = gram(self.kernel_, self.graphs_)
+        return self._matrix
+
+    def _reduced(self, coef: Array) -> tuple[list[Graph], Array]:
+        used = np.flatnonzero(np.abs(coef) > 1e-12 * np.abs(coef).max())
+        if len(used) <= self.max_points:
+            return [self.graphs_[i] for i in used], coef[used]
+        index, fitted = reduced_expansion(self._gram(), coef, self.max_points)
+        return [self.graphs_[i] for i in index], fitted
+
+    def _ranked(
+        self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
+    ) -> tuple[list[Any], Array]:
+        """``sizes``: for each target the size, or the sizes, that its answer may have."""
+        norms = targets.squared_norms
+        near, near_losses = smallest(self._fitted_losses(targets), max(n_best, 3))
+        rng = check_random_state(self.random_state)
+        answers, losses = [], np.empty((len(targets), n_best))
+        for t in range(len(targets)):
+            given = None if sizes is None else np.atleast_1d(sizes[t])
+            fitted = as_graphs(
+                [self.objects_[i] for i in near[t]],
+                "objects",
+                self.kernel_.node_label,
+                self.kernel_.edge_label,
+            )
+            if given is not None:
+                fitted = [g for g in fitted if g.n_nodes in given]
+            found = []
+            if self.method != "nearest" and near_losses[t, 0] > _EXACT * norms[t]:
+                search = _Search(self, targets.coef[t], float(norms[t]), fitted, rng)
+                found = search.run(given, n_best)
+            pool = list(dict.fromkeys([*found, *fitted]))
+            values = targets.subset(slice(t, t + 1)).losses(pool)[0]
+            order = np.argsort(values, kind="stable")[:n_best]
+            order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
+            answers.append([pool[i] for i in order])
+            losses[t] = values[order]
+        return answers, losses
+
+
+class _Search:
+    """The search for one target."""
+
+    def __init__(
+        self, owner: GraphSearch, coef: Array, norm: float, near: list[Graph], rng: Any
+    ) -> None:
+        self.owner, self.coef, self.norm, self.rng = owner, coef, norm, rng
+        points, weights = owner._reduced(coef)
+        self.target = GraphTarget(
+            owner.kernel_, points, weights, norm, owner.node_names_, owner.edge_names_
+        )
+        known = set(owner.node_names_)
+        self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
+        self.pool = moves.Pool()
+        self.goal = 1e-6 * norm
+
+    def run(self, given: Ints | None, n_best: int) -> list[Graph]:
+        sizes = self._sizes() if given is None else given
+        method = self.owner.method
+        if method == "cross_entropy":
+            for m in sizes:
+                self._cross_entropy(int(m))
+        else:
+            self._descend(sizes, with_cross_entropy=method == "auto")
+        return [
+            self.target.graph(code, labels) for _, code, labels in self.pool.best(max(n_best, 8))
+        ]
+
+    def _sizes(self) -> Ints:
+        total = self.coef.sum()
+        sizes = self.owner.sizes_
+        if abs(total) < 1e-8:
+            mean = self.near[0].n_nodes if self.near else sizes.mean()
+        else:
+            mean = self.coef @ sizes / total
+        centre = int(np.rint(np.clip(mean, sizes.min(), sizes.max())))
+        window = int(self.owner.size_window)
+        return np.arange(max(1, centre - window), centre + window + 1)
+
+    def _labels(self, m: int) -> Ints:
+        counts = largest_remainder(self.coef @ self.owner.shares_, m)
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def _descend(self, sizes: Ints, with_cross_entropy: bool) -> None:
+        for graph in self.near[:1]:
+            if self._improve(*self.target.code(graph)):
+                return
+        for m in sizes:
+            if self._random_starts(int(m), self.owner.n_starts):
+                return
+        if with_cross_entropy:
+            for m in sizes:
+                self._improve(*self._cross_entropy(int(m)))
+                if self.pool.lowest <= self.goal:
+                    return
+        for round_ in range(self.owner.n_starts):  # shake the best there is
+            _, code, labels = self.pool.best(1)[0]
+            n_moves = 2 + round_ % 3
+            if self._improve(
+                moves.shaken(code, n_moves, len(self.owner.edge_names_), self.rng), labels
+            ):
+                return
+
+    def _random_starts(self, m: int, n: int) -> bool:
+        labels = self._labels(m)
+        density = np.mean([len(g.edges) / g.n_nodes for g in self.owner.graphs_])
+        for _ in range(n):
+            n_edges = int(np.rint(density * m))
+            code = moves.random_code(m, n_edges, len(self.owner.edge_names_), self.rng)
+            if self._improve(code, labels):
+                return True
+        return False
+
+    def _improve(self, code: Ints, labels: Ints) -> bool:
+        self.pool.add(code[None], labels, self.target.losses(code[None], labels))
+        _, _, value = moves.local_search(
+            self.target, code, labels, self.pool, relabel=self.owner.relabel, goal=self.goal
+        )
+        return value <= self.goal
+
+    def _cross_entropy(self, m: int) -> tuple[Ints, Ints]:
+        owner, labels = self.owner, self._labels(m)
+        i, j = np.triu_indices(m, 1)
+        n_marks = len(owner.edge_names_)
+
+        def decode(codes: Any) -> Ints:
+            out = np.zeros((len(codes), m, m), dtype=np.int64)
+            out[:, i, j] = out[:, j, i] = codes
+            return out
+
+        def loss(codes: Any) -> Array:
+            candidates = decode(codes)
+            values = self.target.losses(candidates, labels)
+            self.pool.add(candidates, labels, values)
+            return values
+
+        if m == 1:
+            loss(np.zeros((1, 0)))
+            return np.zeros((1, 1), dtype=np.int64), labels
+        p = min(0.5, 2.5 / m)  # about as many edges as nodes to begin with
+        family: Any = Bernoulli(np.full(len(i), p), owner.noise, owner.penalty)
+        if n_marks > 1:
+            table = np.full((len(i), n_marks + 1), p / n_marks)
+            table[:, 0] = 1.0 - p
+            family = Categorical(table, noise=owner.noise / n_marks)
+        found = cross_entropy(
+            loss,
+            family,
+            n_samples=owner.n_samples,
+            smoothing=0.5,
+            max_void=owner.max_void,
+            random_state=self.rng,
+        )
+        return decode(found.code[None])[0], labels

@@ -1,0 +1,75 @@
+"""Pre-images by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from isthmus.preimages.base import Preimage, is_precomputed
+from isthmus.preimages.candidates import Candidates
+from isthmus.preimages.distance import Distance
+from isthmus.preimages.exact import Exact
+from isthmus.preimages.fixed_point import FixedPoint
+from isthmus.preimages.gradient import Gradient
+from isthmus.preimages.learned import Learned
+from isthmus.preimages.nearest import Nearest
+
+NAMES: dict[str, type[Preimage]] = {
+    "candidates": Candidates,
+    "distance": Distance,
+    "exact": Exact,
+    "fixed_point": FixedPoint,
+    "gradient": Gradient,
+    "learned": Learned,
+    "nearest": Nearest,
+}
+
+
+def make_preimage(preimage: Any = "auto", kernel: Any = None) -> Preimage:
+    """Return a pre-image method, not fitted: a copy of the one given, or the one of a name.
+
+    Parameters
+    ----------
+    preimage : Preimage or str, default="auto"
+        A method, ``"auto"``, or one of ``"candidates"``, ``"distance"``, ``"exact"``,
+        ``"fixed_point"``, ``"gradient"``, ``"learned"``, ``"nearest"``.
+    kernel : kernel, default=None
+        What ``"auto"`` is chosen by: ``Exact`` for the linear kernel, ``Learned`` for other kernels of
+        vectors, ``Nearest`` for objects and for precomputed kernels.
+
+    Returns
+    -------
+    method : Preimage
+        The method.
+
+    Examples
+    --------
+    >>> from isthmus.kernels import RBF
+    >>> from isthmus.preimages import make_preimage
+    >>> make_preimage("auto", RBF(0.5))
+    Learned()
+    """
+    if isinstance(preimage, str):
+        if preimage == "auto":
+            return _by_kernel(kernel)
+        if preimage in NAMES:
+            return NAMES[preimage]()
+    elif hasattr(preimage, "inverse") and hasattr(preimage, "fit"):
+        return clone(preimage)
+    names = ", ".join(map(repr, ["auto", *NAMES]))
+    raise ValueError(
+        f"preimage == {preimage!r}, must be one of {names}, or an object with fit and inverse."
+    )
+
+
+def _by_kernel(kernel: Any) -> Preimage:
+    if type(kernel).__name__ == "Linear":
+        return Exact()
+    if (
+        kernel is None
+        or is_precomputed(kernel)
+        or not getattr(kernel, "requires_vector_input", True)
+    ):
+        return Nearest() if kernel is not None else Learned()
+    return Learned()

@@ -1,0 +1,99 @@
+"""Neighbours of a sequence, and descent among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from isthmus.kernels.sequences.encoding import Ints
+from isthmus.linalg import Array
+
+Losses = Callable[[Ints, Ints], Array]
+
+
+def neighbours(z: Ints, n_symbols: int, sizes: tuple[int, int]) -> tuple[Ints, Ints]:
+    """All sequences one substitution, swap, move, insertion or deletion away, padded, and lengths."""
+    m = len(z)
+    same = [_substitutions(z, n_symbols), _swaps(z), _moves(z)]
+    parts = [(part, m) for part in same if len(part)]
+    if m + 1 <= sizes[1]:
+        parts.append((_insertions(z, n_symbols), m + 1))
+    if m - 1 >= max(sizes[0], 1):
+        parts.append((np.array([np.delete(z, i) for i in range(m)]), m - 1))
+    width = m + 1
+    Z = np.full((sum(len(part) for part, _ in parts), width), -1, dtype=np.int64)
+    lengths = np.empty(len(Z), dtype=np.int64)
+    first = 0
+    for part, length in parts:
+        Z[first : first + len(part), :length] = part
+        lengths[first : first + len(part)] = length
+        first += len(part)
+    _, unique = np.unique(Z, axis=0, return_index=True)
+    return Z[np.sort(unique)], lengths[np.sort(unique)]
+
+
+def _substitutions(z: Ints, n_symbols: int) -> Ints:
+    out = np.repeat(z[None], len(z) * n_symbols, axis=0)
+    places = np.repeat(np.arange(len(z)), n_symbols)
+    out[np.arange(len(out)), places] = np.tile(np.arange(n_symbols), len(z))
+    return out[(out != z).any(axis=1)]
+
+
+def _swaps(z: Ints) -> Ints:
+    i, j = np.triu_indices(len(z), 1)
+    differ = z[i] != z[j]
+    i, j = i[differ], j[differ]
+    out = np.repeat(z[None], len(i), axis=0)
+    rows = np.arange(len(i))
+    out[rows, i], out[rows, j] = z[j], z[i]
+    return out
+
+
+def _moves(z: Ints) -> Ints:
+    """One block from here to there: z = a b c d becomes a c b d, for short blocks b or c."""
+    m, out = len(z), []
+    for i in range(m):
+        for length in (1, 2, 3):
+            for j in range(i + length, min(m, i + length + m)):
+                if j + 1 <= m:
+                    out.append(
+                        np.concatenate(
+                            [z[:i], z[i + length : j + 1], z[i : i + length], z[j + 1 :]]
+                        )
+                    )
+                    k = j + 1 - length
+                    if k > i:
+                        out.append(np.concatenate([z[:i], z[k : j + 1], z[i:k], z[j + 1 :]]))
+    return np.array(out, dtype=np.int64).reshape(-1, m)
+
+
+def _insertions(z: Ints, n_symbols: int) -> Ints:
+    m = len(z)
+    out = np.empty((m + 1, n_symbols, m + 1), dtype=np.int64)
+    for i in range(m + 1):
+        out[i, :, :i], out[i, :, i + 1 :] = z[:i], z[i:]
+        out[i, :, i] = np.arange(n_symbols)
+    return out.reshape(-1, m + 1)
+
+
+def local_search(
+    z: Ints,
+    losses: Losses,
+    n_symbols: int,
+    sizes: tuple[int, int],
+    pool: Any,
+    max_iter: int = 200,
+) -> tuple[Ints, float]:
+    """Go to the best neighbour until none is better. ``pool`` is told of all that was looked at."""
+    value = float(losses(z[None], np.array([len(z)]))[0])
+    for _ in range(max_iter):
+        Z, lengths = neighbours(z, n_symbols, sizes)
+        values = losses(Z, lengths)
+        pool.add(Z, lengths, values)
+        best = int(values.argmin())
+        if values[best] >= value * (1.0 - 1e-12) - 1e-300:
+            break
+        z, value = Z[best, : lengths[best]], float(values[best])
+    return z, value

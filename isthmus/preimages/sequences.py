@@ -1,0 +1,317 @@
+"""Pre-images of sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
+from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.linalg import Array
+from isthmus.preimages.base import RankingPreimage, Targets, is_precomputed, smallest
+from isthmus.preimages.beam import beam_search
+from isthmus.preimages.euler import euler_sequence
+from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
+from isthmus.preimages.sequence_moves import local_search
+from isthmus.solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
+from isthmus.validation import check_option
+
+METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
+_EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
+_READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
+
+
+class SequenceSearch(RankingPreimage):
+    r"""Sequences whose images are near a point of feature space.
+
+    .. math::
+        \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)
+
+    over all sequences of the fitted alphabet, [B2006]_ Sec. 3.4.4. For kernels of n-grams
+    (``SequenceKernel``, ``SpectrumKernel``) all losses are exact and come from one table of n-grams;
+    other kernels are called.
+
+    Parameters
+    ----------
+    method : str, default="auto"
+        "read": the one n-gram of weight 1/m, if the target is an image; "euler": the path through all
+        n-grams, for a kernel with ``max_length``; "beam": beam search; "local": local search from the
+        nearest fitted sequences; "cross_entropy": the method of the source; "nearest": the nearest
+        fitted sequence. "auto" reads, then tries a path, then searches with a beam and improves the
+        best locally; kernels without n-grams have the last three but the beam.
+    beam_width : int, default=50
+        Prefixes that are kept at each step.
+    size_window : int, default=5
+        Sizes are tried this far around the weighted mean of the sizes of the expansion.
+    n_starts : int, default=3
+        Sequences from which local search begins.
+    n_samples, max_void : int, default=200, 20
+        Of the cross-entropy method: candidates a round, rounds without a better level.
+    random_state : int, RandomState or None, default=None
+        Chance of the cross-entropy method.
+
+    Examples
+    --------
+    >>> from isthmus.features import KernelMap
+    >>> from isthmus.kernels import SequenceKernel
+    >>> from isthmus.preimages import SequenceSearch
+    >>> words = ["banana", "bandana", "cabana", "canada"]
+    >>> embedding = KernelMap(SequenceKernel(0.2), preimage=SequenceSearch()).fit(words)
+    >>> embedding.inverse_transform(embedding.transform(["banana"]))
+    ['banana']
+    """
+
+    _needs_embedding = True
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        beam_width: int = 50,
+        size_window: int = 5,
+        n_starts: int = 3,
+        n_samples: int = 200,
+        max_void: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.beam_width = beam_width
+        self.size_window = size_window
+        self.n_starts = n_starts
+        self.n_samples = n_samples
+        self.max_void = max_void
+        self.random_state = random_state
+
+    def _prepare(self) -> None:
+        check_option("method", self.method, METHODS)
+        if is_precomputed(self.kernel_):
+            raise ValueError(
+                "SequenceSearch needs kernel values of new sequences, but the kernel is "
+                "'precomputed': use Nearest(), or hand over the sequences."
+            )
+        for name in ("beam_width", "n_starts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} == {getattr(self, name)}, must be >= 1.")
+        points = as_sequences(self.embedding_.points_, "points")
+        self.index_: NgramIndex | None = None
+        counted = isinstance(self.kernel_, NgramKernel)
+        if counted and getattr(self.kernel_, "label_kernel", None) is None:
+            self.index_ = NgramIndex(self.kernel_, points)
+            self.alphabet_ = self.index_.alphabet
+        elif self.method in ("read", "euler", "beam"):
+            raise ValueError(
+                f"method == {self.method!r} needs a kernel of n-grams, not {self.kernel_!r}: "
+                "take 'local' or 'cross_entropy'."
+            )
+        else:
+            self.alphabet_ = Alphabet(points)
+        self.point_lengths_ = np.array([len(x) for x in points])
+        self._shares = _symbol_shares(self.alphabet_, points)
+
+    def _ranked(
+        self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
+    ) -> tuple[list[Any], Array]:
+        """``sizes``: for each target the size, or the sizes, that its answer may have."""
+        norms = targets.squared_norms
+        near, _ = smallest(self._fitted_losses(targets), self.n_starts)
+        answers, losses = [], np.empty((len(targets), n_best))
+        rng = check_random_state(self.random_state)
+        for t in range(len(targets)):
+            search = _Search(self, targets, t, float(norms[t]), near[t], rng)
+            given = None if sizes is None else np.atleast_1d(sizes[t])
+            found, values = search.run(given, n_best)
+            answers.append([self.alphabet_.decode(z) for z in found])
+            losses[t] = values
+        return answers, losses
+
+
+class _Search:
+    """The search for one target."""
+
+    def __init__(
+        self, owner: SequenceSearch, targets: Targets, t: int, norm: float, near: Ints, rng: Any
+    ) -> None:
+        self.owner, self.rng = owner, rng
+        self.coef = targets.coef[t]
+        self.norm = norm
+        self.target: NgramTarget | None = None
+        if owner.index_ is not None:
+            self.target = owner.index_.target(self.coef, norm)
+        self.targets, self.t = targets.subset(slice(t, t + 1)), t
+        starts = owner.alphabet_.encode([owner.objects_[i] for i in near])
+        pieces = np.split(starts.symbols, starts.offsets[1:-1])
+        self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
+        self.pool = Pool()
+
+    def losses(self, Z: Ints, lengths: Ints) -> Array:
+        if self.target is not None:
+            return self.target.losses(Z, lengths)
+        objects = [self.owner.alphabet_.decode(z[:m]) for z, m in zip(Z, lengths)]
+        kernel = self.targets.kernel
+        inner = gram(kernel, objects, self.targets.points) @ self.coef
+        return np.maximum(gram_diagonal(kernel, objects) - 2.0 * inner + self.norm, 0.0)
+
+    def run(self, given: Ints | None, n_best: int) -> tuple[list[Ints], Array]:
+        sizes = self._sizes() if given is None else given
+        method = self.owner.method
+        if given is None or self.owner.method == "nearest":
+            self._look(self.near)
+        allowed = (int(sizes.min()), int(sizes.max()))
+        if method in ("auto", "read"):
+            self._look(self._read(allowed if given is not None else None))
+        if method == "euler" or (method == "auto" and not self._exact()):
+            self._look(self._euler(sizes))
+        if self.target is not None and method in ("auto", "beam") and not self._done(n_best):
+            self.pool.add(*beam_search(self.target, sizes, self.owner.beam_width))
+        if method == "cross_entropy" or (
+            method == "auto" and self.target is None and not self._done(n_best)
+        ):
+            self._cross_entropy(sizes)
+        if method == "local" and given is not None:
+            self._look(self._fitted_to(sizes))
+        if method in ("auto", "local") and not self._done(n_best):
+            for z in self.pool.best(self.owner.n_starts)[0]:
+                local_search(z, self.losses, len(self.owner.alphabet_), allowed, self.pool)
+                if self._done(n_best):
+                    break
+        if not len(self.pool):  # reading found nothing
+            self._look(self.near)
+        return self.pool.best(n_best, pad=True)
+
+    def _look(self, sequences: list[Ints]) -> None:
+        for z in sequences:
+            Z, lengths = z[None], np.array([len(z)])
+            self.pool.add(Z, lengths, self.losses(Z, lengths))
+
+    def _exact(self) -> bool:
+        return len(self.pool) > 0 and self.pool.lowest <= _EXACT * self.norm
+
+    def _done(self, n_best: int) -> bool:
+        return n_best == 1 and self._exact()
+
+    def _sizes(self) -> Ints:
+        """Around the weighted mean size of the expansion, within those that were fitted."""
+        lengths = self.owner.point_lengths_
+        total = self.coef.sum()
+        if abs(total) < 1e-8:
+            mean = len(self.near[0]) if self.near else lengths.mean()
+        else:
+            mean = self.coef @ lengths / total
+        centre = int(np.rint(np.clip(mean, lengths.min(), lengths.max())))
+        window = int(self.owner.size_window)
+        low = max(1, centre - window, int(lengths.min()) - window)
+        return np.arange(low, centre + window + 1)
+
+    def _read(self, allowed: tuple[int, int] | None) -> list[Ints]:
+        """The longest n-gram whose weight is that of a whole sequence."""
+        if self.target is None or self.owner.kernel_.normalise or not self.target.index.divides:
+            return []
+        index = self.target.index
+        depth = index.depths[1:]
+        whole = index.amplitudes[depth - 1] * index.last / depth
+        share = self.target.weights[1:-1] / whole
+        hits = np.flatnonzero(np.abs(share - 1.0) < _READ)
+        if allowed is not None:
+            hits = hits[(depth[hits] >= allowed[0]) & (depth[hits] <= allowed[1])]
+        return [index.word(int(hits[depth[hits].argmax()]) + 1)] if len(hits) else []
+
+    def _euler(self, sizes: Ints) -> list[Ints]:
+        """A path through all n-grams of the greatest length that counts, for every size."""
+        n = getattr(self.owner.kernel_, "max_length", None)
+        proper = getattr(self.owner.kernel_, "termination", "constant") == "proper"
+        if self.target is None or n is None or self.owner.kernel_.normalise or proper:
+            return []
+        index, found = self.target.index, []
+        words = {}
+        for length in {n, n - 1} - {0}:
+            nodes = np.flatnonzero(index.depths == length)
+            weight = self.target.weights[nodes] / index.amplitudes[length - 1]
+            heavy = weight > 0.5 / sizes.max()
+            words[length] = [
+                (tuple(index.word(int(v))), w) for v, w in zip(nodes[heavy], weight[heavy])
+            ]
+        for m in sizes:
+            counts = {
+                length: {word: int(np.rint(w * m)) for word, w in part if np.rint(w * m) > 0}
+                for length, part in words.items()
+            }
+            if sum(counts[n].values()) == m - n + 1:
+                z = euler_sequence(counts[n], counts.get(n - 1, {}))
+                if z is not None:
+                    found.append(np.array(z, dtype=np.int64))
+        return found
+
+    def _fitted_to(self, sizes: Ints) -> list[Ints]:
+        """The nearest fitted sequences, cut or drawn out to a size that is allowed."""
+        return [np.resize(z, int(m)) for z in self.near for m in sizes]
+
+    def _cross_entropy(self, sizes: Ints) -> None:
+        """Permutations of the expected multiset of symbols, for every size."""
+        owner = self.owner
+        fractions = self.coef @ owner._shares
+        for m in sizes:
+            letters = np.repeat(np.arange(len(fractions)), largest_remainder(fractions, int(m)))
+            if m == 1:
+                self._look([letters])
+                continue
+
+            def loss(codes: Any, letters: Ints = letters) -> Array:
+                Z = arranged(codes, letters)
+                values = self.losses(Z, np.full(len(Z), Z.shape[1]))
+                self.pool.add(Z, np.full(len(Z), Z.shape[1]), values)
+                return values
+
+            cross_entropy(
+                loss,
+                InversionCodes(np.full(int(m) - 1, 0.5)),
+                n_samples=owner.n_samples,
+                max_void=owner.max_void,
+                random_state=self.rng,
+            )
+
+
+class Pool:
+    """The best sequences that were looked at, each once."""
+
+    def __init__(self, keep: int = 256) -> None:
+        self.keep = keep
+        self._known: dict[bytes, tuple[float, Ints]] = {}
+        self.lowest = np.inf
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, Z: Ints, lengths: Ints, losses: Array) -> None:
+        """Take note of the rows of a padded matrix."""
+        for row in np.argsort(losses, kind="stable")[: self.keep]:
+            z = Z[row, : lengths[row]]
+            self._known.setdefault(z.tobytes(), (float(losses[row]), z.copy()))
+        self.lowest = min(self.lowest, float(losses.min()))
+        if len(self._known) > 4 * self.keep:
+            kept = sorted(self._known.items(), key=lambda item: item[1][0])[: self.keep]
+            self._known = dict(kept)
+
+    def best(self, n: int, pad: bool = False) -> tuple[list[Ints], Array]:
+        """The n best and their losses; with ``pad`` the last is repeated where there are fewer."""
+        ranked = sorted(self._known.values(), key=lambda item: item[0])[:n]
+        if pad:
+            ranked += [ranked[-1]] * (n - len(ranked))
+        return [z for _, z in ranked], np.array([value for value, _ in ranked])
+
+
+def arranged(codes: Any, letters: Ints) -> Ints:
+    """Sequences from inversion tables: the sorted letters at their places, (n, m)."""
+    places = decode_inversions(codes)
+    Z = np.empty_like(places)
+    np.put_along_axis(Z, places, np.broadcast_to(letters, places.shape), axis=1)
+    return Z
+
+
+def _symbol_shares(alphabet: Alphabet, sequences: list[Any]) -> Array:
+    corpus = alphabet.encode(sequences)
+    shares = np.zeros((len(corpus), len(alphabet)))
+    np.add.at(shares, (corpus.sequence, corpus.symbols), 1.0 / corpus.lengths[corpus.sequence])
+    return shares

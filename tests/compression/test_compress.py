@@ -1,0 +1,282 @@
+"""Oracles: the model itself at full size, errors recomputed, least squares, scikit-learn's own scores."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_moons
+from sklearn.decomposition import KernelPCA
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF as GPRBF
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+from isthmus import DependencyRegressor, Expansion, KernelMap, compress
+from isthmus.compression import (
+    CompressedClassifier,
+    CompressedOutlierDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+)
+from isthmus.compression.compress import METHODS
+from isthmus.kernels import RBF, Cosine, L2Laplacian, Laplacian, Linear, Polynomial, gram
+
+KERNELS = [RBF(0.3), Laplacian(0.3), L2Laplacian(0.3), Polynomial(3, 0.2, 1.0), Linear(), Cosine()]
+MODELS = [
+    SVC(C=10),
+    SVC(kernel="poly", coef0=1.0),
+    NuSVC(nu=0.2),
+    SVR(),
+    NuSVR(),
+    OneClassSVM(nu=0.2),
+    KernelRidge(kernel="rbf", alpha=0.1),
+    KernelRidge(kernel="laplacian", alpha=0.1),
+    KernelPCA(4, kernel="rbf"),
+    GaussianProcessRegressor(1.0 * GPRBF(2.0), alpha=0.1, optimizer=None, normalize_y=True),
+    GaussianProcessClassifier(1.0 * GPRBF(2.0), optimizer=None),
+    DependencyRegressor(KernelMap(gamma=0.3), Ridge(0.1)),
+    DependencyRegressor(KernelMap(gamma=0.3, n_components=20), Ridge(0.1)),
+    DependencyRegressor(KernelMap(gamma=0.3), Ridge(0.1), KernelMap(gamma=0.1, preimage="nearest")),
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    X = X @ np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][:6].T / 8
+    keep = y < 4
+    X, y = X[keep], y[keep]
+    return X[:200], y[:200], X[200:300], y[200:300]
+
+
+def outputs(model, X):
+    for name in ("decision_function", "predict", "transform"):
+        if hasattr(model, name):
+            return getattr(model, name)(X)
+    return model.expansion_(X)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m}"[:50])
+def test_all_points_change_nothing(model, digits):
+    X, y, X_test, _ = digits
+    model = clone(model).fit(X, y)
+    small = compress(model, Expansion.from_model(model).n_points)
+    name = "predict" if hasattr(model, "predict") else "transform"
+    assert_allclose(getattr(small, name)(X_test), getattr(model, name)(X_test), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m}"[:50])
+def test_the_kind_of_model_stays(model, digits):
+    X, y, X_test, y_test = digits
+    model = clone(model).fit(X, y)
+    small = compress(model, min(40, Expansion.from_model(model).n_points))
+    again = pickle.loads(pickle.dumps(small))
+    name = "predict" if hasattr(model, "predict") else "transform"
+    answer = getattr(small, name)(X_test)
+    assert_array_equal(getattr(again, name)(X_test), answer)
+    assert answer.shape == getattr(model, name)(X_test).shape
+    assert answer.dtype == getattr(model, name)(X_test).dtype
+    if hasattr(model, "score"):
+        assert small.score(X_test, y_test) > model.score(X_test, y_test) - 0.06
+    assert small.compression_.n_points == Expansion.from_model(small).n_points <= 40
+
+
+def test_kinds():
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    assert isinstance(compress(SVC().fit(X, y), 5), CompressedClassifier)
+    assert isinstance(compress(SVR().fit(X, y), 5), CompressedRegressor)
+    assert isinstance(compress(OneClassSVM().fit(X), 5), CompressedOutlierDetector)
+    assert isinstance(compress(KernelPCA(2, kernel="rbf").fit(X), 5), CompressedTransformer)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_on_every_kernel(method, kernel, digits):
+    X, y, X_test, _ = digits
+    model = DependencyRegressor(KernelMap(kernel), Ridge(0.5)).fit(X, np.column_stack([y, X[:, 0]]))
+    small = compress(model, 30, method=method, random_state=0, max_iter=20)
+    path = small.compression_
+    assert 1 <= path.n_points <= 30 and path.n_points_full == 200
+    assert (np.diff(path.errors) <= 1e-9).all() and (np.diff(path.output_errors) <= 1e-9).all()
+    full, short = model.predict(X), small.predict(X)
+    error = ((short - full) ** 2).sum() / ((full - full.mean(axis=0)) ** 2).sum()
+    assert_allclose(path.output_errors[path.n_points], error, rtol=1e-3, atol=1e-8)
+    assert error < 0.2
+    rest = ((small.predict(X_test) - model.predict(X_test)) ** 2).sum()
+    assert rest < 0.35 * ((model.predict(X_test) - full.mean(axis=0)) ** 2).sum()
+
+
+@pytest.mark.parametrize("method", ["greedy", "l1", "l0", "rank", "landmarks"])
+def test_norm_errors_are_direct(method, digits):
+    X, y, _, _ = digits
+    f = Expansion(X, KernelRidge(kernel="rbf", gamma=0.3).fit(X, y).dual_coef_, RBF(0.3))
+    small = compress(f, 25, method=method, refit=None, random_state=0)
+    b = np.zeros(200)
+    b[small.compression_.indices[: small.n_points]] = small.coef
+    K = gram(RBF(0.3), X)
+    left = f.coef - b
+    assert_allclose(small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-4)
+    assert_allclose(small.intercept, f.intercept)
+
+
+def test_refit_is_least_squares_and_helps(digits):
+    X, y, X_test, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y)
+    with_refit, without = compress(model, 15), compress(model, 15, refit=None)
+    Z = X[with_refit.compression_.indices]
+    A = np.column_stack([gram(RBF(0.3), X, Z), np.ones(200)])
+    best = np.linalg.lstsq(A, model.predict(X), rcond=None)[0]
+    assert_allclose(with_refit.predict(X_test), np.column_stack([gram(RBF(0.3), X_test, Z), np.ones(100)]) @ best, rtol=1e-4)
+    errors = [((m.predict(X_test) - model.predict(X_test)) ** 2).mean() for m in (with_refit, without)]
+    assert errors[0] < errors[1]
+    errors = [((m.predict(X) - model.predict(X)) ** 2).mean() for m in (with_refit, without)]
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_rank_keeps_as_many_points_as_the_rank():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 10)), rng.normal(size=100) > 0
+    model = SVC(kernel="linear").fit(X, y)
+    for method in ("rank", "greedy"):
+        small = compress(model, method=method, tol=1e-12)
+        assert small.compression_.n_points == 10
+        assert_allclose(small.decision_function(X), model.decision_function(X), atol=1e-6)
+
+
+def test_together_is_better_than_one_by_one():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500] / 16, y[:500]
+    model = KernelRidge(kernel="rbf", gamma=0.05, alpha=0.1).fit(X, np.eye(10)[y])
+    together = compress(model, 50).predict(X)
+    alone = []
+    for j in range(10):
+        f = Expansion(X, model.dual_coef_[:, j], RBF(0.05))
+        alone.append(compress(f, 5)(X))
+    full = model.predict(X)
+    assert ((together - full) ** 2).sum() < 0.7 * ((np.stack(alone, axis=1) - full) ** 2).sum()
+
+
+def test_smaller_sizes_come_with_the_larger_one(digits):
+    X, y, X_test, _ = digits
+    model = SVR().fit(X, y)
+    large, small = compress(model, 40), compress(model, 12)
+    assert_array_equal(large.compression_.indices[:12], small.compression_.indices)
+    assert_allclose(large.compression_.output_errors[12], small.compression_.output_errors[12], rtol=1e-4)
+
+
+def test_tolerance_picks_the_size(digits):
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3).fit(X, y)
+    path = compress(model, tol=0.01).compression_
+    assert path.output_errors[path.n_points] <= 0.01 < path.output_errors[path.n_points - 1]
+    assert compress(model, tol=1e-4).compression_.n_points > path.n_points
+
+
+def test_validation_picks_the_size(digits):
+    X, y, X_test, y_test = digits
+    model = SVC(C=10).fit(X, y)
+    path = compress(model, validation=(X_test, y_test)).compression_
+    place = list(path.validation_sizes).index(path.n_points)
+    assert path.validation_errors[place] <= 1.01 * path.validation_errors.min() + 1e-12
+    assert (path.validation_errors[:place] > 1.01 * path.validation_errors.min()).all()
+    assert_allclose(path.full_validation_error, 1 - model.score(X_test, y_test))
+
+
+def test_threshold_is_set_on_labels(digits):
+    X, y, _, _ = digits
+    model = SVC(C=10).fit(X, y > 1)
+    blind, seeing = compress(model, 4), compress(model, 4, X=X, y=y > 1)
+    assert seeing.score(X, y > 1) >= blind.score(X, y > 1)
+    values = seeing.decision_function(X) - float(seeing.expansion_.intercept)
+    best = max(np.mean((values > cut) == (y > 1)) for cut in np.concatenate([values, [values.min() - 1]]))
+    assert_allclose(seeing.score(X, y > 1), best)
+
+
+def test_chunks_are_nearly_as_good(digits):
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3).fit(X, y)
+    whole, parts = compress(model, 30), compress(model, 30, chunk_size=50)
+    assert parts.compression_.errors[-1] < 1.5 * whole.compression_.errors[-1]
+    assert parts.compression_.n_points == 30
+    f = Expansion(X, model.dual_coef_, RBF(0.3))
+    small = compress(f, 30, chunk_size=50, refit=None)
+    left = f.coef.copy()
+    left[small.compression_.indices] -= small.coef
+    K = gram(RBF(0.3), X)
+    assert_allclose(small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-5)
+
+
+def test_points_that_move_need_fewer(digits):
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3).fit(X, y)
+    still = compress(model, 20).compression_.output_errors[-1]
+    moving = compress(model, 10, method="construct").compression_.output_errors[-1]
+    assert moving < still
+
+
+def test_precomputed(digits):
+    X, y, X_test, _ = digits
+    K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
+    for model in (SVC(kernel="precomputed"), KernelRidge(kernel="precomputed")):
+        model.fit(K, y)
+        same = type(model)(kernel="rbf", gamma=0.3).fit(X, y)
+        small, expected = compress(model, 20, X=K), compress(same, 20, X=X)
+        assert_allclose(small.predict(K_test), expected.predict(X_test), atol=1e-6)
+    with pytest.raises(ValueError, match="square matrix"):
+        compress(SVC(kernel="precomputed").fit(K, y), 20)
+    with pytest.raises(ValueError, match=r"X has shape \(100, 200\)"):
+        compress(model, 20, X=K_test)
+
+
+def test_as_an_estimator_in_a_search(digits):
+    X, y, X_test, y_test = digits
+    search = GridSearchCV(CompressedClassifier(SVC(C=10)), {"n_points": [2, 40], "estimator__C": [1.0, 10.0]}, cv=3)
+    search.fit(X, y)
+    assert search.best_params_["n_points"] == 40
+    assert search.score(X_test, y_test) > 0.9
+
+
+def test_zero_coefficients_keep_no_points():
+    f = Expansion(np.ones((3, 2)), np.zeros(3), RBF(1.0), 2.0)
+    with pytest.warns(UserWarning, match="no points are kept"):
+        small = compress(f, 2)
+    assert small.n_points == 0
+    assert_allclose(small(np.zeros((4, 2))), 2.0)
+
+
+def test_one_point_duplicates_float32_and_a_huge_scale():
+    one = compress(Expansion(np.array([[1.0, 2.0]]), [3.0], RBF(1.0)), 1)
+    assert_allclose(one.points, [[1.0, 2.0]])
+    assert_allclose(one(np.array([[1.0, 2.0]])), 3.0)
+    X = np.repeat(np.random.default_rng(0).normal(size=(10, 2)), 2, axis=0)
+    doubled = compress(Expansion(X, np.arange(20.0), RBF(0.5)), 20)
+    assert doubled.n_points == 10
+    single = compress(Expansion(X.astype(np.float32), np.arange(20.0), RBF(0.5)), 8)
+    huge = compress(Expansion(1e8 * X, np.arange(20.0), RBF(0.5e-16)), 8)
+    reference = compress(Expansion(X, np.arange(20.0), RBF(0.5)), 8)
+    assert_allclose(huge(1e8 * X), reference(X), rtol=1e-6)
+    assert_allclose(single(X.astype(np.float32)), reference(X), rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_points": 0}, "n_points == 0, must be between 1 and"),
+        ({"n_points": 1000}, "n_points == 1000"),
+        ({"n_points": 2.5}, "n_points == 2.5"),
+        ({"tol": 2.0}, "tol == 2.0"),
+        ({"method": "best"}, "method == 'best'"),
+        ({"rule": "fast"}, "rule == 'fast'"),
+        ({"refit": "inputs"}, "refit == 'inputs'"),
+        ({"n_points": 3, "chunk_size": 1}, "chunk_size == 1"),
+        ({"n_points": 3, "chunk_size": 9, "method": "l1"}, "chunk_size is for"),
+    ],
+)
+def test_bad_arguments(options, message):
+    X, y = make_moons(30, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        compress(SVR().fit(X, y), **options)

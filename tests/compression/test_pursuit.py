@@ -1,0 +1,141 @@
+"""Oracles: worked numbers (E7), brute force over all points, the norms written out, optimality conditions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from isthmus.compression.pursuit import factor_points, greedy_pursuit
+from isthmus.compression.sparse import _shrink, l0_coefficients, l1_coefficients
+from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
+
+X7 = np.arange(6.0)[:, None]
+A7 = np.array([1.0, -1.0, 2.0, 0.5, 1.0, -0.5])[:, None]
+KERNELS = [RBF(0.3), Laplacian(0.4), L2Laplacian(0.5), Polynomial(3, 0.3, 1.0), Linear()]
+
+
+def run(K, a, n, **options):
+    C = K @ a
+    return greedy_pursuit(lambda i: K[:, i], K.diagonal(), C, float((a * C).sum()), n, **options)
+
+
+def relative_error(K, a, chosen):
+    """|w - projection on the chosen images|^2 / |w|^2, by least squares."""
+    C = K @ a
+    B = np.linalg.lstsq(K[np.ix_(chosen, chosen)], C[chosen], rcond=None)[0]
+    total = (a * C).sum()
+    return (total - (B * C[chosen]).sum()) / total
+
+
+@pytest.mark.parametrize(
+    ("rule", "order", "errors"),
+    [
+        ("ols", [3, 1, 0], [0.12295973, 0.02641263, 0.01745315]),
+        ("omp", [3, 0, 2], [0.12295973, 0.02967648, 0.00824031]),
+    ],
+)
+def test_e7_greedy(rule, order, errors):
+    pursuit = run(gram(RBF(0.25), X7), A7, 3, rule=rule)
+    assert_array_equal(pursuit.order, order)
+    assert_allclose(pursuit.errors[1:], errors, atol=5e-9)
+    if rule == "ols":
+        B = pursuit.coefficients().ravel()
+        assert_allclose(B, [2.16111996, 0.50604368, 0.40512055], atol=5e-9)
+
+
+def test_e7_l1():
+    K = gram(RBF(0.25), X7)
+    b = l1_coefficients(K, K @ A7, 0.5, tol=1e-13).ravel()
+    assert_allclose(b, [0.35529674, 0, 0.70017416, 1.55723822, 0, 0], atol=5e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_picks_are_those_of_brute_force(kernel):
+    rng = np.random.default_rng(1)
+    X, a = rng.normal(size=(30, 8)), rng.normal(size=(30, 3))
+    K = gram(kernel, X)
+    pursuit = run(K, a, 8)
+    chosen: list[int] = []
+    for step in range(8):
+        errors = [relative_error(K, a, [*chosen, i]) if i not in chosen else 2.0 for i in range(30)]
+        assert_allclose(pursuit.errors[step + 1], min(errors), rtol=1e-6, atol=1e-10)
+        if pursuit.errors[step] > 1e-10:
+            assert errors[pursuit.order[step]] <= min(errors) + 1e-10
+        chosen.append(int(pursuit.order[step]))
+
+
+def test_error_curve_is_direct_for_every_size():
+    rng = np.random.default_rng(2)
+    X, a = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    K = gram(RBF(0.4), X)
+    pursuit = run(K, a, 15)
+    for size in range(1, 16):
+        b = np.zeros_like(a)
+        b[pursuit.order[:size]] = pursuit.coefficients(size)
+        left = a - b
+        assert_allclose(pursuit.errors[size], (left * (K @ left)).sum() / (a * (K @ a)).sum(), rtol=1e-5)
+
+
+def test_nothing_is_left_at_the_rank_and_no_duplicate_is_chosen():
+    rng = np.random.default_rng(3)
+    X = np.repeat(rng.normal(size=(12, 4)), 3, axis=0)
+    for kernel, rank in ((Linear(), 4), (RBF(0.3), 12)):
+        pursuit = run(gram(kernel, X), rng.normal(size=(36, 2)), 36)
+        assert len(pursuit.order) == rank
+        assert pursuit.errors[-1] < 1e-10
+        assert len({tuple(x) for x in X[pursuit.order]}) == rank
+
+
+def test_stops_at_the_tolerance():
+    rng = np.random.default_rng(4)
+    K, a = gram(RBF(0.3), rng.normal(size=(60, 2))), rng.normal(size=(60, 1))
+    pursuit = run(K, a, 60, tol=0.01)
+    assert pursuit.errors[-1] <= 0.01 < pursuit.errors[-2]
+
+
+def test_factor_of_points_in_their_order():
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    kept, L = factor_points(gram(RBF(0.5), X))
+    assert_array_equal(kept, [0, 2, 3])
+    assert_allclose(L @ L.T, gram(RBF(0.5), X[kept]), atol=1e-14)
+
+
+# -- penalties ---------------------------------------------------------------------------------
+
+
+def test_shrinking_is_the_proximal_map():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        v, t = rng.normal(size=4), rng.uniform(0, 3)
+
+        def value(u, v=v, t=t):
+            return 0.5 * ((u - v) ** 2).sum() + t * np.abs(u).max()
+
+        best = value(_shrink(v, t))
+        assert all(best <= value(_shrink(v, t) + 0.01 * rng.normal(size=4)) + 1e-12 for _ in range(200))
+
+
+def test_l1_meets_its_optimality_conditions():
+    rng = np.random.default_rng(6)
+    K, a = gram(RBF(0.5), rng.normal(size=(40, 2))), rng.normal(size=(40, 3))
+    g = 0.5 * np.abs(K @ a).sum(axis=1).max()
+    b = l1_coefficients(K, K @ a, g, tol=1e-12)
+    left = np.abs(K @ (a - b)).sum(axis=1)
+    used = np.abs(b).any(axis=1)
+    assert 0 < used.sum() < 40
+    assert_allclose(left[used], g / 2, rtol=1e-6)  # the dual norm is attained where a row is used
+    assert (left[~used] <= g / 2 * (1 + 1e-6)).all()
+
+
+def test_l0_without_penalty_loses_nothing_and_finds_the_rank():
+    rng = np.random.default_rng(7)
+    X, a = rng.normal(size=(50, 10)), rng.normal(size=(50, 1))
+    K = gram(Linear(), X)
+    b = l0_coefficients(K, K @ a, a, 0.0)
+    assert np.count_nonzero(b) == 10
+    assert_allclose(X.T @ b, X.T @ a, rtol=1e-9)
+
+
+def test_l0_with_too_large_a_penalty_says_so():
+    K = gram(RBF(0.25), X7)
+    with pytest.warns(UserWarning, match="too large"):
+        assert not l0_coefficients(K, K @ A7, A7, 1e6).any()
