@@ -1,0 +1,171 @@
+"""Searches in two stages, for maps that have no fast path of their own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.dependency import DependencyRegressor
+from isthmus.features import KernelMap
+from isthmus.kernels import resolve_kernel
+from isthmus.linalg import Array
+from isthmus.model_selection import ComponentSearchCV
+from isthmus.regression import ReducedRankRegression, StiefelRegression
+
+_WIDTHS = (0.1, 0.4, 1.6)  # times what the median rule gives
+_RIDGES = np.logspace(-7, 0, 8)  # times the largest eigenvalue
+_MOST_FEATURES = 400
+
+
+class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Stiefel regression under a robust loss, its rank and ridge weight from the squared loss.
+
+    Every rank and ridge weight under a robust loss is an iteration of its own; the closed form of
+    the squared loss, scored by absolute errors, finds them in one.
+
+    Parameters
+    ----------
+    loss : str, default="huber"
+        Loss of the second stage.
+    n_components : sequence of int or None, default=None
+        Candidates; None is all that there are.
+    scale : bool, default=True
+        Whether columns of X are divided by their standard deviations.
+    cv : int or splitter, default=5
+        Folds of the first stage.
+
+    Attributes
+    ----------
+    best_estimator_ : StiefelRegression
+    best_params_, cv_results_ :
+        Of the first stage.
+    """
+
+    def __init__(
+        self, loss: str = "huber", n_components: Any = None, scale: bool = True, cv: Any = 5
+    ) -> None:
+        self.loss = loss
+        self.n_components = n_components
+        self.scale = scale
+        self.cv = cv
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> RobustSearch:
+        """Choose, then fit."""
+        pilot = ComponentSearchCV(
+            ReducedRankRegression(scale=self.scale),
+            n_components=self.n_components,
+            cv=self.cv,
+            scoring="neg_mean_absolute_error",
+            rule="one_se",
+            refit=False,
+        ).fit(X, y)
+        self.best_params_, self.cv_results_ = pilot.best_params_, pilot.cv_results_
+        self.best_index_, self.n_splits_ = pilot.best_index_, pilot.n_splits_
+        with warnings.catch_warnings():  # a few steps short of the optimum is no matter here
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.best_estimator_ = StiefelRegression(
+                loss=self.loss, scale=self.scale, tol=1e-7, **self.best_params_
+            ).fit(X, y)
+        self.n_features_in_ = self.best_estimator_.n_features_in_
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted map."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+
+class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Kernel dependency estimation with its kernel width, rank and ridge weight by cross-validation.
+
+    For each width the coordinates of the kernel map go through ``ComponentSearchCV``; the best of
+    them is fitted as a :class:`~isthmus.DependencyRegressor`, behind a scaler if asked for.
+
+    Parameters
+    ----------
+    kernel : str, default="rbf"
+        A kernel of vectors by name.
+    n_components : sequence of int or None, default=None
+        Candidates for the rank of the map.
+    scale : bool, default=True
+        Whether columns of X are divided by their standard deviations.
+    cv : int or splitter, default=5
+        Folds.
+    random_state : int, default=0
+        Of the rule that sets the middle width.
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline or DependencyRegressor
+    best_params_, cv_results_ :
+        Of the best width.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        n_components: Any = None,
+        scale: bool = True,
+        cv: Any = 5,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.scale = scale
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelSearch:
+        """Choose, then fit."""
+        Z = StandardScaler().fit_transform(X) if self.scale else np.asarray(X, dtype=float)
+        best: ComponentSearchCV | None = None
+        for gamma in self._widths(Z):
+            features = self._features(gamma, len(Z)).fit_transform(Z)
+            largest = float((features[:, 0] ** 2).sum())  # of the eigenvalues of the kernel matrix
+            search = ComponentSearchCV(
+                ReducedRankRegression(),
+                n_components=self.n_components,
+                alpha=largest * _RIDGES,
+                cv=self.cv,
+                scoring="neg_mean_squared_error",
+                rule="one_se",
+                refit=False,
+            ).fit(features, y)
+            if best is None or search.best_score_ > best.best_score_:
+                best, width = search, gamma
+        assert best is not None
+        self.best_params_ = dict(best.best_params_) | ({} if width is None else {"gamma": width})
+        self.cv_results_, self.best_index_ = best.cv_results_, best.best_index_
+        self.n_splits_ = best.n_splits_
+        model = DependencyRegressor(
+            self._features(width, len(Z)), ReducedRankRegression(**best.best_params_)
+        )
+        self.best_estimator_ = make_pipeline(StandardScaler(), model) if self.scale else model
+        self.best_estimator_.fit(X, y)
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def _widths(self, Z: Array) -> list[float | None]:
+        middle = getattr(
+            resolve_kernel(self.kernel, Z, random_state=self.random_state), "gamma", None
+        )
+        return [None] if middle is None else [float(middle) * factor for factor in _WIDTHS]
+
+    def _features(self, gamma: float | None, n_samples: int) -> KernelMap:
+        most = min(n_samples - 1, _MOST_FEATURES)
+        return KernelMap(
+            self.kernel, n_components=most, gamma=gamma, random_state=self.random_state
+        )
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)

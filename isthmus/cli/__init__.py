@@ -1,0 +1,18 @@
+"""The command ``isthmus``: from two tables to a model, a prediction and a report.
+
+================= ================================================================================
+file              what it does
+================= ================================================================================
+``app.py``        the sub-commands, the exit codes, errors in one line
+``console.py``    what is said and where: tables, notices, progress, JSON
+``tables.py``     CSV, TSV, Parquet, npy and npz to named columns, and back
+``matching.py``   inputs and outputs row by row, new rows against the columns of a model
+``demo.py`` ...   one sub-command each, with ``register(app)``
+================= ================================================================================
+
+Nothing here imports numpy or scikit-learn until a sub-command runs: help answers at once.
+"""
+
+from isthmus.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,121 @@
+"""The command: its sub-commands, its exit codes, its errors in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+# A sub-command is a module of this folder with ``register(app)``; a new one joins by its name.
+COMMANDS = ("demo", "fit", "predict", "inspect", "report", "compress")
+
+DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+class InputError(Exception):
+    """Something that was handed in is not good; the message is the line that the user sees."""
+
+
+def build_app() -> Any:
+    """The typer application with all sub-commands."""
+    import typer
+
+    app = typer.Typer(
+        name="isthmus",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_about)
+    for name in COMMANDS:
+        import_module(f"isthmus.cli.{name}").register(app)
+    return app
+
+
+def _about() -> None:
+    """Learn a map between two tables through a low-dimensional strip.
+
+    Begin with isthmus demo, or with your own files:
+
+    isthmus fit X.csv Y.csv -o model.isthmus --report report.html
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 done, 1 bad input, 2 usage."""
+    import typer
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given in (["--version"], ["-V"]):
+        from isthmus import __version__
+
+        print(f"isthmus {__version__}")
+        return DONE
+    usage, failure = _click_errors(typer)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    command = typer.main.get_command(build_app())
+    before = warnings.showwarning
+    warnings.showwarning = _one_line_warning
+    try:
+        code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
+        return int(code) if isinstance(code, int) else DONE
+    except typer.Exit as ending:
+        return int(ending.exit_code)
+    except usage as error:
+        return _fail(f"{error.format_message()} See isthmus {_sub_command(given)}--help.", USAGE)
+    except failure as error:
+        return _fail(error.format_message(), BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted; nothing was left half-written.", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stdout = None  # the reader has gone, there is nobody to tell
+        return DONE
+    except Exception as error:
+        if os.environ.get("ISTHMUS_DEBUG"):
+            raise
+        return _fail(_explained(error), BAD_INPUT)
+    finally:
+        warnings.showwarning = before
+
+
+def entry_point() -> None:
+    """What the installed command calls."""
+    sys.exit(main())
+
+
+def _click_errors(typer: Any) -> tuple[Any, Any]:
+    """Usage errors and all errors of the parser, wherever this version of typer has them from."""
+    family = {cls.__name__: cls for cls in typer.BadParameter.__mro__}
+    return family["UsageError"], family["ClickException"]
+
+
+def _sub_command(given: list[str]) -> str:
+    return f"{given[0]} " if given and given[0] in COMMANDS else ""
+
+
+def _explained(error: Exception) -> str:
+    """One line for any error."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror.lower()}."
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error}".strip()
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines[:2]) if lines else "no message"
+    known = (InputError, ValueError, ImportError, OSError, TypeError)
+    return text if isinstance(error, known) else f"{type(error).__name__}: {text}"
+
+
+def _fail(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    print(f"isthmus: error: {line}", file=sys.stderr)
+    return code
+
+
+def _one_line_warning(message: Any, *_: Any, **__: Any) -> None:
+    from isthmus.cli.console import current
+
+    current().notice(" ".join(str(message).split()))

@@ -1,0 +1,117 @@
+"""``isthmus compress``: a kernel model with fewer points."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.console import Json, Quiet, begin
+
+
+def register(app: Any) -> None:
+    """Join the command."""
+    app.command("compress")(compress)
+
+
+def compress(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A kernel model of isthmus fit.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the small model goes.")
+    ] = "small.isthmus",
+    points: Annotated[int | None, typer.Option("--points", min=1, help="Points to keep.")] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance", help="Squared error that may be left, relative; 0.001 if not said."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Make a kernel model smaller and faster, and say what it costs.
+
+    For example:
+
+        isthmus compress model.isthmus -o small.isthmus --points 100
+    """
+    console = begin(quiet, as_json)
+    if points is not None and tolerance is not None:
+        raise typer.BadParameter("give --points or --tolerance, not both.")
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise typer.BadParameter(f"--tolerance {tolerance} must be between 0 and 1.")
+
+    import os
+
+    from isthmus.cli.app import InputError
+    from isthmus.cli.models import load_search
+    from isthmus.cli.tables import check_output
+    from isthmus.compression import compress as shrink
+    from isthmus.persistence import save
+    from isthmus.reports.sections import expansion_model
+
+    check_output(output)
+    search = load_search(model)
+    kernel = expansion_model(search.best_estimator_)
+    if kernel is None:
+        raise InputError(
+            f"{model} holds a {search.method_['label']}, which has no kernel points to leave out: only "
+            "kernel models are compressed (isthmus fit --method kernel)."
+        )
+    full = kernel.to_expansion()
+    if points is not None and points > full.n_points:
+        raise InputError(f"--points {points}: the model has {full.n_points} points.")
+    small = shrink(kernel, points, tol=tolerance)
+    told = _compared(kernel, small, full)
+    _put_back(search, small)
+    search.origin_ = {**getattr(search, "origin_", {}), "compressed_from": told["points_before"]}
+    save(search, output)
+    told |= {"bytes_before": os.path.getsize(model), "bytes_after": os.path.getsize(output)}
+    console.say(f"points   {told['points_before']} to {told['points_after']}")
+    console.say(f"size     {told['bytes_before']:,} to {told['bytes_after']:,} bytes")
+    console.say(
+        f"speed    {told['times_faster']:.1f} times faster, measured on {told['rows']} rows"
+    )
+    console.say(
+        f"error    predictions of training points change by {100 * told['change']:.3g} % of their spread"
+    )
+    console.say(f"Model: {output}")
+    console.result({"model": output, **told})
+
+
+def _compared(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
+    """Both models at the training points: how far apart, how fast."""
+    import numpy as np
+
+    rows = full.points
+    before, after = (np.asarray(m.predict(rows)).reshape(len(rows), -1) for m in (kernel, small))
+    spread = float(np.sqrt(((before - before.mean(axis=0)) ** 2).mean()))
+    change = float(np.sqrt(((before - after) ** 2).mean()))
+    slow, fast = (_seconds(m, rows) for m in (kernel, small))
+    return {
+        "points_before": int(full.n_points),
+        "points_after": int(small.to_expansion().n_points),
+        "change": change / spread if spread > 0 else 0.0,
+        "times_faster": slow / fast,
+        "rows": len(rows),
+    }
+
+
+def _seconds(model: Any, rows: Any) -> float:
+    """Best of several: a moment in which the machine did something else does not count."""
+    import time
+
+    times = []
+    for _ in range(7):
+        begun = time.perf_counter()
+        model.predict(rows)
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def _put_back(search: Any, small: Any) -> None:
+    estimator = search.best_estimator_
+    if hasattr(estimator, "steps"):
+        estimator.steps[-1] = (estimator.steps[-1][0], small)
+    else:
+        search.best_estimator_ = small

@@ -1,0 +1,104 @@
+"""What is said, and where: results on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Write the result to standard output as JSON.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Of the folds and whatever else is drawn.")
+]
+
+
+class Console:
+    """One run's voice: ``say`` for people, ``result`` for programs."""
+
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
+        self.quiet, self.as_json = quiet, as_json
+
+    def say(self, text: str = "") -> None:
+        """A line of the result, for people."""
+        if not self.quiet and not self.as_json:
+            print(text)
+
+    def notice(self, text: str) -> None:
+        """A line that is no result and no error."""
+        if not self.quiet:
+            print(f"note: {text}", file=sys.stderr)
+
+    def result(self, values: dict[str, Any]) -> None:
+        """The result for programs, if they have asked."""
+        if self.as_json:
+            print(json.dumps(_plain(values), allow_nan=False))
+
+    def table(self, title: str, header: list[str], rows: list[list[str]]) -> None:
+        """A table for people; its first column is text, the others are numbers."""
+        if self.quiet or self.as_json:
+            return
+        from rich.console import Console as RichConsole
+        from rich.table import Table
+
+        table = Table(title=title or None, title_justify="left")
+        for k, name in enumerate(header):
+            table.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
+        for row in rows:
+            table.add_row(*row)
+        RichConsole(highlight=False, markup=False).print(table)
+
+    @contextmanager
+    def progress(self) -> Iterator[Any]:
+        """A bar that tells the method under way; yields a function of (label, done, total)."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda label, done, total: None
+            return
+        from rich.console import Console as RichConsole
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description:<34}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+        )
+        with Progress(
+            *columns, TimeElapsedColumn(), console=RichConsole(stderr=True), transient=True
+        ) as bar:
+            task = bar.add_task("reading", total=None)
+
+            def tell(label: str, done: int, total: int) -> None:
+                bar.update(task, description=label, completed=done, total=total)
+
+            yield tell
+
+
+_CURRENT = [Console()]
+
+
+def current() -> Console:
+    """The voice of the run under way."""
+    return _CURRENT[0]
+
+
+def begin(quiet: bool, as_json: bool) -> Console:
+    """Start a run."""
+    _CURRENT[0] = Console(quiet, as_json)
+    return _CURRENT[0]
+
+
+def _plain(value: Any) -> Any:
+    """Types of JSON; what is no number is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    return value if isinstance(value, int | str | bool | type(None)) else str(value)

@@ -1,0 +1,64 @@
+"""``isthmus demo``: damaged digits restored by the whole ladder of methods."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.console import Json, Quiet, Seed, begin
+
+
+def register(app: Any) -> None:
+    """Join the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the report goes.")
+    ] = "isthmus-demo.html",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn to restore corrupted handwritten digits, compare the methods, write a report.
+
+    For example:
+
+        isthmus demo
+    """
+    console = begin(quiet, as_json)
+    from isthmus.cli.restoring import compare, report_page
+    from isthmus.cli.tables import check_output
+    from isthmus.persistence import write_atomically
+
+    check_output(output, (".html", ".htm"))
+    with console.progress() as progress:
+        found = compare(seed, progress)
+        write_atomically(output, report_page(found))
+    console.say(
+        f"{found.n_train} digits to learn from, {found.n_test} to be tested on; half of their 8 x 8 pixels "
+        "(0 to 16) are dead, the others noisy."
+    )
+    header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
+    console.table("", header, found.table())
+    console.say(f"Open {output} to see the digits, the rank curves and the residuals.")
+    console.say(
+        "Next, your own files: isthmus fit X.csv Y.csv -o model.isthmus --report report.html"
+    )
+    console.result(
+        {
+            "report": output,
+            "methods": [
+                {
+                    "method": row.label,
+                    "test_error": row.error,
+                    "components": row.rank,
+                    "fit_seconds": row.fit_seconds,
+                    "rows_per_second": row.rows_per_second,
+                }
+                for row in found.rows
+            ],
+        }
+    )

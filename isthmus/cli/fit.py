@@ -1,0 +1,162 @@
+"""``isthmus fit``: from two tables to a model and a report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.console import Json, Quiet, Seed, begin
+from isthmus.cli.options import (
+    Header,
+    IdColumn,
+    IgnoreColumns,
+    ImageShape,
+    OutputImageShape,
+    TargetColumns,
+    shape_of,
+)
+
+
+def register(app: Any) -> None:
+    """Join the command."""
+    app.command("fit")(fit)
+
+
+def fit(
+    x_file: Annotated[
+        str, typer.Argument(metavar="X", help="Inputs: CSV, TSV, Parquet, .npy or .npz.")
+    ],
+    y_file: Annotated[
+        str | None, typer.Argument(metavar="Y", help="Outputs; or name --target-columns of X.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the model goes.")
+    ] = "model.isthmus",
+    report: Annotated[
+        str | None, typer.Option("--report", help="Where a report goes, HTML.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="auto, or names of methods, pls,ridge.")
+    ] = "auto",
+    kernel: Annotated[str, typer.Option("--kernel", help="Of the kernel methods.")] = "rbf",
+    loss: Annotated[str, typer.Option("--loss", help="Of the robust method.")] = "huber",
+    cv: Annotated[int, typer.Option("--cv", min=2, help="Outer folds of the comparison.")] = 10,
+    components: Annotated[str, typer.Option("--components", help="auto, or how many.")] = "auto",
+    scale: Annotated[
+        str, typer.Option("--scale", help="auto, yes or no: divide columns by their deviations.")
+    ] = "auto",
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0, help="Seconds for the comparison.")
+    ] = None,
+    target_columns: TargetColumns = None,
+    id_column: IdColumn = None,
+    ignore_columns: IgnoreColumns = None,
+    header: Header = None,
+    image_shape: ImageShape = None,
+    output_image_shape: OutputImageShape = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Compare methods by honest cross-validation, fit the simplest good one, save it.
+
+    For example:
+
+        isthmus fit X.csv Y.csv -o model.isthmus --report report.html
+
+        isthmus fit corn.csv -t moisture,protein --method pls,ridge --cv 5
+    """
+    console = begin(quiet, as_json)
+    options = _checked_options(method, components, scale, kernel, loss)
+    shapes = {
+        "image_shape": shape_of(image_shape, "--image-shape"),
+        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
+    }
+
+    from isthmus.cli.matching import read_pair, split_names
+    from isthmus.cli.tables import check_output
+
+    check_output(output)
+    if report is not None:
+        check_output(report, (".html", ".htm"))
+    data = read_pair(
+        x_file,
+        y_file,
+        target_columns=split_names(target_columns),
+        id_column=id_column,
+        ignore=split_names(ignore_columns),
+        header=header,
+    )
+
+    from isthmus.auto import MethodSearchCV
+    from isthmus.persistence import save
+
+    search = MethodSearchCV(cv=cv, time_limit=time_limit, random_state=seed, **options)
+    with console.progress() as progress:
+        search.fit(
+            data.X,
+            data.Y,
+            progress=progress,
+            feature_names=data.feature_names,
+            target_names=data.target_names,
+        )
+        search.origin_ = {
+            "files": [x_file] + ([y_file] if y_file else []),
+            "id_column": data.id_name,
+        }
+        if report is not None:
+            progress("writing the report", 0, 1)
+            search.report(report, row_names=data.ids, command=_command_line(), **shapes)
+        save(search, output)
+    _tell(console, search, output, report)
+
+
+def _checked_options(
+    method: str, components: str, scale: str, kernel: str, loss: str
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"kernel": kernel, "loss": loss}
+    names = [name.strip() for name in method.split(",") if name.strip()]
+    options["methods"] = "auto" if names == ["auto"] else names
+    if components != "auto" and not (components.isdigit() and int(components) > 0):
+        raise typer.BadParameter(f"--components {components!r} must be auto or a whole number > 0.")
+    options["n_components"] = components if components == "auto" else int(components)
+    if scale not in ("auto", "yes", "no"):
+        raise typer.BadParameter(f"--scale {scale!r} must be auto, yes or no.")
+    options["scale"] = {"auto": "auto", "yes": True, "no": False}[scale]
+    return options
+
+
+def _command_line() -> str:
+    return shlex.join(["isthmus", *sys.argv[1:]])
+
+
+def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
+    results = search.cv_results_
+    rows = []
+    for k, status in enumerate(results["status"]):
+        done = status == "done"
+        chosen = " *" if results["method"][k] == search.best_method_ else ""
+        rows.append(
+            [
+                results["label"][k] + chosen,
+                f"{results['mean_test_score'][k]:.4f}" if done else status,
+                f"{results['standard_error'][k]:.4f}" if done else "",
+                f"{results['mean_fit_time'][k]:.2f}",
+            ]
+        )
+    console.table("", ["method", "R2, cross-validated", "standard error", "seconds a fit"], rows)
+    rank = getattr(search.best_estimator_, "n_components_", None)
+    with_rank = "" if rank is None else f", {rank} components"
+    console.say(f"* the simplest within one standard error of the best{with_rank}.")
+    if search.best_score_ <= search.baseline_score_:
+        console.notice("the model is no better than predicting the mean.")
+    console.say(f"Model: {output}")
+    if report is not None:
+        console.say(f"Report: open {report}")
+    console.say(f"Next: isthmus predict {shlex.quote(output)} new.csv -o out.csv --interval 0.95")
+    console.result(
+        {"model": output, "report": report, "seconds": search.seconds_, **search.training_summary()}
+    )

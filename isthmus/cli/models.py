@@ -1,0 +1,27 @@
+"""Model files as the sub-commands want them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isthmus.cli.app import InputError
+
+
+def load_search(path: str) -> Any:
+    """A model that ``isthmus fit`` has written."""
+    import os
+
+    from isthmus.auto import MethodSearchCV
+    from isthmus.persistence import load
+
+    if not os.path.exists(path):
+        raise InputError(f"{path}: no such file.")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a directory, not a model file.")
+    model = load(path)
+    if not isinstance(model, MethodSearchCV):
+        raise InputError(
+            f"{path} holds a {type(model).__name__}, which knows no columns by name: use it from Python "
+            "with isthmus.load, or fit with isthmus fit."
+        )
+    return model

@@ -1,0 +1,44 @@
+"""Options that several sub-commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether files have a header; found out if not said."
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option("--id-column", help="Column with the names of the rows; a first column of unique "
+                 "texts is taken for it."),
+]  # fmt: skip
+TargetColumns = Annotated[
+    list[str] | None,
+    typer.Option("--target-columns", "-t", help="Columns to predict, a,b,c; all of Y if not said."),
+]
+IgnoreColumns = Annotated[
+    list[str] | None, typer.Option("--ignore-columns", help="Columns to leave out, a,b,c.")
+]
+ImageShape = Annotated[
+    str | None,
+    typer.Option("--image-shape", help="Height x width of inputs that are pictures, 8x8."),
+]
+OutputImageShape = Annotated[
+    str | None,
+    typer.Option("--output-image-shape", help="Height x width of outputs that are pictures, 8x8."),
+]
+
+
+def shape_of(given: str | None, option: str) -> tuple[int, int] | None:
+    """``8x8`` as a pair."""
+    if given is None:
+        return None
+    height, cross, width = given.lower().partition("x")
+    if not (cross and height.isdigit() and width.isdigit() and int(height) and int(width)):
+        raise typer.BadParameter(f"{option} {given!r} must be height x width, such as 8x8.")
+    return int(height), int(width)

@@ -1,0 +1,76 @@
+"""``isthmus report``: the report again, on other data."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.options import (
+    Header,
+    IdColumn,
+    ImageShape,
+    OutputImageShape,
+    TargetColumns,
+    shape_of,
+)
+
+
+def register(app: Any) -> None:
+    """Join the command."""
+    app.command("report")(report)
+
+
+def report(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that isthmus fit has written.")
+    ],
+    x_file: Annotated[str, typer.Argument(metavar="X", help="Inputs.")],
+    y_file: Annotated[str | None, typer.Argument(metavar="Y", help="Outputs, if not in X.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="HTML.")] = "report.html",
+    target_columns: TargetColumns = None,
+    id_column: IdColumn = None,
+    header: Header = None,
+    image_shape: ImageShape = None,
+    output_image_shape: OutputImageShape = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write the report of a saved model on other data.
+
+    For example:
+
+        isthmus report model.isthmus X.csv Y.csv -o report.html
+    """
+    console = begin(quiet, as_json)
+    shapes: dict[str, Any] = {
+        "image_shape": shape_of(image_shape, "--image-shape"),
+        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
+    }
+
+    from isthmus.cli.app import InputError
+    from isthmus.cli.matching import rows_for_model, split_names
+    from isthmus.cli.models import load_search
+    from isthmus.cli.tables import check_output, read_table
+    from isthmus.reports import write_report
+
+    check_output(output, (".html", ".htm"))
+    search = load_search(model)
+    targets = split_names(target_columns) or search.target_names_
+    X, table = rows_for_model(search, x_file, id_column=id_column, header=header, drop=targets)
+    y = table if y_file is None else read_table(y_file, header=header, id_column=None, key="Y")
+    if y.has_names:
+        y = y.take([y.place(name) for name in targets])
+    Y = y.numbers("output")
+    if Y.shape != (len(X), len(search.target_names_)):
+        raise InputError(
+            f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
+            f"{len(search.target_names_)}."
+        )
+    command = shlex.join(["isthmus", *sys.argv[1:]])
+    write_report(output, search, X, Y, row_names=table.ids, command=command, **shapes)
+    console.say(f"Open {output}.")
+    console.result({"report": output, "rows": len(X)})

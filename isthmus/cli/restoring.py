@@ -1,0 +1,250 @@
+"""The demonstration: data, comparison, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+from isthmus.auto import LADDER, Problem
+from isthmus.auto.search import component_curve
+from isthmus.linalg import Array
+from isthmus.reports import Figure, Section, png_uri, render
+from isthmus.reports import figures as fig
+
+N_TRAIN, NOISE = 500, 2.0
+SHAPE, BRIGHTEST = (8, 8), 16.0
+_ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")
+
+
+@dataclass
+class Row:
+    """One method of the comparison."""
+
+    label: str
+    error: float
+    rank: int | None
+    fit_seconds: float | None
+    rows_per_second: float | None
+    predicted: Array | None = None
+    curve: dict[str, Any] | None = None
+    model: Any = None
+
+
+@dataclass
+class Found:
+    """The comparison."""
+
+    rows: list[Row]
+    X_test: Array
+    Y_test: Array
+    digits: Array
+    n_train: int
+    n_test: int
+
+    def table(self) -> list[list[str]]:
+        """For people."""
+        return [
+            [
+                row.label,
+                f"{row.error:.3f}",
+                "" if row.rank is None else str(row.rank),
+                "" if row.fit_seconds is None else f"{row.fit_seconds:.2f}",
+                "" if row.rows_per_second is None else f"{row.rows_per_second:,.0f}",
+            ]
+            for row in self.rows
+        ]
+
+
+def damage(pictures: Array, seed: int) -> Array:
+    """Switch off a fixed random half of the pixels and add noise to the others."""
+    rng = np.random.default_rng(seed)
+    dead = rng.permutation(pictures.shape[1])[: pictures.shape[1] // 2]
+    damaged = pictures + NOISE * rng.standard_normal(pictures.shape)
+    damaged[:, dead] = 0.0
+    return damaged
+
+
+def compare(seed: int, progress: Callable[[str, int, int], None]) -> Found:
+    """Fit every method to the training digits and ask it for the others."""
+    clean, digits = load_digits(return_X_y=True)
+    X, X_test, Y, Y_test, _, kinds = train_test_split(
+        damage(clean, seed), clean, digits, train_size=N_TRAIN, stratify=digits, random_state=seed
+    )
+    problem = Problem(len(X), X.shape[1], Y.shape[1], scale=False, random_state=seed)
+    rungs = {rung.name: rung for rung in LADDER}
+    rows = [
+        Row("left as it is", _rms(Y_test - X_test), None, None, None),
+        Row("mean picture", _rms(Y_test - Y.mean(axis=0)), None, None, None),
+    ]
+    with threadpool_limits(1):  # matrices this small gain nothing from a second thread
+        for k, name in enumerate(_ORDER):
+            progress(rungs[name].label, k, len(_ORDER))
+            rows.append(_try(rungs[name], problem, X, Y, X_test, Y_test))
+    return Found(rows, X_test, Y_test, kinds, len(X), len(X_test))
+
+
+def _try(rung: Any, problem: Problem, X: Array, Y: Array, X_test: Array, Y_test: Array) -> Row:
+    begun = time.perf_counter()
+    search = rung.build(problem).fit(X, Y)
+    seconds = time.perf_counter() - begun
+    model = search.best_estimator_
+    predicted = model.predict(X_test)
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        model.predict(X_test)
+        times.append(time.perf_counter() - begun)
+    rank = getattr(model, "n_components_", search.best_params_.get("n_components"))
+    return Row(
+        rung.label, _rms(Y_test - predicted), int(rank), seconds, len(X_test) / min(times),
+        predicted, component_curve(search), model,
+    )  # fmt: skip
+
+
+def _rms(a: Array) -> float:
+    return float(np.sqrt((a**2).mean()))
+
+
+# -- the page ----------------------------------------------------------------------------------
+
+
+def report_page(found: Found) -> str:
+    """The report of the comparison."""
+    fitted = [row for row in found.rows if row.predicted is not None]
+    sections = [
+        _results(found), _digits(found, fitted), _curves(fitted), _basis(fitted), _errors(found, fitted)
+    ]  # fmt: skip
+    subtitle = (
+        f"{found.n_train} damaged digits to learn from, {found.n_test} to be tested on; half of the 8 by 8 "
+        "pixels are dead, the others noisy"
+    )
+    return render("Isthmus: restoring damaged digits", subtitle, sections)
+
+
+def _results(found: Found) -> Section:
+    best = min((row for row in found.rows if row.rank is not None), key=lambda row: row.error)
+    labels = ["<br>".join(wrap(row.label, 18)) for row in found.rows][::-1]  # room for a phone
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": fig.numbers([row.error for row in found.rows][::-1]),
+        "y": labels,
+        "marker": {
+            "color": [fig.MUTED if row.rank is None else fig.ACCENT for row in found.rows][::-1]
+        },
+        "hovertemplate": "%{x}<extra></extra>",
+    }
+    caption = (
+        "Error on digits that no method has seen, root mean square a pixel (0 to 16). Shorter is better; "
+        "grey bars have learnt nothing."
+    )
+    header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
+    return Section(
+        "Results",
+        [
+            f"The best is {best.label}, which leaves an error of {best.error:.2f} a pixel through a strip "
+            f"of {best.rank} components. Every method chose its rank and ridge weight by cross-validation, "
+            "the simplest within one standard error of its best."
+        ],
+        [Figure("errors", caption, [("", [bars], fig.layout("error a pixel", ""))], height=380)],
+        [("The same in numbers.", header, found.table())],
+    )
+
+
+def _digits(found: Found, fitted: list[Row]) -> Section:
+    shown = [int(np.flatnonzero(found.digits == d)[0]) for d in range(10)]
+
+    def strip(pictures: Array) -> list[str]:
+        return [png_uri(pictures[i].reshape(SHAPE), low=0, high=BRIGHTEST) for i in shown]
+
+    rows = [("original", strip(found.Y_test)), ("damaged", strip(found.X_test))]
+    rows += [(row.label, strip(row.predicted)) for row in fitted if row.predicted is not None]
+    caption = (
+        "One digit of each kind, a column each: what it was, what the methods were given, and what they "
+        "made of it. Look for strokes that are whole again, and for ghosts of other digits."
+    )
+    return Section("Restored digits", pictures=[(caption, rows)])
+
+
+def _curves(fitted: list[Row]) -> Section:
+    variants = []
+    for row in fitted:
+        curve = row.curve or {}
+        if len(curve.get("n_components", ())) < 2:
+            continue
+        trace = {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": fig.numbers(curve["n_components"]),
+            "y": fig.numbers(curve["score"]),
+            "error_y": {
+                "type": "data",
+                "array": fig.numbers(curve["standard_error"]),
+                "color": fig.MUTED,
+            },
+            "line": {"color": fig.ACCENT},
+            "hovertemplate": "%{x} components: %{y}<extra></extra>",
+            "showlegend": False,
+        }
+        at = int(np.flatnonzero(curve["n_components"] == curve["chosen"])[0])
+        ring = fig.markers(
+            [curve["chosen"]], curve["score"][[at]], ["chosen"], "%{x} components",
+            marker={"size": 16, "color": fig.SECOND, "symbol": "circle-open", "line": {"width": 3}},
+        )  # fmt: skip
+        lay = fig.layout("number of components", "score in cross-validation")
+        variants.append((row.label, [trace, ring], lay))
+    caption = (
+        "The score of every number of components in cross-validation, with standard errors; the ring is "
+        "the choice. A narrow strip is enough where the curve is flat, and overfits where it falls."
+    )
+    return Section("Rank curves", figures=[Figure("curves", caption, variants, "Method")])
+
+
+def _basis(fitted: list[Row]) -> Section:
+    rows = []
+    for row in fitted:
+        loadings = getattr(row.model, "y_loadings_", None)
+        if loadings is not None:
+            pictures = [png_uri(v.reshape(SHAPE), signed=True) for v in np.asarray(loadings).T[:12]]
+            rows.append((row.label, pictures))
+    caption = (
+        "The output basis as pictures, from the first component on: every restored digit is the mean plus "
+        "a mixture of these. Blue adds ink, red takes it away; late ones are finer."
+    )
+    return Section("Output basis", pictures=[(caption, rows)])
+
+
+def _errors(found: Found, fitted: list[Row]) -> Section:
+    residuals, maps = [], []
+    rows = np.linspace(0, found.n_test - 1, 400).astype(int)
+    names = [f"test digit {i + 1}, a {found.digits[i]}" for i in rows]
+    for row in fitted:
+        assert row.predicted is not None
+        error = row.predicted - found.Y_test
+        each = np.sqrt((error**2).mean(axis=1))
+        ink = found.Y_test.sum(axis=1)
+        points = fig.markers(ink[rows], each[rows], names, "ink %{x}<br>error %{y}")
+        residuals.append(
+            (row.label, [points], fig.layout("ink of the original", "error of the digit"))
+        )
+        maps.append(
+            (row.label, [png_uri(np.sqrt((error**2).mean(axis=0)).reshape(SHAPE), low=0, high=6)])
+        )
+    caption = (
+        "The error of each test digit against its ink; hover to see which digit it is. High points are "
+        "the digits that were not restored."
+    )
+    where = "Where the errors are: darker pixels are restored worse; all methods on one scale."
+    return Section(
+        "Residuals",
+        figures=[Figure("residuals", caption, residuals, "Method")],
+        pictures=[(where, maps)],
+    )

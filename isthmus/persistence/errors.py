@@ -1,0 +1,35 @@
+"""The ways in which a model file can be bad."""
+
+from __future__ import annotations
+
+
+class ModelFileError(ValueError):
+    """A file is not a model that can be loaded; nothing of it was run."""
+
+
+class NotAModelFileError(ModelFileError):
+    """The file is something else altogether."""
+
+
+class PickleRefusedError(NotAModelFileError):
+    """The file is a pickle, which would run whatever its author wished."""
+
+
+class NewerFormatError(ModelFileError):
+    """The file was written by a later release."""
+
+
+class TruncatedFileError(ModelFileError):
+    """The end of the file is missing."""
+
+
+class CorruptedFileError(ModelFileError):
+    """The content does not match its checksum, or cannot be read."""
+
+
+class UnsafeArchiveError(ModelFileError):
+    """The archive holds names, sizes or arrays that a saved model never has."""
+
+
+class ForeignTypeError(ModelFileError):
+    """The file asks for a type that is neither ours nor scikit-learn's."""

@@ -1,0 +1,32 @@
+"""Pictures: one Display class each, in scikit-learn's manner.
+
+============================ ========================== =========================================
+name                         file                       question
+============================ ========================== =========================================
+``ComponentCurveDisplay``    ``component_curve.py``     how many components?
+``ScoresDisplay``            ``scores.py``              how do the rows lie, and which lie apart?
+``LoadingsDisplay``          ``loadings.py``            what is a component made of?
+``VIPDisplay``               ``importance.py``          which inputs matter?
+``ParityDisplay``            ``parity.py``              how near is predicted to observed?
+``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
+============================ ========================== =========================================
+
+``from_estimator`` computes and draws, ``compute`` gives the numbers alone, ``plot(ax)`` draws, and
+``ax_`` and ``figure_`` are what was drawn in. matplotlib is imported when something is drawn.
+"""
+
+from isthmus.plotting.component_curve import ComponentCurveDisplay
+from isthmus.plotting.explained_variance import ExplainedVarianceDisplay
+from isthmus.plotting.importance import VIPDisplay
+from isthmus.plotting.loadings import LoadingsDisplay
+from isthmus.plotting.parity import ParityDisplay
+from isthmus.plotting.scores import ScoresDisplay
+
+__all__ = [
+    "ComponentCurveDisplay",
+    "ExplainedVarianceDisplay",
+    "LoadingsDisplay",
+    "ParityDisplay",
+    "ScoresDisplay",
+    "VIPDisplay",
+]

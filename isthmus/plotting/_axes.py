@@ -1,0 +1,35 @@
+"""Where a picture is drawn; matplotlib is imported here, when something is drawn, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def axes_for(ax: Any = None, **size: Any) -> tuple[Any, Any]:
+    """The figure and the axes to draw in, new ones if none are given."""
+    if ax is not None:
+        return ax.figure, ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Pictures need matplotlib: pip install 'isthmus[plot]'.") from error
+    figure, ax = plt.subplots(layout="constrained", **size)
+    return figure, ax
+
+
+def positions(names: Any, n: int) -> tuple[Any, list[str], bool]:
+    """Where columns stand on an axis: at their numbers, where their names are numbers.
+
+    Returns positions, names, and whether the positions are numbers that mean something.
+    """
+    import numpy as np
+
+    labels = [str(j) for j in range(n)] if names is None else [str(name) for name in names]
+    if names is not None and n > 1:
+        try:
+            numbers = np.array([float(label) for label in labels])
+        except ValueError:
+            return np.arange(n, dtype=float), labels, False
+        if np.isfinite(numbers).all() and len(np.unique(numbers)) == n:
+            return numbers, labels, True
+    return np.arange(n, dtype=float), labels, names is None and n > 30

@@ -1,0 +1,19 @@
+"""The report: one HTML file that works without network, on a phone and in print, light and dark.
+
+================== ================= ===========================================================
+name               file              what it does
+================== ================= ===========================================================
+``write_report``   ``page.py``       the report of a fitted search over methods
+``Section``        ``page.py``       a heading, sentences, figures, tables, pictures
+``render``         ``page.py``       sections to HTML; the demonstration uses it too
+``png_uri``        ``pictures.py``   an array as a picture inside the page
+================== ================= ===========================================================
+
+``figures.py`` turns the numbers of :mod:`isthmus.plotting` into figures of plotly, ``sections.py``
+says what the report of a model has in it, ``page.html`` is the page.
+"""
+
+from isthmus.reports.page import Figure, Section, render, write_report
+from isthmus.reports.pictures import png_uri
+
+__all__ = ["Figure", "Section", "png_uri", "render", "write_report"]

@@ -1,0 +1,71 @@
+"""Figures of plotly as plain dictionaries. Colours are names, which the page turns into its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+ACCENT, SECOND, THIRD, MUTED, WARN = "@accent", "@second", "@third", "@muted", "@warn"
+LINES = (ACCENT, SECOND, THIRD, WARN, MUTED)
+
+
+def numbers(values: Any) -> list[Any]:
+    """Five digits are enough for a picture; None is a gap."""
+    flat = np.asarray(values, dtype=float)
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in flat.ravel()]
+
+
+def plain(names: Sequence[Any]) -> list[str]:
+    """Names as text: plotly would take a bracket for a tag."""
+    return [str(name).replace("&", "&amp;").replace("<", "&lt;") for name in names]
+
+
+def layout(x: str = "", y: str = "", **more: Any) -> dict[str, Any]:
+    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}, **more}
+
+
+def markers(x: Any, y: Any, names: Sequence[Any], hover: str, **more: Any) -> dict[str, Any]:
+    """Points with the names of their rows on hover."""
+    marker = {"size": 6, "color": ACCENT, "opacity": 0.75, **more.pop("marker", {})}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": numbers(x),
+        "y": numbers(y),
+        "text": plain(names),
+        "hovertemplate": f"<b>%{{text}}</b><br>{hover}<extra></extra>",
+        "marker": marker,
+        "showlegend": False,
+        **more,
+    }
+
+
+def line(x: Any, y: Any, color: str = MUTED, dash: str = "solid", **more: Any) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x if isinstance(x, list) else numbers(x),
+        "y": numbers(y),
+        "line": {"color": color, "dash": dash, "width": 1.5},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        **more,
+    }
+
+
+def columns(values: Any, names: Any, at: Any, is_curve: bool, **more: Any) -> dict[str, Any]:
+    """One value a column: a line where columns are points of a curve, bars elsewhere."""
+    color = more.pop("color", ACCENT)
+    common = {
+        "y": numbers(values),
+        "text": plain(names),
+        "hovertemplate": "%{text}: %{y}<extra></extra>",
+        "showlegend": False,
+        **more,
+    }
+    if is_curve:
+        style = {"type": "scatter", "mode": "lines", "line": {"color": color, "width": 1.5}}
+        return {"x": numbers(at), **style, **common}
+    return {"x": plain(names), "type": "bar", "marker": {"color": color}, **common}
