@@ -79,7 +79,7 @@ def minimise_smoothed(
     stop = StopRule(
         max_iter, gradient_size=gradient_tol * unit, decrease_size=tol * unit, window=WINDOW
     )
-    done, point = 0, start
+    done, point, cut = 0, start, False
     for stage, width in enumerate(widths):
         if stage and rebalance is not None:
             point = rebalance(point)
@@ -87,8 +87,11 @@ def minimise_smoothed(
         problem = Problem(objective_at(width), geometry)
         result = descend(problem, point, QuasiNewton(memory), wolfe, stop, progress)
         done, point = done + result.n_iter, result.point
+        cut = cut or result.reason is Reason.MAX_ITER
         if result.reason in (Reason.CALLBACK, Reason.INTERRUPTED):
             break
+    if cut and result.converged:  # a wide stage that was cut short may have left the way too early
+        result = replace(result, converged=False, reason=Reason.MAX_ITER)
     return replace(result, n_iter=done)
 
 

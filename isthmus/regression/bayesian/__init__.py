@@ -1,0 +1,21 @@
+"""The posterior over maps of low rank.
+
+==================  =====================================================================
+``estimator.py``    ``BayesianStiefelRegression``
+``problem.py``      data along their principal axes, and the prior
+``likelihoods.py``  Gaussian, Laplacian, Student and any loss as a density
+``gibbs.py``        Gibbs sampling of both factors
+``manifold.py``     Hamiltonian Monte Carlo, and the thesis' Metropolised Gibbs sampler
+``mode.py``         the mode, found directly
+``chains.py``       running chains side by side and judging them
+``draws.py``        what a chain starts from and leaves behind
+``subspaces.py``    ``SubspacePosterior``: aligned singular vectors
+``export.py``       draws for ArviZ
+==================  =====================================================================
+"""
+
+from isthmus.regression.bayesian.chains import ChainReport
+from isthmus.regression.bayesian.estimator import BayesianStiefelRegression
+from isthmus.regression.bayesian.subspaces import SubspacePosterior
+
+__all__ = ["BayesianStiefelRegression", "ChainReport", "SubspacePosterior"]

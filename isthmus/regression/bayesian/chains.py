@@ -1,0 +1,151 @@
+"""Running the chains of a fit, and judging them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+
+from isthmus.linalg import Array
+from isthmus.regression.bayesian.draws import ChainDraws, Start
+from isthmus.regression.bayesian.gibbs import gibbs_gaussian, gibbs_mixture
+from isthmus.regression.bayesian.likelihoods import Likelihood
+from isthmus.regression.bayesian.manifold import (
+    FactorPosterior,
+    ManifoldPosterior,
+    hmc_chain,
+    thesis_chain,
+)
+from isthmus.regression.bayesian.mode import find_mode, scattered
+from isthmus.regression.bayesian.problem import Prior, Problem
+from isthmus.solvers.chains import bulk_ess, split_rhat, tail_ess
+
+GOOD_RHAT, GOOD_ESS = 1.01, 400.0
+_WATCHED = 400  # entries of the map whose chains are judged
+_LEAST_DRAWS = 8
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which sampler, how many chains, how long."""
+
+    sampler: str
+    n_chains: int
+    n_warmup: int
+    n_draws: int
+    n_jobs: int | None
+    seed: int
+
+
+def run_chains(
+    problem: Problem, likelihood: Likelihood, prior: Prior, rank: int, settings: Settings
+) -> tuple[Start, list[ChainDraws]]:
+    """The mode and the chains, each with a stream of random numbers of its own."""
+    mode = find_mode(problem, likelihood, prior, rank)
+    seeds = np.random.SeedSequence(settings.seed).spawn(settings.n_chains)
+    chains = Parallel(n_jobs=settings.n_jobs)(
+        delayed(run_chain)(problem, likelihood, prior, mode, rank, settings, seed) for seed in seeds
+    )
+    return mode, list(chains)
+
+
+def run_chain(
+    problem: Problem,
+    likelihood: Likelihood,
+    prior: Prior,
+    mode: Start,
+    rank: int,
+    settings: Settings,
+    seed: Any,
+) -> ChainDraws:
+    """One chain from a point near the mode."""
+    rng = np.random.default_rng(seed)
+    start = scattered(mode, rank, rng)
+    lengths = settings.n_warmup, settings.n_draws
+    if settings.sampler == "gibbs":
+        if likelihood.name == "gaussian":
+            return gibbs_gaussian(problem, prior, start, *lengths, rng)
+        return gibbs_mixture(problem, likelihood, prior, start, *lengths, rng)
+    if settings.sampler == "thesis":
+        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng)
+    if prior.kind == "normal":
+        return hmc_chain(FactorPosterior(problem, likelihood, prior), start, *lengths, rng)
+    return hmc_chain(ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng)
+
+
+@dataclass(frozen=True)
+class ChainReport:
+    """Whether to believe the chains.
+
+    Attributes
+    ----------
+    rhat : float
+        Largest split R-hat of an entry of the map or of the noise scale.
+    ess_bulk, ess_tail : float
+        Smallest effective sample sizes, of the middle and of the 5 % and 95 % quantiles.
+    acceptance : dict
+        Mean acceptance probability of each kind of step; empty for Gibbs, which always accepts.
+    n_divergent : int
+        Trajectories that the integrator lost.
+    """
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+    acceptance: dict[str, float] = field(default_factory=dict)
+    n_divergent: int = 0
+
+    @property
+    def complaints(self) -> list[str]:
+        """What is wrong, with figures."""
+        found = []
+        if not self.rhat < GOOD_RHAT:
+            found.append(f"R-hat is {self.rhat:.3f}, should be below {GOOD_RHAT}")
+        for name, ess in (("bulk", self.ess_bulk), ("tail", self.ess_tail)):
+            if not ess > GOOD_ESS:
+                found.append(
+                    f"{ess:.0f} effective draws in the {name}, should be above {GOOD_ESS:g}"
+                )
+        if self.n_divergent:
+            found.append(f"{self.n_divergent} divergent trajectories, should be none")
+        return found
+
+    def warn(self) -> None:
+        """Warn with figures where something is wrong."""
+        if self.complaints:
+            warnings.warn(
+                f"The chains are not to be believed yet: {'; '.join(self.complaints)}. Raise n_draws and "
+                "n_warmup, lower n_components, or use a proper prior with a smaller variance.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def judge(coef: Array, noise: Array, chains: list[ChainDraws]) -> ChainReport:
+    """Report on draws of entries of the map (n_chains, n_draws, m) and of the noise."""
+    kinds = chains[0].acceptance
+    acceptance = {kind: float(np.mean([c.acceptance[kind] for c in chains])) for kind in kinds}
+    n_divergent = int(sum(chain.n_divergent for chain in chains))
+    if coef.shape[1] < _LEAST_DRAWS:
+        return ChainReport(np.inf, 0.0, 0.0, acceptance, n_divergent)
+    draws = np.concatenate([coef, noise[:, :, None]], axis=2)
+    draws = draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]
+    if not draws.shape[2]:
+        return ChainReport(1.0, np.inf, np.inf, acceptance, n_divergent)
+    return ChainReport(
+        float(split_rhat(draws).max()),
+        float(bulk_ess(draws).min()),
+        float(tail_ess(draws).min()),
+        acceptance,
+        n_divergent,
+    )
+
+
+def watched_entries(p: int, q: int) -> tuple[Array, Array]:
+    """Rows and columns of the entries that are judged: all, or evenly spread ones."""
+    places = np.unique(np.linspace(0, p * q - 1, min(p * q, _WATCHED)).astype(int))
+    return np.divmod(places, q)

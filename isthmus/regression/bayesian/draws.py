@@ -1,0 +1,73 @@
+"""What a chain starts from and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.linalg import Array
+from isthmus.regression.bayesian.problem import Prior, Problem
+
+
+@dataclass
+class Start:
+    """Factors, intercept and noise scale in the coordinates of a problem."""
+
+    left: Array  # (k, r)
+    right: Array  # (q, r)
+    intercept: Array  # (q,)
+    noise: float
+
+
+@dataclass
+class ChainDraws:
+    """Draws of one chain, factors in standardised inputs and outputs."""
+
+    left: Array  # (n_draws, p, r)
+    right: Array  # (n_draws, q, r)
+    intercept: Array  # (n_draws, q)
+    noise: Array  # (n_draws,)
+    acceptance: dict[str, float]
+    n_divergent: int = 0
+
+
+class Recorder:
+    """Keeps draws; what the data say nothing about is drawn from the prior."""
+
+    def __init__(
+        self, problem: Problem, prior: Prior, n_draws: int, rank: int, rng: np.random.Generator
+    ) -> None:
+        p, q = problem.n_features, problem.n_targets
+        self.problem, self.rng, self.count = problem, rng, 0
+        self.null_deviation = np.sqrt(prior.variance)
+        k = problem.basis.shape[1]
+        self.inner = np.empty((n_draws, k, rank))
+        self.right = np.empty((n_draws, q, rank))
+        self.intercept = np.zeros((n_draws, q))
+        self.noise = np.empty(n_draws)
+        self.has_null = k < p
+
+    def add(self, left: Array, right: Array, noise: float, intercept: Array | None = None) -> None:
+        i = self.count
+        self.inner[i], self.right[i], self.noise[i] = left, right, noise
+        if intercept is not None:
+            self.intercept[i] = intercept
+        elif self.problem.intercept:  # integrated out: Gaussian about the means
+            q = len(self.right[i])
+            deviation = noise / np.sqrt(self.problem.weight)
+            self.intercept[i] = deviation * self.rng.standard_normal(q)
+        self.count += 1
+
+    def finish(
+        self, acceptance: dict[str, float] | None = None, n_divergent: int = 0
+    ) -> ChainDraws:
+        basis = self.problem.basis
+        left = np.einsum("pk,dkr->dpr", basis, self.inner, optimize=True)
+        if self.has_null:
+            shape = (len(left), len(basis), left.shape[2])
+            null = self.null_deviation * self.rng.standard_normal(shape)
+            left += null - basis @ (basis.T @ null)
+        return ChainDraws(
+            left, self.right, self.intercept, self.noise, acceptance or {}, n_divergent
+        )
