@@ -1,0 +1,53 @@
+"""Checks at the doors of the application; each error names the argument and its shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def check_joints(q: ArrayLike, n_joints: int, name: str = "q") -> tuple[Array, bool]:
+    """Return postures as rows, and whether a single one was given."""
+    q = np.asarray(q, dtype=np.float64)
+    single = q.ndim == 1
+    if q.ndim not in (1, 2) or q.shape[-1] != n_joints:
+        raise ValueError(f"{name} has shape {q.shape}, must be ({n_joints},) or (n, {n_joints}).")
+    if not np.isfinite(q).all():
+        raise ValueError(f"{name} with shape {q.shape} has entries that are NaN or infinite.")
+    return np.atleast_2d(q), single
+
+
+def check_trajectory(values: ArrayLike, name: str, *, columns: int | None = None) -> Array:
+    """Return a trajectory (n_samples, n_coordinates) with at least two finite samples."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or len(values) < 2:
+        raise ValueError(f"{name} has shape {values.shape}, must be (n, d) with n >= 2 samples.")
+    if columns is not None and values.shape[1] != columns:
+        raise ValueError(f"{name} has shape {values.shape}, must have {columns} columns.")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} with shape {values.shape} has entries that are NaN or infinite.")
+    return values
+
+
+def check_non_negative(value: Any, name: str) -> float:
+    """Return a finite number that is not negative."""
+    value = float(value)
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{name} == {value}, must be a finite number >= 0.")
+    return value
+
+
+def check_image(image: Any, name: str = "image") -> NDArray[np.uint8]:
+    """Return an RGB image (H, W, 3) of bytes."""
+    image = np.asarray(image)
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ValueError(
+            f"{name} has shape {image.shape} and type {image.dtype}, must be (H, W, 3) uint8 RGB."
+        )
+    return image

@@ -1,0 +1,126 @@
+"""Solvers of the following problem that need a quadratic programme: trust region and streaming."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.applications.imitation.execution import FollowProblem
+from isthmus.applications.imitation.extras import need
+from isthmus.applications.imitation.model_files import to_mjcf
+
+Array = NDArray[np.float64]
+
+_SLACK = 20.0  # price of a metre of slack, in l1
+_EPS = 1e-8
+
+
+class TrustQP:
+    """Sequential quadratic programming in a box, with slack on the tip and an l1 merit.
+
+    Hessian of Gauss and Newton, one call of quadprog an iteration.
+    """
+
+    def __init__(self, problem: FollowProblem, max_iter: int = 100):
+        self.quadprog = need("quadprog")
+        self.problem, self.max_iter = problem, max_iter
+
+    def __call__(self, start: Array) -> Array:
+        f, q, box = self.problem, start, 0.5
+        merit = self._merit(q)
+        for _ in range(self.max_iter):
+            step, promised = self._step(q, box)
+            if np.abs(step).max() < 1e-10 or promised < 1e-15:
+                break
+            trial = f.arm.clip(q + step)
+            new = self._merit(trial)
+            ratio = (merit - new) / promised
+            if ratio > 1e-4:
+                q, merit = trial, new
+                if ratio > 0.75:
+                    box = min(2 * box, 1.0)
+            else:
+                box = 0.25 * float(np.abs(step).max())
+                if box < 1e-9:
+                    break
+        return q
+
+    def _merit(self, q: Array) -> float:
+        return self.problem.value(q) + _SLACK * float(np.abs(self.problem.miss(q)).sum())
+
+    def _step(self, q: Array, box: float) -> tuple[Array, float]:
+        f, n = self.problem, len(q)
+        f.evaluate(q)
+        g, miss = f.gradient(q), f.miss(q)
+        H = 2 * f.Jn.T @ f.Jn + 2 * (f.alpha + _EPS) * np.eye(n)
+        G = np.zeros((n + 6, n + 6))
+        G[:n, :n] = H
+        G[n:, n:] = _EPS * np.eye(6)
+        a = np.concatenate([-g, np.full(6, -_SLACK)])
+        low = np.maximum(f.arm.limits[:, 0] - q, -box)
+        high = np.minimum(f.arm.limits[:, 1] - q, box)
+        eye = np.eye(n + 6)
+        C = np.concatenate([np.hstack([f.J, np.eye(3), -np.eye(3)]), eye, -eye[:n]]).T
+        b = np.concatenate([miss, low, np.zeros(6), -high])
+        x = self.quadprog.solve_qp(G, a, C, b, 3)[0]
+        step = np.clip(x[:n], low, high)
+        left = float(np.abs(miss - f.J @ step).sum())
+        before = _SLACK * float(np.abs(miss).sum())
+        promised = -(g @ step + 0.5 * step @ H @ step) + before - _SLACK * left
+        return step, float(promised)
+
+
+class QPStep:
+    """One differential inverse-kinematics programme of mink a sample, for streams."""
+
+    tip_cost, normal_cost = 100.0, 1.0
+
+    def __init__(self, problem: FollowProblem, n_programmes: int = 1):
+        self.mink, self.problem, self.n_programmes = need("mink"), problem, n_programmes
+        mujoco = need("mujoco")
+        model = mujoco.MjModel.from_xml_string(to_mjcf(problem.arm))
+        self.configuration = self.mink.Configuration(model)
+        self.limits = [self.mink.ConfigurationLimit(model, gain=1.0)]
+        self.tasks = [self._task(self._tip_rows, 3), self._task(self._normal_rows, 3)]
+
+    def __call__(self, start: Array) -> Array:
+        q = start
+        for _ in range(self.n_programmes):
+            self.configuration.update(q)
+            velocity = self.mink.solve_ik(
+                self.configuration,
+                self.tasks,
+                1.0,
+                "quadprog",
+                damping=1e-4 + 1e-3 * self.problem.alpha,
+                limits=self.limits,
+            )
+            q = self.problem.arm.clip(q + velocity)
+        return q
+
+    def _tip_rows(self, q: Array) -> tuple[Array, Array]:
+        f = self.problem
+        f.evaluate(q)
+        return -self.tip_cost * f.miss(q), self.tip_cost * f.J
+
+    def _normal_rows(self, q: Array) -> tuple[Array, Array]:
+        f = self.problem
+        f.evaluate(q)
+        return f.n - f.normal, f.Jn
+
+    def _task(self, rows: Any, n_rows: int) -> Any:
+        class Rows(self.mink.Task):  # type: ignore[name-defined, misc]
+            """A task given by its residual and Jacobian."""
+
+            def __init__(task) -> None:  # noqa: N805
+                super().__init__(cost=np.ones(n_rows), gain=1.0, lm_damping=0.0)
+
+            def compute_error(task, configuration: Any) -> Array:  # noqa: N805
+                return rows(configuration.q.copy())[0]
+
+            def compute_jacobian(task, configuration: Any) -> Array:  # noqa: N805
+                return rows(configuration.q.copy())[1]
+
+        return Rows()
