@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import platform
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
 import isthmus
+from isthmus.datasets.registry import DataSet
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.csv"
@@ -159,6 +163,10 @@ def print_summary(rows: list[Row]) -> None:
     print(f"{sum(row.within for row in rows)} of {len(rows)} within their bounds")
 
 
+def describe(n: int, p: int, q: int, k: int | None = None) -> str:
+    return f"{n} x {p} x {q}" + ("" if k is None else f", k={k}")
+
+
 def _line(cells: list[str]) -> str:
     return " | ".join(f"{cell:<{COLUMNS[name]}}" for name, cell in zip(COLUMNS, cells)).rstrip()
 
@@ -249,3 +257,77 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+def contest_parser(
+    description: str | None, questions: Mapping[str, object], *, repeats: int, threads: list[int]
+) -> argparse.ArgumentParser:
+    """What every contest can be asked on the command line."""
+
+    def names(text: str) -> list[str]:
+        chosen = [name.strip() for name in text.split(",") if name.strip()]
+        unknown = sorted(set(chosen) - set(questions))
+        if unknown:
+            known = ", ".join(questions)
+            raise argparse.ArgumentTypeError(f"no question {', '.join(unknown)}; there are {known}")
+        return chosen
+
+    def numbers(text: str) -> list[int]:
+        return [int(part) for part in text.split(",")]
+
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--only", type=names, default=list(questions), help="questions, separated by commas")
+    add("--repeats", type=int, default=repeats, help="turns of each contestant; the best counts")
+    add("--threads", type=numbers, default=threads, help="numbers of threads, as 1,2")
+    add("--no-record", action="store_true", help=f"do not append to {RESULTS.name}")
+    return parser
+
+
+def ask(questions: Mapping[str, Callable[[Any], Iterable[Row]]], settings: Any, keep: bool) -> None:
+    """Put the questions one after the other; print every answer, and record it as it comes."""
+    rows: list[Row] = []
+    print_header()
+    for question in questions.values():
+        for row in question(settings):
+            print_row(row)
+            rows.append(row)
+            if keep:
+                record([row])
+    print_summary(rows)
+
+
+# -- pages ------------------------------------------------------------------------------------
+
+# The owner asks to be named with the instrument wherever results are published.
+INSTRUMENTS = {"tecator": "recorded on a Tecator Infratec Food and Feed Analyzer. "}
+
+
+def cited(row: DataSet) -> str:
+    return f"- {row.name}: {INSTRUMENTS.get(row.name, '')}{row.origin} {row.cite}"
+
+
+def markdown(head: list[str], lines: list[list[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def write(text: str, path: Path) -> None:
+    """Write under a temporary name, then rename: readers see all of it or none."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.close()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            file.close()
+            Path(file.name).unlink(missing_ok=True)
+            raise

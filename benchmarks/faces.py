@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _common import cited, markdown, write
 from numpy.typing import NDArray
-from real_data import describe, markdown, write
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import Ridge
@@ -143,8 +143,8 @@ CLASSIFIERS: dict[str, Maker] = {
     "ridge": lambda c, draw: RidgeTuned(ReducedRankRegression(None)),
 }
 BY_STEPS = {  # the paper's own road to the two models, from a random start
-    f"{GRASSMANN}, cg": manifold("grassmann", "cg"),
-    f"{PRODUCT}, cg": manifold("product", "cg"),
+    f"{GRASSMANN}, cg": manifold("grassmann", "whitened"),
+    f"{PRODUCT}, cg": manifold("product", "whitened"),
 }
 SIMPLS_80 = "SIMPLS, 80 components"
 MANY_COMPONENTS = {SIMPLS_80: lambda c, draw: PLS(80, algorithm="simpls", scale=False)}
@@ -708,7 +708,7 @@ def page(results: Results) -> str:
         reading = "\n".join(wrapped(line) for line in READINGS[name](outcome))
         parts += [f"## {trial.title}\n", paragraph(name, draws), table]
         parts += ["", reading, ""]
-    parts += ["## Whose data they are\n", *(describe(row) for row in sources(results))]
+    parts += ["## Whose data they are\n", *(cited(row) for row in sources(results))]
     return "\n".join(parts) + "\n"
 
 

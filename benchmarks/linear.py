@@ -34,16 +34,14 @@ from pathlib import Path
 import numpy as np
 import scipy.linalg
 from _common import (
-    RESULTS,
     Row,
+    ask,
     best_times,
     contest,
+    contest_parser,
+    describe,
     largest_difference,
     low_rank_data,
-    print_header,
-    print_row,
-    print_summary,
-    record,
     seconds,
 )
 from ikpls.fast_cross_validation.numpy import PLS as FastCrossValidation
@@ -74,10 +72,6 @@ class Settings:
     repeats: int
     threads: list[int]
     full: bool
-
-
-def describe(n: int, p: int, q: int, k: int | None = None) -> str:
-    return f"{n} x {p} x {q}" + ("" if k is None else f", k={k}")
 
 
 def row_of(
@@ -488,29 +482,10 @@ QUESTIONS = {
 }
 
 
-def names(text: str) -> list[str]:
-    chosen = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = sorted(set(chosen) - set(QUESTIONS))
-    if unknown:
-        known = ", ".join(QUESTIONS)
-        raise argparse.ArgumentTypeError(f"no question {', '.join(unknown)}; there are {known}")
-    return chosen
-
-
-def numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
-
-
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = contest_parser(__doc__, QUESTIONS, repeats=5, threads=[1, 2])
     add = parser.add_argument
-    add("--only", type=names, default=list(QUESTIONS), help="questions, separated by commas")
-    add("--repeats", type=int, default=5, help="turns of each contestant; the best counts")
-    add("--threads", type=numbers, default=[1, 2], help="numbers of threads, as 1,2")
     add("--full", action="store_true", help="let ikpls do all of leave-one-out (minutes)")
-    add("--no-record", action="store_true", help=f"do not append to {RESULTS.name}")
     return parser.parse_args()
 
 
@@ -520,15 +495,7 @@ def main() -> None:
     # Peers that do not converge say so a thousand times, in their processes too.
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"
-    rows: list[Row] = []
-    print_header()
-    for name in asked.only:
-        for row in QUESTIONS[name](settings):
-            print_row(row)
-            rows.append(row)
-            if not asked.no_record:
-                record([row])
-    print_summary(rows)
+    ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,13 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from _common import cited, markdown, write
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
 from isthmus.datasets import load_mulan, load_nir
-from isthmus.datasets.registry import MULAN, NIR, DataSet
+from isthmus.datasets.registry import MULAN, NIR
 
 OUTER_FOLDS, OUTER_DRAWS, INNER_FOLDS = 5, 3, 10
 MOST_COMPONENTS = 100
@@ -207,11 +207,6 @@ def emphasised(values: list[str], best: Callable) -> list[str]:
     return [f"**{value}**" if value == winner else value for value in values]
 
 
-def markdown(head: list[str], lines: list[list[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
 def set_spread(outcomes: dict[str, Outcome]) -> float:
     return max(outcome.spread for outcome in outcomes.values())
 
@@ -337,34 +332,10 @@ def page(problems: list[Problem], results: Results) -> str:
     return "\n".join(parts) + "\n"
 
 
-# The owner asks to be named with the instrument wherever results are published.
-INSTRUMENTS = {"tecator": "recorded on a Tecator Infratec Food and Feed Analyzer. "}
-
-
 def sources(problems: list[Problem]) -> str:
-    lines = {describe(NIR[data.name]) for data in problems if data.name in NIR}
+    lines = {cited(NIR[data.name]) for data in problems if data.name in NIR}
     lines |= {f"- Mulan sets: {MULAN[data.name].cite}" for data in problems if data.name in MULAN}
     return "\n".join(sorted(lines))
-
-
-def describe(row: DataSet) -> str:
-    return f"- {row.name}: {INSTRUMENTS.get(row.name, '')}{row.origin} {row.cite}"
-
-
-def write(text: str, path: Path) -> None:
-    """Write under a temporary name, then rename: readers see all of it or none."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.close()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            file.close()
-            Path(file.name).unlink(missing_ok=True)
-            raise
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -22,8 +22,10 @@ _BLOCK_BYTES = 2**23
 # Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
 _SPARSE_DENSITY = 0.05
 # A mean whose square is below this many variances is no reason to centre a copy of the rows.
-_NEAR = 4.0
+_NEAR = 16.0
 _SAMPLE = 64
+# Up to this many bytes of rows a copy is too cheap to look for a way around it.
+_SMALL_COPY = 2**19
 
 
 class Moments:
@@ -156,11 +158,13 @@ class Moments:
         self._y_mean = two_sum(y_mean, y_rest / self.weight)
 
     def _sum_near_zero(self, X: Any, Y: NDArray, x_mean: Array, y_mean: Array) -> bool:
-        """Sum rows as they are, where their means are no larger than their spreads.
+        """Sum rows as they are, where their means are at most a few times their spreads.
 
-        Taking the means away afterwards then costs less than a digit, and spares a copy of X.
+        Taking the means away afterwards then costs about a digit, and spares a copy of X.
         """
-        if not isinstance(X, np.ndarray) or X.dtype != np.float64 or len(X) < _SAMPLE:
+        if not isinstance(X, np.ndarray) or X.dtype != np.float64 or X.nbytes < _SMALL_COPY:
+            return False
+        if len(X) < _SAMPLE:
             return False
         sample = X[:: len(X) // _SAMPLE]
         if (x_mean**2 > _NEAR * sample.var(axis=0)).any():
@@ -232,7 +236,12 @@ class Moments:
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
         """Take in a block of rows, in place."""
-        self.__dict__.update(self.merge(Moments.from_data(X, y, sample_weight)).__dict__)
+        return self._take(*_check_rows(X, y, sample_weight))
+
+    def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
+        """Take in checked rows."""
+        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)._sum(X, Y, weights)
+        self.__dict__.update(self.merge(part).__dict__)
         return self
 
     def discount(self, factor: float) -> Moments:
@@ -280,9 +289,13 @@ class Moments:
         factor = self.weight * share
         result._x_mean = _shifted(self._x_mean, dx * share)
         result._y_mean = _shifted(self._y_mean, dy * share)
-        result.xx = self.xx + sign * other.xx + np.outer(factor * dx, dx)
-        result.xy = self.xy + sign * other.xy + np.outer(factor * dx, dy)
-        result.yy = self.yy + sign * other.yy + self._yy_of(factor, dy)
+        result.xx = np.outer(factor * dx, dx)
+        result.xy = np.outer(factor * dx, dy)
+        result.yy = self._yy_of(factor, dy)
+        add = np.add if sign > 0 else np.subtract
+        for name in ("xx", "xy", "yy"):
+            total = getattr(result, name)
+            total += add(getattr(self, name), getattr(other, name))
         return result
 
     def _check_same_shape(self, other: Moments) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
+_ALWAYS_FREE = 2**26  # bytes that are not worth a look at the machine's memory
+
 
 def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None:
     """Return ``n_components`` as an int, or None where it asks for all there are."""
@@ -60,6 +62,8 @@ def check_enough_samples(n_samples: int) -> None:
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Refuse work that cannot fit into the machine's memory before it is begun."""
+    if n_bytes < _ALWAYS_FREE:
+        return
     available = _available_memory()
     if available is not None and n_bytes > available:
         raise MemoryError(

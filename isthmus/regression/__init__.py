@@ -6,6 +6,7 @@
 ``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
 ``stiefel.py``              ``StiefelRegression``: low rank under any loss, batch and online
 ``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
+``bayesian/``               ``BayesianStiefelRegression``: the posterior over maps of low rank
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
 ``base.py``                 what they share: fit, partial_fit, predict, transform, explain
 ``factors.py``              the two factors of a map, as solvers hand them over
@@ -21,6 +22,7 @@
 ==========================  ==================================================================
 """
 
+from isthmus.regression.bayesian import BayesianStiefelRegression
 from isthmus.regression.indicator import IndicatorClassifier
 from isthmus.regression.manifold_pls import ManifoldPLS
 from isthmus.regression.pcr import PCR
@@ -31,6 +33,7 @@ from isthmus.regression.stiefel import StiefelRegression
 __all__ = [
     "PCR",
     "PLS",
+    "BayesianStiefelRegression",
     "IndicatorClassifier",
     "ManifoldPLS",
     "ReducedRankRegression",

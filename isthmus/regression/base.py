@@ -184,7 +184,7 @@ class LatentRegression(
             raise ValueError(
                 f"y has {Y.shape[1]} targets, but the blocks before had {self.moments_.xy.shape[1]}."
             )
-        self.moments_.update(rows, Y, weights)
+        self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
         form = MomentForm.from_moments(self.moments_, self.scale)
         self._store(form, self._solve(form, n_components, exact=True))
@@ -464,7 +464,11 @@ def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None)
     if X is None:
         return column_signs(factors.unit_weights)
     A = factors.rotations / frame.x_scale[:, None]
-    return column_signs(X @ A - frame.x_mean @ A)
+    if sparse.issparse(X):
+        return column_signs(X @ A - frame.x_mean @ A)
+    scores = A.T @ X.T  # long rows, which memory likes
+    scores -= (frame.x_mean @ A)[:, None]
+    return column_signs(scores.T)
 
 
 def _with_hint(error: ValueError) -> ValueError:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from isthmus.linalg import Array
-from isthmus.losses import Loss, Squared
-from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, winsorised
+from isthmus.losses import Loss, Squared, get_loss
+from isthmus.regression.rank_descent import (
+    Penalty,
+    RankProblem,
+    descend_factors,
+    singular_form,
+    winsorised,
+)
 
 _DEFAULT_PULL = 0.5
 
@@ -32,6 +39,63 @@ class ProximalState:
         return cls(*none, np.zeros(n_features), np.zeros(n_targets))
 
 
+class ProximalFit:
+    """The part of an estimator that takes in blocks and keeps nothing but its last map."""
+
+    _nesting: Any
+
+    def _partial_fit_proximal(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        first = not hasattr(self, "_proximal")
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
+        self.loss_ = get_loss(self.loss)
+        self.loss_.check_targets(Y)
+        if first:
+            self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
+        elif Y.shape[1] != self._proximal.V.shape[0]:
+            raise ValueError(
+                f"y has {Y.shape[1]} targets, but the blocks before had {self._proximal.V.shape[0]}."
+            )
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        report = proximal_step(
+            self._proximal,
+            np.asarray(dense, dtype=np.float64),
+            np.asarray(Y, dtype=np.float64),
+            weights,
+            loss=self.loss_,
+            rank=self.n_components,
+            gamma=self.gamma,
+            growing=self.gamma_growth == "linear",
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_weight=self._output_weights(Y.shape[1]),
+        )
+        self.n_iter_, self.objective_ = report
+        self._keep_proximal()
+        return self
+
+    def _keep_proximal(self: Any) -> None:
+        """Fitted attributes of a map known by its factors alone."""
+        state = self._proximal
+        p, q = len(state.x_mean), len(state.y_mean)
+        if state.A.shape[1]:
+            W, s, V = singular_form(state.A, state.V)
+        else:
+            W, s, V = state.A, np.zeros(0), state.V
+        signs = np.where(np.abs(W).max(axis=0) == W.max(axis=0), 1.0, -1.0) if s.size else s
+        W, V = W * signs, V * signs
+        self.n_components_, self.solver_ = len(s), "proximal"
+        self.x_mean_, self.y_mean_ = state.x_mean.copy(), state.y_mean.copy()
+        self.x_scale_, self.y_scale_ = np.ones(p), np.ones(q)
+        self._x_rest, self._nesting = np.zeros(p), None
+        self.weight_, self.n_samples_ = state.weight, state.n_samples
+        self.x_weights_ = self.x_rotations_ = self.x_loadings_ = W
+        self.y_rotations_, self.singular_values_, self.y_loadings_ = V, s, V * s
+        coef = self.y_loadings_ @ W.T
+        self.coef_ = coef[0] if self._y_is_1d else coef
+        intercept = self.y_mean_ - coef @ self.x_mean_
+        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+
+
 def proximal_step(
     state: ProximalState,
     X: Array,
@@ -44,6 +108,7 @@ def proximal_step(
     growing: bool,
     max_iter: int,
     tol: float,
+    output_weight: Array | None = None,
 ) -> tuple[int, float]:
     """Move the state by one block; return the steps taken and the block's objective.
 
@@ -67,12 +132,12 @@ def proximal_step(
     root = np.sqrt(w)[:, None]
     A, V = proximal_block(rows * root, (easy - y_mean) * root, A0, state.V, pull, r)
     n_iter = 1
-    if isinstance(loss, Squared):
+    if isinstance(loss, Squared) and output_weight is None:
         objective = _objective(rows * root, (Y - y_mean) * root, A, V, A0, state.V, pull)
     else:
         loss = loss.resolve(Y - rows @ A @ V.T - y_mean, weights)
         penalty = Penalty(pull, (A0, state.V))
-        problem = RankProblem(rows, np.ones(E.shape[1]), Y, weights, loss, penalty)
+        problem = RankProblem(rows, np.ones(E.shape[1]), Y, weights, loss, penalty, output_weight)
         (A, V, b), result = descend_factors(
             problem, (A, V, y_mean), max_iter=max_iter, tol=tol, verbose=0
         )

@@ -15,6 +15,7 @@ from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form
 from isthmus.regression.pls_algorithms import rank_tolerance
+from isthmus.regression.ridge import ridge_optimum
 from isthmus.regression.spectrum import (
     RIDGE_SAFE,
     Spectrum,
@@ -51,6 +52,9 @@ class RankConstrained(LatentRegression):
         return cheapest_form(n, p)
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+        found = self._solve_system(form, n_components)
+        if found is not None:
+            return found
         spectrum = spectrum_of(form)
         alpha = self._alpha_in_frame(spectrum, form)
         optimum = RankOptimum(form, spectrum, alpha, exact)
@@ -67,6 +71,18 @@ class RankConstrained(LatentRegression):
             solver=spectrum.solver,
             warning=optimum.tie(r),
         )
+
+    def _solve_system(self, form: Form, n_components: int | None) -> Factors | None:
+        """The cheap road, where the ridge weight is known beforehand and large enough for it."""
+        if isinstance(self.alpha, str):
+            return None
+        found = ridge_optimum(form, float(self.alpha) / self._unit(form) ** 2, n_components)
+        if found is None:
+            return None
+        factors, sigma = found
+        self.alpha_ = float(self.alpha)
+        factors.warning = tie_warning(sigma, factors.y_loadings.shape[1])
+        return factors
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
@@ -145,12 +161,17 @@ class RankOptimum:
 
     def tie(self, r: int) -> str | None:
         """A tie at the last component leaves the best map undetermined."""
-        if not 0 < r < self.rank:
-            return None
-        gap = self.sigma[r - 1] - self.sigma[r]
-        if gap > _TIE * self.sigma[0]:
-            return None
-        return (
-            f"Singular values {r} and {r + 1} of the fit differ by {gap:.1e} only, the first being "
-            f"{self.sigma[0]:.1e}: the best map of rank {r} is not unique."
-        )
+        return tie_warning(self.sigma[: self.rank], r)
+
+
+def tie_warning(sigma: Array, r: int) -> str | None:
+    """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
+    if not 0 < r < len(sigma):
+        return None
+    gap = sigma[r - 1] - sigma[r]
+    if gap > _TIE * sigma[0]:
+        return None
+    return (
+        f"Singular values {r} and {r + 1} of the fit differ by {gap:.1e} only, the first being "
+        f"{sigma[0]:.1e}: the best map of rank {r} is not unique."
+    )

@@ -21,7 +21,14 @@ from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.solvers import Reason, SolverResult, minimise_smoothed, steepest_descent
 
 _WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
-_WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+_WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
+# A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the
+# way there is long: smaller steps of the width and a tenth of the tolerance, for the same accuracy.
+_CROWDED = 0.05
+_FINE_WIDTHS = tuple(10.0 ** (-i / 2) for i in range(2, 13))
+
+# Components that carry less than this share of the largest are not given larger units than it.
+_LEAST_SHARE = 1e-3
 
 # Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
 _SHAKEN_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
@@ -50,10 +57,17 @@ class RankProblem:
     """
 
     def __init__(
-        self, rows: Array, g: Array, Y: Array, weights: Array | None, loss: Loss, penalty: Penalty
+        self,
+        rows: Array,
+        g: Array,
+        Y: Array,
+        weights: Array | None,
+        loss: Loss,
+        penalty: Penalty,
+        output_weight: Array | None = None,
     ) -> None:
         self.rows, self.g, self.Y, self.weights = rows, g, Y, weights
-        self.loss, self.penalty = loss, penalty
+        self.loss, self.penalty, self.output_weight = loss, penalty, output_weight
 
     def value_and_gradients(
         self, loss: Loss, A: Array, D: Array, b: Array
@@ -61,7 +75,9 @@ class RankProblem:
         T = self.rows @ A
         predicted = T @ D.T
         predicted += b
-        value, slope = loss.value_and_gradient(self.Y, predicted, self.weights, out=predicted)
+        value, slope = loss.value_and_gradient(
+            self.Y, predicted, self.weights, self.output_weight, out=predicted
+        )
         gradient_A = self.rows.T @ (slope @ D)
         gradient_D = slope.T @ T
         extra, extra_A, extra_D = self._penalise(A, D)
@@ -82,10 +98,15 @@ class RankProblem:
             grad_D -= D0 @ (GA0.T @ A)
         return 0.5 * alpha * float(value), alpha * grad_A, alpha * grad_D
 
+    def scale(self, A: Array, D: Array, b: Array) -> float:
+        """Robust scale of the residuals."""
+        return robust_scale(self.Y - (self.rows @ A) @ D.T - b, self.weights)
+
     def objective(self, A: Array, D: Array, b: Array) -> float:
         """The criterion itself, without any smoothing."""
         predicted = (self.rows @ A) @ D.T + b
-        return self.loss.value(self.Y, predicted, self.weights) + self._penalise(A, D)[0]
+        loss = self.loss.value(self.Y, predicted, self.weights, self.output_weight)
+        return loss + self._penalise(A, D)[0]
 
 
 def descend_factors(
@@ -96,24 +117,32 @@ def descend_factors(
     tol: float,
     verbose: int,
     callback: Any = None,
+    scale: float | None = None,
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     """L-BFGS over balanced factors and intercepts; stages of smoothing for a loss with kinks."""
     A, D, b = start
     k, q, r = len(A), len(D), A.shape[1]
     ends = (k * r, (k + q) * r)
-    scale = robust_scale(problem.Y - (problem.rows @ A) @ D.T - b, problem.weights)
-    weight = len(problem.Y) if problem.weights is None else problem.weights.sum()
-    unit = weight * q * problem.loss.typical_curvature(scale) * scale**2
-    # Units in which all variables count alike, whatever the units of y: rows are orthonormal
-    # columns, the intercept meets a column of ones.
-    units = np.full(ends[1] + q, np.sqrt(scale))
-    units[ends[1] :] = scale / np.sqrt(weight)
+    scale = problem.scale(A, D, b) if scale is None else scale
+    weight = len(problem.Y) if problem.weights is None else float(problem.weights.sum())
+    outputs = q if problem.output_weight is None else float(problem.output_weight.sum())
+    unit = weight * outputs * problem.loss.typical_curvature(scale) * scale**2
+    units = np.empty(ends[1] + q)
 
     def split(point: Array) -> tuple[Array, Array, Array]:
         parts = np.split(point * units, ends)
         return parts[0].reshape(k, r), parts[1].reshape(q, r), parts[2]
 
     def join(A: Array, D: Array, b: Array) -> Array:
+        """The point of balanced factors, and the units in which all variables count alike."""
+        (A, D), s = balanced(A, D), np.zeros(r)
+        if A.size:
+            s = np.maximum(np.linalg.norm(D, axis=0) ** 2, _LEAST_SHARE * (D**2).sum(axis=0).max())
+        # Rows are orthonormal columns, so column i of a factor has the curvature s_i, that of the
+        # other; the intercept meets a column of ones.
+        columns = scale / np.sqrt(np.where(s > 0, s, scale))
+        units[: ends[1]] = np.tile(columns, k + q)
+        units[ends[1] :] = scale / np.sqrt(weight)
         return np.concatenate([A.ravel(), D.ravel(), b]) / units
 
     def objective_at(width: float) -> Any:
@@ -125,19 +154,23 @@ def descend_factors(
 
         return objective
 
-    def rebalance(point: Array) -> Array:
-        A, D, b = split(point)
-        return join(*balanced(A, D), b)
-
+    widths: tuple[float, ...] = (1.0,)
+    if not problem.loss.is_smooth:
+        crowded = len(units) > _CROWDED * problem.Y.size
+        widths = tuple(scale * width for width in (_FINE_WIDTHS if crowded else _WIDTHS))
+        if problem.Y.size <= _SHAKEN_ENTRIES:  # steps cost next to nothing
+            tol = 0.01 * tol
+        elif crowded:
+            tol = 0.1 * tol
     result = minimise_smoothed(
         objective_at,
-        Euclidean(ends[1] + q),
-        join(*balanced(A, D), b),
-        widths=(1.0,) if problem.loss.is_smooth else tuple(scale * w for w in _WIDTHS),
+        Euclidean(len(units)),
+        join(A, D, b),
+        widths=widths,
         unit=unit,
         max_iter=max_iter,
         tol=tol,
-        rebalance=rebalance,
+        rebalance=lambda point: join(*split(point)),
         verbose=verbose,
         callback=callback,
     )
@@ -172,6 +205,7 @@ def descend_geodesics(
     tol: float,
     verbose: int,
     callback: Any = None,
+    scale: float | None = None,
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     r"""The papers' own iteration: gradient steps along geodesics of W, s and V [BGFS2004]_ Sec. 4.
 
@@ -180,10 +214,10 @@ def descend_geodesics(
     A, D, b = start
     k, q, r = len(A), len(D), A.shape[1]
     geometry = Product(Stiefel(k, r), Euclidean(r), Stiefel(q, r), Euclidean(q))
-    scale = robust_scale(problem.Y - (problem.rows @ A) @ D.T - b, problem.weights)
+    scale = problem.scale(A, D, b) if scale is None else scale
     stages: list[Loss] = [problem.loss]
     if isinstance(problem.loss, Absolute):
-        stages = [TanhAbsolute(scale * width) for width in _WIDTHS[:4]]
+        stages = [TanhAbsolute(scale * width) for width in (1.0, *_WIDTHS[:3])]
     W, s, V = singular_form(A, D)
     point, n_iter = geometry.pack([W, s, V, b]), 0
     for loss in stages:
@@ -214,6 +248,8 @@ def descend_geodesics(
 
 def balanced(A: Array, D: Array) -> tuple[Array, Array]:
     """Factors of the same product with the singular values shared evenly."""
+    if not A.size:  # inputs that do not vary have no coordinates
+        return A, D
     W, s, V = singular_form(A, D)
     return W * np.sqrt(s), V * np.sqrt(s)
 

@@ -19,8 +19,11 @@ RIDGE_SAFE = 1e-8
 SPECTRUM_SAFE = 1e-4
 """... or where no squared singular value that is used is a smaller fraction of it than this."""
 
+WHITE_SAFE = 1e-6
+"""Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal."""
+
 _SQUARED_DIGITS = 1e-8
-_SMALL = 10_000_000
+_SMALL = 1_000_000
 """Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds."""
 
 
@@ -63,6 +66,27 @@ def spectrum_of(form: Form) -> Spectrum:
     keep = d > rank_tolerance(*form.X.shape) * d[0]
     U, d, Bt = U[:, keep], d[keep], Bt[keep]
     return Spectrum(d**2, d[:, None] * (U.T @ form.Y), Bt.T, "svd")
+
+
+def whitening_of(form: RowForm) -> Spectrum:
+    """The decomposition of rows in whose coordinates a descent is to go.
+
+    The directions must be orthonormal, their singular values are needed to few digits only: the smaller
+    Gram matrix serves wherever X is not nearly collinear.
+    """
+    n, p = form.X.shape
+    if p <= n:
+        moments = MomentForm(form.frame, form.X.T @ form.X, form.xy, form.y_squares)
+        spectrum = spectrum_of(moments)
+        safe = spectrum.squares[-1] > WHITE_SAFE * spectrum.norm
+    else:
+        spectrum = spectrum_of(form.gram_form)
+        # Centred rows are dependent: what is left of the last direction is rounding error.
+        spectrum = spectrum.truncated(min(len(spectrum.squares), n - 1))
+        safe = bool(spectrum.squares.size) and spectrum.squares[-1] > WHITE_SAFE * spectrum.norm
+        if safe:
+            spectrum.basis = form.X.T @ spectrum.basis
+    return spectrum if safe else spectrum_of(form)
 
 
 def numerical_rank(spectrum: Spectrum) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular, svd
+from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
@@ -23,7 +23,7 @@ from isthmus.regression.callbacks import (
 )
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import RowForm
-from isthmus.regression.online import ProximalState, proximal_step
+from isthmus.regression.online import ProximalFit
 from isthmus.regression.optimum import RankConstrained, RankOptimum
 from isthmus.regression.pls import PLS
 from isthmus.regression.rank_descent import (
@@ -37,13 +37,20 @@ from isthmus.regression.rank_descent import (
     singular_form,
     winsorised,
 )
-from isthmus.regression.spectrum import spectrum_of
+from isthmus.regression.spectrum import whitening_of
 from isthmus.solvers import Reason
 from isthmus.validation import check_option
 
 _SOLVERS = ("auto", "exact", "lbfgs", "paper")
 # Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
-_SETTLING = 8
+_SETTLING, _SETTLED = 8, 0.01
+# Share of the scale at the start below which it is not followed: where most targets are alike, as in
+# indicators, most residuals tend to zero and all others would end as outliers.
+_LEAST_SCALE = 0.2
+_COLLAPSED = (
+    "More than half of the residuals tend to zero, as they do with indicators: the parameter of the loss, "
+    "which follows them, was kept at {!r}. Give it a value."
+)
 _STARTS = ("exact", "pls", "ridge", "identity")
 
 
@@ -62,7 +69,7 @@ def _has_path(self: StiefelRegression) -> bool:
     return True
 
 
-class StiefelRegression(CallbackSupportMixin, RankConstrained):
+class StiefelRegression(ProximalFit, CallbackSupportMixin, RankConstrained):
     r"""Multi-output regression under a rank constraint with the loss of your choice.
 
     .. math::
@@ -89,6 +96,9 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
     solver : {"auto", "exact", "lbfgs", "paper"}, default="auto"
         "auto" is the closed form for the squared loss and L-BFGS otherwise; "paper" follows geodesics
         downhill as the papers do, for the absolute loss through their hyperbolic tangent.
+    output_weight : array of shape (n_targets,) or None, default=None
+        Weight of each output in the loss. With it the squared loss is iterated like the others: the
+        ridge does not know of weights, and there is no closed form for both.
     scale : bool, default=False
         Whether columns of X (and for the squared loss y) are divided by their standard deviations.
     online : {"exact", "proximal"}, default="exact"
@@ -104,9 +114,9 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         Factor a row, in (0, 1], by which "exact" discounts what it has seen before.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last map.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Largest number of steps (of each stage).
-    tol : float, default=1e-9
+    tol : float, default=1e-7
         A stage ends when ten steps lower the scaled objective by no more than this.
     verbose : int, default=0
         1 shows every tenth step.
@@ -151,14 +161,15 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         alpha: Any = 1.0,
         init: Any = "exact",
         solver: str = "auto",
+        output_weight: Any = None,
         scale: bool = False,
         online: str = "exact",
         gamma: float | None = None,
         gamma_growth: str = "constant",
         forget: float = 1.0,
         warm_start: bool = False,
-        max_iter: int = 500,
-        tol: float = 1e-9,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -166,6 +177,7 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         self.alpha = alpha
         self.init = init
         self.solver = solver
+        self.output_weight = output_weight
         self.scale = scale
         self.online = online
         self.gamma = gamma
@@ -179,7 +191,8 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
     # -- parameters ----------------------------------------------------------------------------
 
     def _is_exact(self) -> bool:
-        return isinstance(get_loss(self.loss), Squared) and self.solver in ("auto", "exact")
+        closed = self.solver in ("auto", "exact") and self.output_weight is None
+        return closed and isinstance(get_loss(self.loss), Squared)
 
     def _check_parameters(self) -> int | None:
         loss = get_loss(self.loss)
@@ -192,6 +205,10 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
             raise ValueError(
                 f"solver == 'exact' with loss == {self.loss!r}: only the squared loss has a closed form, "
                 "use solver='auto'."
+            )
+        if self.solver == "exact" and self.output_weight is not None:
+            raise ValueError(
+                "solver == 'exact' has no closed form with output_weight: use solver='auto'."
             )
         if not 0 < self.forget <= 1:
             raise ValueError(f"forget == {self.forget!r}, must be > 0 and <= 1.")
@@ -265,7 +282,7 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         form = RowForm.from_rows(X, easy, weights, self.scale)
         form.Y, form.frame.y_scale = form.Y * form.frame.y_scale, np.ones(Y.shape[1])
         form.y_squares = (form.Y**2).sum(axis=0)
-        spectrum = spectrum_of(form)
+        spectrum = whitening_of(form)
         alpha = self._alpha_in_frame(spectrum, form)
         rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
         optimum = RankOptimum(form, spectrum, alpha, exact=True)
@@ -293,14 +310,26 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         given = get_loss(self.loss)
         descend = descend_geodesics if self.solver == "paper" else descend_factors
         A, D, b = factors
-        n_iter = 0
+        n_iter, least = 0, 0.0
         for _ in range(_SETTLING):
             residual = Y - (rows @ A) @ D.T - b
             scale = robust_scale(residual, weights)
+            least = least or _LEAST_SCALE * scale
+            if scale < least:  # the parameters are proportional to the residuals
+                residual, scale = residual * (least / scale), least
             self.loss_ = given.resolve(residual, weights)
             g = 1.0 / np.sqrt(squares + alpha / self.loss_.typical_curvature(scale))
-            problem = RankProblem(rows * g, g, Y, weights, self.loss_, Penalty(alpha))
+            problem = RankProblem(
+                rows * g,
+                g,
+                Y,
+                weights,
+                self.loss_,
+                Penalty(alpha),
+                self._output_weights(Y.shape[1]),
+            )
             options: dict[str, Any] = {
+                "scale": scale,
                 "max_iter": self.max_iter,
                 "tol": self.tol,
                 "verbose": self.verbose,
@@ -311,10 +340,29 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
                 (A, D, b), result = shaken(problem, (A, D, b), result, options)
             self.objective_ = problem.objective(A, D, b)
             A, n_iter = g[:, None] * A, n_iter + result.n_iter
+            if given is self.loss_ or not result.converged:
+                break
             settled = robust_scale(Y - (rows @ A) @ D.T - b, weights)
-            if given is self.loss_ or abs(settled - scale) <= 0.01 * scale or not result.converged:
+            if settled < least and scale <= least:
+                warnings.warn(_COLLAPSED.format(self.loss_), UserWarning, stacklevel=6)
+                break
+            if abs(settled - scale) <= _SETTLED * scale:
                 break
         return A, D, b, replace(result, n_iter=n_iter)
+
+    def _output_weights(self, n_targets: int) -> Array | None:
+        if self.output_weight is None:
+            return None
+        given = np.asarray(self.output_weight, dtype=np.float64)
+        if given.shape != (n_targets,):
+            raise ValueError(
+                f"output_weight has shape {given.shape}, expected (n_targets,) = ({n_targets},)."
+            )
+        if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
+            raise ValueError(
+                f"output_weight == {self.output_weight!r}, must be finite, >= 0 and not all zero."
+            )
+        return given
 
     def _start(
         self, form: RowForm, spectrum: Any, optimum: RankOptimum, r: int
@@ -392,8 +440,8 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
         if not factors.y_loadings.shape[1]:
             return None
         R = np.linalg.qr(factors.rotations, mode="r")
-        U, _, _ = svd(R @ factors.y_loadings.T, full_matrices=False)
-        return solve_triangular(R, U[:, : len(R)])
+        U, _, _ = np.linalg.svd(R @ factors.y_loadings.T, full_matrices=False)
+        return np.asarray(np.linalg.solve(R, U[:, : len(R)]), dtype=np.float64)
 
     def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
         super()._store(form, factors, X, weights)
@@ -439,56 +487,6 @@ class StiefelRegression(CallbackSupportMixin, RankConstrained):
             self.moments_.discount(self.forget ** np.shape(X)[0])
         super().partial_fit(X, y, sample_weight)
         return self
-
-    def _partial_fit_proximal(self, X: Any, y: Any, sample_weight: Any) -> StiefelRegression:
-        first = not hasattr(self, "_proximal")
-        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
-        self.loss_ = get_loss(self.loss)
-        self.loss_.check_targets(Y)
-        if first:
-            self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
-        elif Y.shape[1] != self._proximal.V.shape[0]:
-            raise ValueError(
-                f"y has {Y.shape[1]} targets, but the blocks before had {self._proximal.V.shape[0]}."
-            )
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        report = proximal_step(
-            self._proximal,
-            np.asarray(dense, dtype=np.float64),
-            np.asarray(Y, dtype=np.float64),
-            weights,
-            loss=self.loss_,
-            rank=self.n_components,
-            gamma=self.gamma,
-            growing=self.gamma_growth == "linear",
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        self.n_iter_, self.objective_ = report
-        self._keep_proximal()
-        return self
-
-    def _keep_proximal(self) -> None:
-        """Fitted attributes of a map known by its factors alone."""
-        state = self._proximal
-        p, q = len(state.x_mean), len(state.y_mean)
-        if state.A.shape[1]:
-            W, s, V = singular_form(state.A, state.V)
-        else:
-            W, s, V = state.A, np.zeros(0), state.V
-        signs = np.where(np.abs(W).max(axis=0) == W.max(axis=0), 1.0, -1.0) if s.size else s
-        W, V = W * signs, V * signs
-        self.n_components_, self.solver_ = len(s), "proximal"
-        self.x_mean_, self.y_mean_ = state.x_mean.copy(), state.y_mean.copy()
-        self.x_scale_, self.y_scale_ = np.ones(p), np.ones(q)
-        self._x_rest, self._nesting = np.zeros(p), None
-        self.weight_, self.n_samples_ = state.weight, state.n_samples
-        self.x_weights_ = self.x_rotations_ = self.x_loadings_ = W
-        self.y_rotations_, self.singular_values_, self.y_loadings_ = V, s, V * s
-        coef = self.y_loadings_ @ W.T
-        self.coef_ = coef[0] if self._y_is_1d else coef
-        intercept = self.y_mean_ - coef @ self.x_mean_
-        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
     # -- use -----------------------------------------------------------------------------------
 

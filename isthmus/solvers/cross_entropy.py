@@ -209,8 +209,8 @@ def cross_entropy(
     _check(n_samples, elite, smoothing)
     rng = check_random_state(random_state)
     n_elite = int(np.ceil(elite * n_samples))
-    best, value, levels, void, converged = None, np.inf, [], 0, False
-    lowest = np.inf
+    best, value, void, converged = None, np.inf, 0, False
+    lowest, levels = np.inf, list[float]()
     while len(levels) < max_iter and not converged:
         codes = family.sample(rng, n_samples)
         values = np.asarray(loss(codes), dtype=np.float64)

@@ -58,6 +58,7 @@ CONTRACT = [
     ManifoldPLS(),
     ManifoldPLS(manifold="product"),
     ManifoldPLS(solver="cg", random_state=0),
+    ManifoldPLS(solver="whitened", random_state=0),
     StiefelRegression(),
     StiefelRegression(1, loss="huber"),
     StiefelRegression(2, solver="lbfgs"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from isthmus import ComponentSearchCV, IndicatorClassifier, ManifoldPLS, ReducedRankRegression
@@ -64,11 +65,14 @@ def test_grassmann_solves_the_generalised_eigenproblem():
 
 @pytest.mark.parametrize("manifold", MANIFOLDS)
 @pytest.mark.parametrize("shape", SHAPES[:2])
-def test_the_papers_iteration_reaches_the_closed_form(manifold, shape):
+@pytest.mark.parametrize("solver", ["cg", "whitened"])
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_iterations_reach_the_closed_form(manifold, shape, solver, alpha):
     X, Y = make(*shape)
-    exact = ManifoldPLS(3, manifold=manifold).fit(X, Y)
+    model = ManifoldPLS(3, manifold=manifold, alpha=alpha)
+    exact = clone(model).fit(X, Y)
     for seed in range(3):
-        descent = ManifoldPLS(3, manifold=manifold, solver="cg", random_state=seed).fit(X, Y)
+        descent = clone(model).set_params(solver=solver, random_state=seed).fit(X, Y)
         assert descent.n_iter_ > 1
         assert_allclose(descent.objective_, exact.objective_, rtol=1e-9)
         assert descent.objective_ <= exact.objective_ * (1 + 1e-12)
@@ -97,7 +101,7 @@ def test_tied_values_need_no_rotation():
 
 def test_more_components_than_there_are():
     X, Y = make(60, 8, 3)
-    for solver in ("exact", "cg"):
+    for solver in ("exact", "cg", "whitened"):
         model = ManifoldPLS(7, solver=solver, random_state=0).fit(X, Y)
         assert model.n_components_ == 3
         assert_allclose(model.coef_, ReducedRankRegression(alpha=0).fit(X, Y).coef_, atol=1e-7)

@@ -9,6 +9,9 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from isthmus import ReducedRankRegression
+from isthmus.regression.forms import MomentForm, RowForm
+from isthmus.regression.ridge import ridge_optimum
+from isthmus.regression.spectrum import whitening_of
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
 YA = np.array([[1, 2, 0], [0, 1, 1], [2, 2, 1], [3, 3, -1], [-2, 1, 3]], dtype=float)
@@ -215,3 +218,61 @@ def test_digits_survive_bad_conditioning(condition):
     model = ReducedRankRegression(2, alpha=0.0).fit(X, Y)
     error = np.abs(model.predict(X) - Y.mean(0) - expected).max() / np.abs(expected).max()
     assert error < 1e-14 * condition
+
+
+@pytest.mark.parametrize("shape", [(300, 12, 7), (40, 90, 7)], ids=["tall", "wide"])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("rank", [1, 3, None])
+def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, rank):
+    rng = np.random.default_rng(0)
+    n, p, q = shape
+    X = rng.normal(2, 1, size=(n, p)) * np.geomspace(1, 0.1, p)
+    Y = X @ rng.normal(size=(p, q)) + rng.normal(size=(n, q))
+    rows = RowForm.from_rows(X, Y, None, False)
+    form = MomentForm.from_rows(X, Y, None, False) if p <= n else rows.gram_form
+    system, sigma = ridge_optimum(form, alpha, rank)
+    if p > n:
+        system.lift(rows.X)
+    peer = ReducedRankRegression(rank, alpha=alpha)._solve(rows, rank, exact=True)
+    assert peer.solver == "svd"
+    assert_allclose(
+        system.rotations @ system.y_loadings.T,
+        peer.rotations @ peer.y_loadings.T,
+        rtol=1e-8,
+        atol=1e-11 * abs(peer.rotations @ peer.y_loadings.T).max(),
+    )
+    for name in ("x_cross", "y_cross", "gram"):
+        ours, theirs = (np.linalg.svd(getattr(f, name))[1] for f in (system, peer))
+        assert_allclose(ours, theirs, rtol=1e-7, atol=1e-10 * theirs[0])
+    assert_allclose(sigma[: len(peer.gram)] ** 2, (peer.y_cross * peer.y_loadings.T).sum(axis=1))
+
+
+def test_one_linear_system_is_refused_where_it_would_cost_digits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    planted = X @ rng.normal(size=(6, 1)) @ rng.normal(size=(1, 4))
+    full = MomentForm.from_rows(X, X[:, :4] + rng.normal(size=(50, 4)), None, False)
+    assert ridge_optimum(full, 1.0, 2) is not None
+    assert ridge_optimum(full, 0.0, 2) is None
+    assert ridge_optimum(full, 1e-12, 2) is None
+    assert ridge_optimum(full, 1.0, 0) is None
+    assert ridge_optimum(MomentForm.from_rows(X, planted, None, False), 1.0, 2) is None
+    constant = MomentForm.from_rows(X, np.ones((50, 4)), None, False)
+    assert ridge_optimum(constant, 1.0, 1) is None
+
+
+@pytest.mark.parametrize("shape", [(60, 9), (12, 40)], ids=["tall", "wide"])
+@pytest.mark.parametrize("condition", [10.0, 1e6])
+def test_whitening_has_orthonormal_directions_whatever_the_condition(shape, condition):
+    rng = np.random.default_rng(0)
+    n, p = shape
+    U, _, Vt = np.linalg.svd(rng.normal(size=shape), full_matrices=False)
+    X = (U * np.geomspace(1, 1 / condition, min(shape))) @ Vt
+    form = RowForm.from_rows(X, rng.normal(size=(n, 2)), None, False)
+    spectrum = whitening_of(form)
+    assert (spectrum.solver == "svd") == (condition > 1e3)
+    k = len(spectrum.squares)
+    assert k == min(n - 1, p)
+    assert_allclose(spectrum.basis.T @ spectrum.basis, np.eye(k), atol=1e-9)
+    T = form.X @ spectrum.basis
+    assert_allclose(T.T @ T, np.diag(spectrum.squares), atol=1e-12 * spectrum.norm)

@@ -10,7 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression, StiefelRegression
-from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Loss, Quantile
+from isthmus.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    HuberRows,
+    Loss,
+    Quantile,
+    robust_scale,
+)
 
 ROBUST = ["absolute", "huber", "quantile", "epsilon_insensitive", "log_cosh", "huber_rows"]
 
@@ -410,3 +418,61 @@ def test_progress_is_shown(capsys):
         StiefelRegression(2, loss="huber", verbose=1).fit(X, Y)
     shown = capsys.readouterr()
     assert "L-BFGS" in shown.out + shown.err
+
+
+@pytest.mark.parametrize("loss", [Huber(0.5), Absolute(), HuberRows(1.0)], ids=str)
+def test_output_weights_count_as_repeated_outputs(loss):
+    X, Y, _ = make(q=2)
+    weighted = StiefelRegression(1, loss=loss, alpha=0.0, output_weight=[3, 1], tol=1e-12)
+    repeated = StiefelRegression(1, loss=loss, alpha=0.0, tol=1e-12)
+    weighted.fit(X, Y)
+    repeated.fit(X, Y[:, [0, 0, 0, 1]])
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-7)
+    assert_allclose(weighted.coef_, repeated.coef_[[0, 3]], atol=1e-4)
+
+
+def test_output_weights_of_the_squared_loss_are_a_metric_of_y():
+    X, Y, _ = make()
+    v = np.array([4.0, 1.0, 0.25, 2.0])
+    ours = StiefelRegression(2, alpha=0.0, output_weight=v, tol=1e-13).fit(X, Y)
+    peer = ReducedRankRegression(2, alpha=0.0).fit(X, Y * np.sqrt(v))
+    assert_allclose(ours.coef_, peer.coef_ / np.sqrt(v)[:, None], atol=1e-8)
+    assert not hasattr(ours, "predict_path")
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], [1.0, -1, 1, 1], [0.0] * 4, [np.nan, 1, 1, 1]])
+def test_wrong_output_weights(wrong):
+    X, Y, _ = make()
+    with pytest.raises(ValueError, match="output_weight"):
+        StiefelRegression(2, output_weight=wrong).fit(X, Y)
+    with pytest.raises(ValueError, match="no closed form with output_weight"):
+        StiefelRegression(2, output_weight=np.ones(4), solver="exact").fit(X, Y)
+
+
+def test_delta_does_not_follow_residuals_of_indicators_to_zero():
+    X, _, _ = make(n=200)
+    labels = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-1, 0, 1, 2, 3])
+    Y = (labels[:, None] == np.unique(labels)).astype(float)
+    with pytest.warns(UserWarning, match="as they do with indicators"):
+        model = StiefelRegression(4, loss="huber").fit(X, Y)
+    start = ReducedRankRegression(4).fit(X, Y)
+    assert model.loss_.delta > 0.1 * 1.345 * robust_scale(Y - start.predict(X))
+
+
+def test_wide_stage_that_is_cut_short_is_told():
+    X, Y, _ = make(n=300, p=20)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        StiefelRegression(2, loss="absolute", max_iter=8).fit(X, Y)
+
+
+@pytest.mark.parametrize("loss", ROBUST)
+def test_inputs_that_do_not_vary_leave_the_location(loss):
+    _, Y, _ = make()
+    model = StiefelRegression(2, loss=loss).fit(np.ones((len(Y), 3)), Y)
+    assert (model.coef_ == 0).all() and model.n_components_ == 0
+    if loss == "absolute":
+        assert_allclose(
+            model.loss_.value(Y, model.predict(np.ones((len(Y), 3)))),
+            abs(Y - np.median(Y, axis=0)).sum(),
+            rtol=1e-6,
+        )

@@ -65,7 +65,9 @@ def test_chains_that_disagree_are_seen():
     assert split_rhat(apart) > 1.2 and bulk_ess(apart) < 20
     drifting = x + np.linspace(0, 3, 500)
     assert split_rhat(drifting) > 1.2
-    wider = x * np.array([1, 1, 1, 4])[:, None]  # same mean, other spread: only the folded ranks see it
+    wider = (
+        x * np.array([1, 1, 1, 4])[:, None]
+    )  # same mean, other spread: only the folded ranks see it
     assert split_rhat(wider) > 1.05
 
 

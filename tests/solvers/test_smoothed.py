@@ -205,6 +205,21 @@ def test_max_iter_is_of_each_stage_and_the_last_one_decides():
     assert (result.n_iter, result.converged, result.reason) == (2, False, Reason.MAX_ITER)
 
 
+def test_a_stage_that_is_cut_short_is_told_though_the_last_one_converges():
+    def objective_at(width):
+        steep = np.array(
+            [1.0, 1e6 if width == 1.0 else 1.0]
+        )  # one step is enough for the last alone
+        return lambda x: (float(steep @ x**2) / 2, steep * x)
+
+    start = np.array([1.0, 1.0])
+    result = minimise_smoothed(objective_at, Euclidean(2), start, widths=[1.0, 0.5], max_iter=2)
+    assert (result.converged, result.reason) == (False, Reason.MAX_ITER)
+    assert result.certificate < 1e-9  # the last stage is at its minimum
+    alone = minimise_smoothed(objective_at, Euclidean(2), start, widths=[0.5], max_iter=2)
+    assert alone.converged
+
+
 def test_callback_and_interrupt_end_all_stages():
     stages = Stages()
     start = np.array([3.0, -1.0])

@@ -39,6 +39,7 @@ class Settings:
     n_draws: int
     n_jobs: int | None
     seed: int
+    thin: int = 1
 
 
 def run_chains(
@@ -68,13 +69,19 @@ def run_chain(
     lengths = settings.n_warmup, settings.n_draws
     if settings.sampler == "gibbs":
         if likelihood.name == "gaussian":
-            return gibbs_gaussian(problem, prior, start, *lengths, rng)
-        return gibbs_mixture(problem, likelihood, prior, start, *lengths, rng)
+            return gibbs_gaussian(problem, prior, start, *lengths, rng, settings.thin)
+        return gibbs_mixture(problem, likelihood, prior, start, *lengths, rng, settings.thin)
     if settings.sampler == "thesis":
-        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng)
+        return thesis_chain(
+            ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
+        )
     if prior.kind == "normal":
-        return hmc_chain(FactorPosterior(problem, likelihood, prior), start, *lengths, rng)
-    return hmc_chain(ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng)
+        return hmc_chain(
+            FactorPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
+        )
+    return hmc_chain(
+        ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
+    )
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,20 @@ class ChainDraws:
 
 
 class Recorder:
-    """Keeps draws; what the data say nothing about is drawn from the prior."""
+    """Keeps every ``thin``-th draw; what the data say nothing about is drawn from the prior."""
 
     def __init__(
-        self, problem: Problem, prior: Prior, n_draws: int, rank: int, rng: np.random.Generator
+        self,
+        problem: Problem,
+        prior: Prior,
+        n_draws: int,
+        rank: int,
+        rng: np.random.Generator,
+        thin: int = 1,
     ) -> None:
         p, q = problem.n_features, problem.n_targets
         self.problem, self.rng, self.count = problem, rng, 0
+        self.thin, self.calls = thin, 0
         self.null_deviation = np.sqrt(prior.variance)
         k = problem.basis.shape[1]
         self.inner = np.empty((n_draws, k, rank))
@@ -49,6 +56,9 @@ class Recorder:
         self.has_null = k < p
 
     def add(self, left: Array, right: Array, noise: float, intercept: Array | None = None) -> None:
+        self.calls += 1
+        if self.calls % self.thin:
+            return
         i = self.count
         self.inner[i], self.right[i], self.noise[i] = left, right, noise
         if intercept is not None:

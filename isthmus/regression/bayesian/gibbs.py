@@ -26,6 +26,7 @@ def gibbs_gaussian(
     n_warmup: int,
     n_draws: int,
     rng: np.random.Generator,
+    thin: int = 1,
 ) -> ChainDraws:
     r"""Sweeps over A, D and :math:`\tau^2` from moments; the cost is O(k q r), whatever n.
 
@@ -45,8 +46,8 @@ def gibbs_gaussian(
     lam, ridge = prior.precision, prior.precision * np.eye(r)
     shape = problem.degrees / 2 + prior.noise_shape
     D, tau2 = start.right, start.noise**2
-    recorder = Recorder(problem, prior, n_draws, r, rng)
-    for sweep in range(n_warmup + n_draws):
+    recorder = Recorder(problem, prior, n_draws, r, rng, thin)
+    for sweep in range(n_warmup + n_draws * thin):
         noise = rng.standard_normal((k + q, r))
         w, F = np.linalg.eigh(D.T @ D)
         precision = np.multiply.outer(g, np.maximum(w, 0.0) / tau2) + lam
@@ -133,6 +134,7 @@ def gibbs_mixture(
     n_warmup: int,
     n_draws: int,
     rng: np.random.Generator,
+    thin: int = 1,
 ) -> ChainDraws:
     r"""Sweeps for Laplacian and Student noise, as Gaussian noise of random variance.
 
@@ -147,9 +149,9 @@ def gibbs_mixture(
     draw = _student if isinstance(likelihood.loss, StudentLoss) else _laplace
     nu = likelihood.loss.nu if isinstance(likelihood.loss, StudentLoss) else 0.0
     A, D, b, noise = start.left, start.right, start.intercept, start.noise
-    recorder = Recorder(problem, prior, n_draws, r, rng)
+    recorder = Recorder(problem, prior, n_draws, r, rng, thin)
     T = sweeper.Z @ A
-    for sweep in range(n_warmup + n_draws):
+    for sweep in range(n_warmup + n_draws * thin):
         E = sweeper.Y - T @ D.T - b
         noise, omega = draw(E, w, nu, noise, problem.entries, prior, rng)
         D, b = sweeper.draw_right(T, omega)

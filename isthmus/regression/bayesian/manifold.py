@@ -201,6 +201,7 @@ def hmc_chain(
     n_warmup: int,
     n_draws: int,
     rng: np.random.Generator,
+    thin: int = 1,
 ) -> ChainDraws:
     """Hamiltonian Monte Carlo; step length and masses of flat parts are found during warm-up."""
     flows, point = posterior.flows(start), posterior.pack(start)
@@ -208,9 +209,9 @@ def hmc_chain(
     tuner, windows = DualAveraging(0.2), set(warmup_windows(n_warmup))
     seen: list[Parts] = []
     rank = start.left.shape[1]
-    recorder = Recorder(posterior.problem, posterior.prior, n_draws, rank, rng)
+    recorder = Recorder(posterior.problem, posterior.prior, n_draws, rank, rng, thin)
     accepted, n_divergent = 0.0, 0
-    for i in range(n_warmup + n_draws):
+    for i in range(n_warmup + n_draws * thin):
         length = rng.uniform(0.3, 1.0) * _LENGTH
         n_steps = int(np.clip(np.ceil(length / tuner.step), 1, _MAX_STEPS))
         move = hmc_step(
@@ -232,7 +233,7 @@ def hmc_chain(
         accepted, n_divergent = accepted + move.accept, n_divergent + move.divergent
         left, right, noise, b = posterior.unpack(point)
         recorder.add(left, right, noise, b)
-    return recorder.finish({"hmc": accepted / n_draws}, n_divergent)
+    return recorder.finish({"hmc": accepted / (n_draws * thin)}, n_divergent)
 
 
 def _reweigh(flows: list[Flow], seen: list[Parts]) -> None:
@@ -251,6 +252,7 @@ def thesis_chain(
     n_warmup: int,
     n_draws: int,
     rng: np.random.Generator,
+    thin: int = 1,
 ) -> ChainDraws:
     """The Metropolised Gibbs sampler of [B2006]_ A2.7: V, W, s, tau in turn, by random walks.
 
@@ -266,8 +268,8 @@ def thesis_chain(
     tuners = {name: AcceptanceTuner(small, _TARGETS[name]) for name in names}
     counts = dict.fromkeys(names, 0.0)
     rank = start.left.shape[1]
-    recorder = Recorder(problem, posterior.prior, n_draws, rank, rng)
-    for i in range(n_warmup + n_draws):
+    recorder = Recorder(problem, posterior.prior, n_draws, rank, rng, thin)
+    for i in range(n_warmup + n_draws * thin):
         for name, place in names.items():
             proposal = list(parts)
             proposal[place] = _proposed(name, parts[place], tuners[name].step, rng)
@@ -278,7 +280,7 @@ def thesis_chain(
             if i < n_warmup:
                 tuners[name].update(accept)
             else:
-                counts[name] += accept / n_draws
+                counts[name] += accept / (n_draws * thin)
         parts, value = posterior.flip(parts, value, rng)
         if i >= n_warmup:
             left, right, noise, b = posterior.unpack(parts)

@@ -25,6 +25,7 @@ from isthmus.regression.bayesian.problem import Prior, Problem
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shaken
 
 _ROUNDS = 4
+_DESCENTS = 2  # the ridge hardly changes with the noise: the second settles it
 _OPTIONS: dict[str, Any] = {"max_iter": 500, "tol": 1e-9, "verbose": 0}
 
 
@@ -67,18 +68,17 @@ def _descend(problem: Problem, likelihood: Likelihood, prior: Prior, start: Star
     A, D, b = start.left, start.right, start.intercept
     noise = robust_scale(problem.Y - problem.rows @ A @ D.T) if likelihood.has_scale else 1.0
     kind = RankProblem if problem.intercept else _Fixed
-    for _ in range(_ROUNDS if likelihood.has_scale else 1):
+    rounds = _DESCENTS if likelihood.has_scale else 1
+    for step in range(rounds):
         loss, alpha = _criterion(likelihood, prior, noise)
         curvature = loss.typical_curvature(noise)
         g = 1.0 / np.sqrt(problem.squares + max(alpha / curvature, 1e-12 * problem.squares.max()))
         task = kind(problem.rows * g, g, problem.Y, problem.row_weights, loss, Penalty(alpha))
         (A, D, b), result = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
-        if not loss.is_smooth:
+        if not loss.is_smooth and step == rounds - 1:
             (A, D, b), _ = shaken(task, (A, D, b), result, dict(_OPTIONS))
         A = g[:, None] * A
-        last, noise = noise, _noise_mode(problem, likelihood, prior, Start(A, D, b, noise))
-        if abs(noise - last) <= 0.01 * last:
-            break
+        noise = _noise_mode(problem, likelihood, prior, Start(A, D, b, noise))
     return Start(A, D, b, noise)
 
 
