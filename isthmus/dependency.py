@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -33,6 +34,7 @@ from isthmus.regression import ReducedRankRegression
 from isthmus.validation import check_enough_samples, check_option
 
 _COLLAPSE_TOL = 1e-6
+_ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)
 
 
@@ -67,7 +69,8 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ``"stages"``: each stage fitted for itself; told in ``solver_``.
     cv : int or None, default=5
         A learned pre-image is trained on the scores that the map predicts for samples it has not seen, in
-        this many folds (leave-one-out, in closed form, with the dual solver). None: on the true ones.
+        this many folds (leave-one-out, in closed form, with the dual solver), and its ridge weight is
+        chosen by a fifth of the samples that no stage has seen. None: on the true ones.
 
     Attributes
     ----------
@@ -237,9 +240,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
             self._loo_scores = Psi - a / (inverse.diagonal() - u**2 / total)[:, None]
         points = np.arange(n) if type(kernel).__name__ == "Precomputed" else X
-        self.expansion_ = Expansion(
-            points, a, kernel, values=Psi - alpha * a - intercept
-        )
+        self.expansion_ = Expansion(points, a, kernel, values=Psi - alpha * a - intercept)
         self.embedding_intercept_, self.y_loadings_ = intercept, None
         return True
 
@@ -292,6 +293,8 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
             coordinates = self._unseen_scores(X, Psi, inputs, map_)
+            if np.size(method.alpha) > 1 and len(Psi) >= _ENOUGH_TO_HOLD_OUT:
+                method.set_params(alpha=self._held_out_alpha(X, Y, Psi, inputs, map_, method))
         self.preimage_ = method.fit(Y, coordinates, self.outputs_)
 
     def _unseen_scores(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
@@ -305,6 +308,34 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         splits = KFold(folds, shuffle=True, random_state=0)
         return np.asarray(cross_val_predict(road, X, Psi, cv=splits)).reshape(Psi.shape)
 
+    def _held_out_alpha(
+        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, method: Learned
+    ) -> float:
+        """Ridge weight of the pre-image by a fifth of the samples that no stage has seen.
+
+        The scores predicted for one left-out sample depend on all others, so the pre-image's own
+        leave-one-out error looks better than it is and asks for too little ridge.
+        """
+        order = np.random.default_rng(0).permutation(len(Psi))
+        held, rest = order[: len(Psi) // 5], order[len(Psi) // 5 :]
+        X_rest, Psi_rest = _safe_split(self, X, Psi, rest)
+        X_held, _ = _safe_split(self, X, Psi, held, rest)
+        part = clone(self)
+        part.outputs_ = self.outputs_
+        inputs, map_ = clone(inputs), clone(map_)
+        if self.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_):
+            part._fit_stages(X_rest, Psi_rest, inputs, map_)
+        unseen, predicted = (
+            part._unseen_scores(X_rest, Psi_rest, inputs, map_),
+            part._scores(X_held),
+        )
+        errors = []
+        for alpha in np.atleast_1d(method.alpha):
+            trial = clone(method).set_params(alpha=float(alpha), refine=None)
+            answers = trial.fit(Y[rest], unseen, self.outputs_).inverse(predicted)
+            errors.append(float(((answers - Y[held]) ** 2).mean()))
+        return float(np.atleast_1d(method.alpha)[int(np.argmin(errors))])
+
     # -- prediction ----------------------------------------------------------------------------
 
     def predict_embedding(self, X: Any) -> Array:
@@ -313,7 +344,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         With a linear output kernel they are the predicted outputs themselves.
         """
         check_is_fitted(self)
-        X = self._check_new(X)
+        return self._scores(self._check_new(X))
+
+    def _scores(self, X: Any) -> Array:
         if self.expansion_ is None:
             scores = np.asarray(self.map_.predict(self.inputs_.transform(X)))
             return scores.reshape(len(scores), -1)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus.kernels import Kernel, gram, resolve_kernel
 from isthmus.linalg import Array
 
-_BLOCK = 2**22  # kernel values held at a time
+_BLOCK = 2**19  # kernel values held at a time: they stay in the cache
 
 
 class Expansion:

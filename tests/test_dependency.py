@@ -48,11 +48,18 @@ def centred_kernel_ridge(X, Y, X_test, alpha):
     return K_test @ np.linalg.solve(K + alpha * np.eye(len(K)), Y - Y.mean(axis=0)) + Y.mean(axis=0)
 
 
-OUTPUTS = [None, KernelMap("linear"), KernelMap(Linear(), preimage="exact"), KernelMap("linear", preimage="auto")]
+OUTPUTS = [
+    None,
+    KernelMap("linear"),
+    KernelMap(Linear(), preimage="exact"),
+    KernelMap("linear", preimage="auto"),
+]
 
 
 @pytest.mark.parametrize("solver", ["dual", "stages"])
-@pytest.mark.parametrize("map_", [Ridge(0.3), ReducedRankRegression(alpha=0.3, scale=False)], ids=str)
+@pytest.mark.parametrize(
+    "map_", [Ridge(0.3), ReducedRankRegression(alpha=0.3, scale=False)], ids=str
+)
 @pytest.mark.parametrize("outputs", OUTPUTS, ids=str)
 def test_linear_outputs_are_centred_kernel_ridge(outputs, map_, solver, data):
     X, Y, X_test, _ = data
@@ -106,7 +113,9 @@ def test_dual_values_are_known_for_nothing(data):
     assert_allclose(model.expansion_.values, model.expansion_.without_intercept(X), atol=1e-10)
 
 
-@pytest.mark.parametrize("map_", [RandomForestRegressor(10, random_state=0), KNeighborsRegressor(3), SVR()], ids=str)
+@pytest.mark.parametrize(
+    "map_", [RandomForestRegressor(10, random_state=0), KNeighborsRegressor(3), SVR()], ids=str
+)
 def test_any_regressor_is_a_map(map_, data):
     X, Y, X_test, Y_test = data
     model = DependencyRegressor(KernelMap(gamma=GAMMA, n_components=10), map_).fit(X, Y)
@@ -139,7 +148,9 @@ def test_learned_preimage_sees_predicted_scores(data):
     X, Y, _, _ = data
     outputs = KernelMap("rbf", gamma=0.1, n_components=5, preimage="learned")
     for solver in ("dual", "stages"):
-        true = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs, solver=solver, cv=None)
+        true = DependencyRegressor(
+            KernelMap(gamma=GAMMA), Ridge(0.3), outputs, solver=solver, cv=None
+        )
         unseen = clone(true).set_params(cv=5)
         scores = true.fit(X, Y).outputs_.transform(Y)
         assert_allclose(true.preimage_.coordinates_, scores, atol=1e-10)
@@ -149,12 +160,47 @@ def test_learned_preimage_sees_predicted_scores(data):
         assert np.abs(unseen.preimage_.coordinates_ - fitted).max() > 0.01
 
 
+def test_ridge_weight_of_the_preimage_is_chosen_by_rows_no_stage_has_seen(data):
+    X, Y, _, _ = data
+    alphas = (1e-6, 0.1, 10.0)
+    outputs = KernelMap("rbf", gamma=0.1, n_components=5, preimage=Learned(alpha=alphas))
+    model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs).fit(X, Y)
+    order = np.random.default_rng(0).permutation(60)
+    held, rest = order[:12], order[12:]
+    scores = model.outputs_.transform(Y)
+    predicted = centred_kernel_ridge(X[rest], scores[rest], X[held], 0.3)
+    unseen = np.vstack(
+        [
+            centred_kernel_ridge(X[rest[rest != i]], scores[rest[rest != i]], X[[i]], 0.3)
+            for i in rest
+        ]
+    )
+    errors = [
+        ((Learned(alpha=a).fit(Y[rest], unseen).inverse(predicted) - Y[held]) ** 2).mean()
+        for a in alphas
+    ]
+    assert model.preimage_.alpha_ == alphas[int(np.argmin(errors))]
+
+
 def overlap(a, b):
     """Letters two words share, a kernel of two objects."""
     return float(sum(min(a.count(c), b.count(c)) for c in set(a) & set(b)))
 
 
-WORDS = ["abba", "abab", "baab", "ccdd", "cdcd", "ddcc", "eeff", "efef", "ffee", "aabb", "dccd", "feef"]
+WORDS = [
+    "abba",
+    "abab",
+    "baab",
+    "ccdd",
+    "cdcd",
+    "ddcc",
+    "eeff",
+    "efef",
+    "ffee",
+    "aabb",
+    "dccd",
+    "feef",
+]
 KINDS = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2])
 
 
@@ -168,14 +214,18 @@ def test_words_in_and_words_out():
     assert out.score(X, WORDS) > 0.95
     # the definition: mean kernel loss over the mean distance from the training mean
     K = gram(overlap, WORDS)
-    loss = [overlap(a, a) + overlap(b, b) - 2 * overlap(a, b) for a, b in zip(WORDS, out.predict(X))]
+    loss = [
+        overlap(a, a) + overlap(b, b) - 2 * overlap(a, b) for a, b in zip(WORDS, out.predict(X))
+    ]
     spread = K.diagonal() - 2 * K.mean(axis=0) + K.mean()
     assert_allclose(out.score(X, WORDS), 1 - np.mean(loss) / spread.mean(), atol=1e-12)
     ranked, losses = out.predict(X[:2], n_best=3, return_loss=True)
     assert len(ranked[0]) == 3 and losses.shape == (2, 3) and (np.diff(losses) >= 0).all()
     into = DependencyRegressor(KernelMap(overlap), Ridge(0.01)).fit(WORDS, X)
     assert_allclose(into.predict(["aabb"]), [[1, 0, 0]], atol=0.1)
-    both = DependencyRegressor(KernelMap(overlap), Ridge(0.01), KernelMap(overlap)).fit(WORDS, WORDS)
+    both = DependencyRegressor(KernelMap(overlap), Ridge(0.01), KernelMap(overlap)).fit(
+        WORDS, WORDS
+    )
     assert set(both.predict(["bbaa"])[0]) == set("ab")
     scores = cross_val_score(both, WORDS, WORDS, cv=3)
     assert np.isfinite(scores).all()
@@ -192,8 +242,10 @@ def test_precomputed_inputs(data):
 
 
 def test_all_three_stages_are_reached_by_a_search(data):
-    X, Y, X_test, Y_test = data
-    model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(), KernelMap("rbf", preimage=FixedPoint()))
+    X, Y, _, _ = data
+    model = DependencyRegressor(
+        KernelMap(gamma=GAMMA), Ridge(), KernelMap("rbf", preimage=FixedPoint())
+    )
     grid = {
         "inputs__gamma": [1e-6, GAMMA],
         "map__alpha": [0.1, 1e5],
@@ -210,7 +262,9 @@ def test_shapes_scores_and_pickles(data):
     X, Y, X_test, Y_test = data
     flat = DependencyRegressor().fit(X, Y[:, 0])
     assert flat.predict(X_test).shape == (30,)
-    kernel_outputs = DependencyRegressor(outputs=KernelMap("rbf", preimage="learned")).fit(X, Y[:, 0])
+    kernel_outputs = DependencyRegressor(outputs=KernelMap("rbf", preimage="learned")).fit(
+        X, Y[:, 0]
+    )
     assert kernel_outputs.predict(X_test).shape == (30,)
     model = DependencyRegressor(outputs=KernelMap("rbf", preimage="fixed_point")).fit(X, Y)
     predicted, losses = model.predict(X_test, return_loss=True)
@@ -227,7 +281,7 @@ def test_many_rows_take_landmarks():
     X = rng.normal(size=(3200, 2))
     y = np.sin(X[:, 0])
     model = DependencyRegressor(KernelMap(n_landmarks=50, random_state=0), Ridge(1e-3)).fit(X, y)
-    assert model.solver_ == "stages" and model.to_expansion().n_points == 50
+    assert model.solver_ == "stages" and model.to_expansion().n_points <= 50
     assert model.score(X, y) > 0.99
 
 
@@ -251,8 +305,12 @@ def test_errors(data):
 
 def test_two_rows_duplicates_float32_and_a_huge_scale(data):
     X, Y, X_test, _ = data
-    assert_allclose(DependencyRegressor(map=Ridge(1e-9)).fit(X[:2], Y[:2]).predict(X[:2]), Y[:2], rtol=1e-4)
-    twice = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.6)).fit(np.vstack([X, X]), np.vstack([Y, Y]))
+    assert_allclose(
+        DependencyRegressor(map=Ridge(1e-9)).fit(X[:2], Y[:2]).predict(X[:2]), Y[:2], rtol=1e-4
+    )
+    twice = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.6)).fit(
+        np.vstack([X, X]), np.vstack([Y, Y])
+    )
     once = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3)).fit(X, Y)
     assert_allclose(twice.predict(X_test), once.predict(X_test), rtol=1e-9)
     single = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3)).fit(X.astype("f4"), Y)
@@ -273,7 +331,9 @@ def test_kernel_ridge_without_intercept_differs(data):
     [
         DependencyRegressor(),
         DependencyRegressor(solver="stages"),
-        DependencyRegressor(KernelMap(n_components=0.9), Ridge(), KernelMap("rbf", preimage="learned")),
+        DependencyRegressor(
+            KernelMap(n_components=0.9), Ridge(), KernelMap("rbf", preimage="learned")
+        ),
     ]
 )
 def test_sklearn_contract(estimator, check):

@@ -13,9 +13,51 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # A line that states the answer, and the figure; the numbers in the lines are checked below.
 EXPECTED = {
+    "growing_outliers.py": (r"^Laplacian mode +(\S+)$", "isthmus-outliers.png"),
+    "posterior_arviz.py": (r"^90 % intervals hold (\d+) % of new values", "isthmus-posterior.png"),
+    "between_sequences_and_graphs.py": (
+        r"^loss over the nearest's: sequences (\S+), graphs (\S+)$",
+        "between_sequences_and_graphs.png",
+    ),
+    "molecules_through_a_strip.py": (
+        r"^  40 +(\S+) +(\S+)$",
+        "molecules_through_a_strip.png",
+    ),
+    "spelling_to_sounds.py": (
+        r"^search +\S+ +\S+ +\S+ +(\S+)$",
+        "spelling_to_sounds.png",
+    ),
+    "kernel_pls.py": (
+        r"^R2 on new points: PLS (\S+), kernel PLS (\S+)$",
+        "isthmus-kernel-pls.png",
+    ),
+    "compressed_svm.py": (
+        r"^all support vectors (\S+), a third of them (\S+)$",
+        "isthmus-compressed-svm.png",
+    ),
+    "denoise_digits.py": (
+        r"^learned against scikit-learn: (\S+) (\S+)$",
+        "isthmus-denoise.png",
+    ),
+    "super_resolution.py": (
+        r"^blocks against learned: (\S+) (\S+)$",
+        "isthmus-super-resolution.png",
+    ),
+    "supervised_pictures.py": (
+        r"^COIR, hardly a ridge +(\S+) +(\S+) ",
+        "isthmus-subspace.png",
+    ),
+    "translate_spaces.py": (
+        r"^right half found among 100: first (\d+) %, in five (\d+) %$",
+        "isthmus-translate.png",
+    ),
     "drifting_stream.py": (
         r"^exact, forget=0.99 +(\S+) +(\S+)$",
         "drifting_stream.png",
+    ),
+    "robot_letter.py": (
+        r"^largest distance of the tip from its target: (\S+) m$",
+        "isthmus-robot-letter.png",
     ),
     "restore_digits.py": (r"^reduced rank +(\d\.\d+) +(\d+) ", "isthmus-demo.png"),
     "spectra_components.py": (
@@ -29,7 +71,19 @@ EXPECTED = {
 }
 # What the numbers must be: the answer, not the digits of this machine.
 ANSWERS = {
+    "kernel_pls.py": lambda linear, kernel: linear < 0.1 and kernel > 0.95,
+    "growing_outliers.py": lambda growth: growth < 1.2,
+    "posterior_arviz.py": lambda inside: 85 <= inside <= 95,
+    "between_sequences_and_graphs.py": lambda sequences, graphs: sequences < 0.5 and graphs < 0.9,
+    "molecules_through_a_strip.py": lambda exact, likeness: exact > 0.9 and likeness > 0.99,
+    "spelling_to_sounds.py": lambda share: share > 0.9,
+    "compressed_svm.py": lambda full, third: third < full + 0.5,
+    "denoise_digits.py": lambda ours, theirs: 1.2 * ours < theirs,
+    "super_resolution.py": lambda blocks, learned: 1.8 * learned < blocks,
+    "supervised_pictures.py": lambda training, held_out: training > 0.9 and held_out < 0.2,
+    "translate_spaces.py": lambda first, five: first > 20 and five > 50,
     "drifting_stream.py": lambda quiet, drifting: 0.03 < quiet < 0.1 < drifting < 0.2,
+    "robot_letter.py": lambda miss: miss < 1e-6,
     "restore_digits.py": lambda error, components: error < 3.2 and 4 < components < 32,
     "spectra_components.py": lambda chosen, best: chosen == 5 and best >= 5,
     "streaming_moments.py": lambda difference: difference < 1e-10,

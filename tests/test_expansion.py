@@ -44,7 +44,9 @@ NUMBERS = [
     KernelRidge(kernel="rbf", gamma=0.7),
     KernelRidge(kernel=two_samples, kernel_params={"width": 0.4}),
     GaussianProcessRegressor(1.0 * GPRBF(1.5) + WhiteKernel(0.1), optimizer=None),
-    GaussianProcessRegressor(2.0 * GPRBF([1.0, 2.0, 1.5, 0.7]), alpha=0.1, optimizer=None, normalize_y=True),
+    GaussianProcessRegressor(
+        2.0 * GPRBF([1.0, 2.0, 1.5, 0.7]), alpha=0.1, optimizer=None, normalize_y=True
+    ),
 ]
 
 
@@ -57,7 +59,13 @@ def test_predictions_of_regressors(model, iris):
     assert f.n_outputs == 1 and f(X_test).ndim == 1
 
 
-@pytest.mark.parametrize("model", [KernelRidge(kernel="rbf"), GaussianProcessRegressor(alpha=0.1, optimizer=None, normalize_y=True)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge(kernel="rbf"),
+        GaussianProcessRegressor(alpha=0.1, optimizer=None, normalize_y=True),
+    ],
+)
 def test_several_outputs(model, iris):
     X, y, X_test = iris
     model.fit(X, np.column_stack([y, X[:, 0] * 10]))
@@ -67,7 +75,9 @@ def test_several_outputs(model, iris):
 
 
 @pytest.mark.parametrize("two", [True, False])
-@pytest.mark.parametrize("model", [*(SVC(kernel=k) for k in KERNELS), SVC(kernel=matrix_kernel), NuSVC(nu=0.2)])
+@pytest.mark.parametrize(
+    "model", [*(SVC(kernel=k) for k in KERNELS), SVC(kernel=matrix_kernel), NuSVC(nu=0.2)]
+)
 def test_decision_functions_of_every_pair(model, two, iris):
     X, y, X_test = iris
     y = (y == 1).astype(int) if two else y
@@ -78,7 +88,9 @@ def test_decision_functions_of_every_pair(model, two, iris):
 def test_one_class_and_components(iris):
     X, _, X_test = iris
     outliers = OneClassSVM(nu=0.3).fit(X)
-    assert_allclose(Expansion.from_model(outliers)(X_test), outliers.decision_function(X_test), atol=1e-9)
+    assert_allclose(
+        Expansion.from_model(outliers)(X_test), outliers.decision_function(X_test), atol=1e-9
+    )
     for kernel in ("rbf", "poly", "linear"):
         components = KernelPCA(3, kernel=kernel).fit(X)
         f = Expansion.from_model(components)
@@ -92,7 +104,9 @@ def test_latent_mean_of_gaussian_process_classifiers(iris):
     f = Expansion.from_model(two)
     assert_allclose(f(X_test), two.latent_mean_and_variance(X_test)[0], atol=1e-9)
     three = GaussianProcessClassifier(1.0 * GPRBF(1.0), optimizer=None).fit(X, y)
-    parts = [binary.latent_mean_and_variance(X_test)[0] for binary in three.base_estimator_.estimators_]
+    parts = [
+        binary.latent_mean_and_variance(X_test)[0] for binary in three.base_estimator_.estimators_
+    ]
     assert_allclose(Expansion.from_model(three)(X_test), np.stack(parts, axis=1), atol=1e-9)
     own_kernels = GaussianProcessClassifier(1.0 * GPRBF(1.0)).fit(X, y)
     with pytest.raises(ValueError, match="optimizer=None"):
@@ -114,7 +128,8 @@ def test_blocks_and_the_sum_written_out(iris, monkeypatch):
     X, _, X_test = iris
     a = np.linspace(-1, 1, 200).reshape(100, 2)
     f = Expansion(X, a, Polynomial(2, 0.1, 1.0), [0.5, -1.0])
-    direct = [sum(a[i] * (0.1 * x @ X[i] + 1.0) ** 2 for i in range(100)) + [0.5, -1.0] for x in X_test]
+    b = np.array([0.5, -1.0])
+    direct = [sum(a[i] * (0.1 * x @ X[i] + 1.0) ** 2 for i in range(100)) + b for x in X_test]
     assert_allclose(f(X_test), direct, rtol=1e-12)
     monkeypatch.setattr(isthmus.expansion, "_BLOCK", 350)  # three rows at a time
     assert_allclose(f(X_test), direct, rtol=1e-12)

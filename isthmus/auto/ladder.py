@@ -48,7 +48,7 @@ class Problem:
     @property
     def folds(self) -> KFold:
         """Inner folds, in which a method chooses its own numbers."""
-        n_splits = max(2, min(_INNER_FOLDS, self.n_samples // 2))
+        n_splits = max(2, min(_INNER_FOLDS, self.n_samples))
         return KFold(n_splits, shuffle=True, random_state=self.random_state)
 
     @property
@@ -173,9 +173,10 @@ LADDER: tuple[Rung, ...] = (
         "scores have the largest covariance with the outputs, given the components before.",
         formula="w<sub>a</sub> = <span>arg max</span><sub>‖w‖ = 1</sub> ‖Y<sup>T</sup>X<sub>a</sub>w‖, "
         "&emsp; t<sub>a</sub> = X<sub>a</sub>w<sub>a</sub>, "
-        "&emsp; X<sub>a+1</sub> = (I &minus; t<sub>a</sub>t<sub>a</sub><sup>T</sup> / t<sub>a</sub><sup>T</sup>"
-        "t<sub>a</sub>) X<sub>a</sub>, "
-        "&emsp; &#374; = X W (W<sup>T</sup>X<sup>T</sup>X W)<sup>&minus;1</sup> W<sup>T</sup>X<sup>T</sup>Y",
+        "&emsp; X<sub>a+1</sub> = (I &minus; t<sub>a</sub>t<sub>a</sub><sup>T</sup> / "
+        "t<sub>a</sub><sup>T</sup>t<sub>a</sub>) X<sub>a</sub>, "
+        "&emsp; &#374; = X W (W<sup>T</sup>X<sup>T</sup>X W)<sup>&minus;1</sup> W<sup>T</sup>"
+        "X<sup>T</sup>Y",
         latex=r"w_a = \arg\max_{\|w\| = 1} \|Y^\top X_a w\|, \quad t_a = X_a w_a, \quad "
         r"X_{a+1} = (I - t_a t_a^\top / t_a^\top t_a) X_a, \quad "
         r"\hat Y = X\, W (W^\top X^\top X W)^{-1} W^\top X^\top Y",

@@ -171,6 +171,10 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def _check(self, X: Any, y: Any) -> tuple[Array, Array]:
+        if y is None:
+            raise ValueError(
+                "This MethodSearchCV estimator requires y to be passed, but the target y is None."
+            )
         rows = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         Y = check_array(
             y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
@@ -324,6 +328,12 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         width = width[0] if centre.ndim == 1 else width
         return centre - width, centre + width
 
+    @property
+    def rank_(self) -> int | None:
+        """Number of components of the chosen model; None where it has none."""
+        rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
+        return None if rank is None else int(rank)
+
     def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
         """Bounds for checked rows, an array with the columns of the fit."""
         return self._around(self.predict_rows(rows), level)
@@ -375,7 +385,7 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "method": self.best_method_,
             "label": self.method_["label"],
             "params": {key: _json(value) for key, value in self.best_params_.items()},
-            "n_components": getattr(self.best_estimator_, "n_components_", None),
+            "n_components": self.rank_,
             "n_samples": self.n_samples_,
             "n_features": int(self.n_features_in_),
             "n_targets": len(self.target_names_),

@@ -20,16 +20,17 @@ from isthmus.linalg import Array
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
-_WIDTHS = (0.1, 0.4, 1.6)  # times what the median rule gives
-_RIDGES = np.logspace(-7, 0, 8)  # times the largest eigenvalue
+_WIDTHS = (0.02, 0.2, 1.0)  # times what the median rule gives
+_RIDGES = np.logspace(-10, -1, 10)  # times the largest eigenvalue
 _MOST_FEATURES = 400
+_REACH = 3.0
 
 
 class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Stiefel regression under a robust loss, its rank and ridge weight from the squared loss.
 
     Every rank and ridge weight under a robust loss is an iteration of its own; the closed form of
-    the squared loss, scored by absolute errors, finds them in one.
+    the squared loss finds them in one, for outputs whose wild cells are pulled in.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             scoring="neg_mean_absolute_error",
             rule="one_se",
             refit=False,
-        ).fit(X, y)
+        ).fit(X, _pulled_in(y))
         self.best_params_, self.cv_results_ = pilot.best_params_, pilot.cv_results_
         self.best_index_, self.n_splits_ = pilot.best_index_, pilot.n_splits_
         with warnings.catch_warnings():  # a few steps short of the optimum is no matter here
@@ -81,6 +82,15 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Predict with the fitted map."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
+
+
+def _pulled_in(y: ArrayLike) -> Array:
+    """Outputs clipped at so many robust deviations from their medians."""
+    Y = np.asarray(y, dtype=np.float64)
+    middle = np.median(Y, axis=0)
+    reach = _REACH * 1.4826 * np.median(np.abs(Y - middle), axis=0)
+    reach = np.where(reach > 0, reach, np.inf)  # half of the values are the same: leave them
+    return np.clip(Y, middle - reach, middle + reach)
 
 
 class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import Any
 
 # A sub-command is a module of this folder with ``register(app)``; a new one joins by its name.
-COMMANDS = ("demo", "fit", "predict", "inspect", "report", "compress")
+COMMANDS = ("demo", "fit", "predict", "inspect", "report", "compress", "imitate")
 
 DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
+_INTERRUPTED = "interrupted; nothing was left half-written."
 
 
 class InputError(Exception):
@@ -51,9 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given in (["--version"], ["-V"]):
-        from isthmus import __version__
-
-        print(f"isthmus {__version__}")
+        print(f"isthmus {sys.modules['isthmus'].__version__}")
         return DONE
     usage, failure = _click_errors(typer)
     os.environ.setdefault("MPLBACKEND", "Agg")
@@ -62,15 +61,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _one_line_warning
     try:
         code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
+        if code == INTERRUPTED:
+            return _fail(_INTERRUPTED, INTERRUPTED)
         return int(code) if isinstance(code, int) else DONE
     except typer.Exit as ending:
-        return int(ending.exit_code)
+        if int(ending.exit_code) != INTERRUPTED:  # what typer makes of Ctrl-C
+            return int(ending.exit_code)
+        return _fail(_INTERRUPTED, INTERRUPTED)
     except usage as error:
-        return _fail(f"{error.format_message()} See isthmus {_sub_command(given)}--help.", USAGE)
+        message = error.format_message().rstrip(".")
+        return _fail(f"{message}. See isthmus {_sub_command(given)}--help.", USAGE)
     except failure as error:
         return _fail(error.format_message(), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; nothing was left half-written.", INTERRUPTED)
+        return _fail(_INTERRUPTED, INTERRUPTED)
     except BrokenPipeError:
         sys.stdout = None  # the reader has gone, there is nobody to tell
         return DONE

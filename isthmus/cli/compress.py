@@ -63,6 +63,8 @@ def compress(
         raise InputError(f"--points {points}: the model has {full.n_points} points.")
     small = shrink(kernel, points, tol=tolerance)
     told = _compared(kernel, small, full)
+    for stage in ("inputs_", "map_"):  # all points once more: the expansion predicts without them
+        vars(small).pop(stage, None)
     _put_back(search, small)
     search.origin_ = {**getattr(search, "origin_", {}), "compressed_from": told["points_before"]}
     save(search, output)

@@ -147,8 +147,8 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
                 f"{results['mean_fit_time'][k]:.2f}",
             ]
         )
-    console.table("", ["method", "R2, cross-validated", "standard error", "seconds a fit"], rows)
-    rank = getattr(search.best_estimator_, "n_components_", None)
+    console.table("Cross-validation", ["method", "R2", "standard error", "seconds a fit"], rows)
+    rank = search.rank_
     with_rank = "" if rank is None else f", {rank} components"
     console.say(f"* the simplest within one standard error of the best{with_rank}.")
     if search.best_score_ <= search.baseline_score_:

@@ -125,9 +125,7 @@ def read_table(
     elif kind in (".npy", ".npz"):
         table = _read_numpy(path, inner, key)
     else:
-        raise InputError(
-            f"{path}: files of the kind {kind or 'without suffix'!r} are not known; {READABLE}."
-        )
+        raise InputError(f"{path}: files that end in {kind!r} are not known; {READABLE}.")
     repeated = [name for name, count in Counter(table.names).items() if count > 1]
     if repeated:
         raise InputError(f"{path} has several columns of one name: {_some(repeated)}.")
@@ -177,7 +175,10 @@ def _read_text(path: str, delimiter: str | None, header: bool | None) -> Table:
         else:
             raise InputError(f"{path}: column {blank[-1] + 1} has no name in the header.")
     body = rows[1:] if has_names else rows
-    columns = [_column(cells, 2 if has_names else 1) for cells in zip(*body)]
+    try:
+        columns: list[Any] = list(np.array(body, dtype=np.float64).T)
+    except ValueError:  # holes or texts somewhere
+        columns = [_column(cells, 2 if has_names else 1) for cells in zip(*body)]
     return Table(path, names, columns, has_names)
 
 
@@ -355,9 +356,12 @@ def _with_ids(table: Table, id_column: str | None) -> Table:
         k = table.place(id_column)
     else:
         first = table.columns[0] if table.columns else None
-        unique = isinstance(first, Text) and len(set(first.cells)) == len(first.cells)
-        if not unique or len(table.columns) < 2:
+        if not isinstance(first, Text) or len(table.columns) < 2:
             return table
+        if len(set(first.cells)) < len(first.cells) or any(
+            _number(cell) is not None for cell in first.cells
+        ):
+            return table  # a column of numbers with a slip in it, or of classes
         k = 0
         current().notice(f"{table.path}: the column {table.names[0]!r} is taken as row names.")
     column = table.columns[k]

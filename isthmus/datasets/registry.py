@@ -256,3 +256,238 @@ USPS = _pictures(
     cite="Y. LeCun et al., Backpropagation applied to handwritten zip code recognition, Neural "
     "Computation 1 (1989) 541-551.",
 )
+
+SILHOUETTES = _pictures(
+    "silhouette_pose",
+    "silhouette_pose.npz",
+    "Silhouettes of a moving person, 1927 + 418 histograms of shape contexts, 21 points of the body",
+    origin="A. Agarwal and B. Triggs; copy of the GPmat toolbox.",
+    cite="A. Agarwal and B. Triggs, Recovering 3D human pose from monocular images, IEEE Transactions "
+    "on Pattern Analysis and Machine Intelligence 28 (2006) 44-58.",
+    note="The first two points coincide and never move: 6 of the 63 outputs are constant.",
+)
+
+STATUE = _pictures(
+    "statue_face_pose",
+    "statue_face_pose.npz",
+    "698 rendered pictures of a statue's head, 32 x 32 pixels, with pan, tilt and light",
+    origin="J. B. Tenenbaum, V. de Silva and J. C. Langford.",
+    cite="J. B. Tenenbaum, V. de Silva and J. C. Langford, A global geometric framework for nonlinear "
+    "dimensionality reduction, Science 290 (2000) 2319-2323.",
+    note="The three angles were standardised at the source; the degrees are lost.",
+)
+
+
+def _multilabel(name: str, title: str, cite: str) -> DataSet:
+    origin = "collection of multi-label sets of the Mulan project."
+    return DataSet(name, "multilabel.npz", f"{title}.", origin, _NOT_STATED, cite)
+
+
+MULTILABEL = {
+    row.name: row
+    for row in (
+        _multilabel(
+            "scene",
+            "Scene: 2407 photographs, 294 inputs, 6 labels",
+            "M. R. Boutell, J. Luo, X. Shen and C. M. Brown, Learning multi-label scene "
+            "classification, Pattern Recognition 37 (2004) 1757-1771.",
+        ),
+        _multilabel(
+            "yeast",
+            "Yeast: 2417 genes, 103 inputs, 14 labels",
+            "A. Elisseeff and J. Weston, A kernel method for multi-labelled classification, Advances "
+            "in Neural Information Processing Systems 14 (2001).",
+        ),
+        _multilabel(
+            "emotions",
+            "Emotions: 593 pieces of music, 72 inputs, 6 labels",
+            "K. Trohidis, G. Tsoumakas, G. Kalliris and I. Vlahavas, Multi-label classification of "
+            "music into emotions, ISMIR (2008).",
+        ),
+        _multilabel(
+            "corel5k",
+            "Corel5k: 5000 photographs, 499 inputs, 374 labels",
+            "P. Duygulu, K. Barnard, J. de Freitas and D. Forsyth, Object recognition as machine "
+            "translation, European Conference on Computer Vision (2002).",
+        ),
+    )
+}
+
+
+def _table(name: str, file: str, title: str, *, origin: str, cite: str, note: str = "") -> DataSet:
+    return DataSet(name, file, f"{title}.", origin, _NOT_STATED, cite, note, alone=True)
+
+
+TABLES = {
+    row.name: row
+    for row in (
+        _table(
+            "abalone",
+            "abalone.npz",
+            "Abalone: 4177 shells, 7 measures and the sex, number of rings",
+            origin="W. J. Nash et al., UCI repository.",
+            cite="W. J. Nash, T. L. Sellers, S. R. Talbot, A. J. Cawthorn and W. B. Ford, The "
+            "population biology of abalone in Tasmania, Sea Fisheries Division 48 (1994).",
+        ),
+        _table(
+            "kin8nm",
+            "kin8nm.npz",
+            "kin-8nm: forward kinematics of an eight-link robot arm, 8192 postures",
+            origin="Delve, University of Toronto.",
+            cite="C. E. Rasmussen et al., The DELVE manual, University of Toronto (1996).",
+        ),
+        _table(
+            "pumadyn",
+            "pumadyn32nm.npz",
+            "pumadyn-32nm: dynamics of a Puma 560 robot arm, 8192 states, 32 inputs",
+            origin="Delve, University of Toronto.",
+            cite="C. E. Rasmussen et al., The DELVE manual, University of Toronto (1996).",
+            note="Every column was standardised at the source.",
+        ),
+    )
+}
+
+LETTER = _table(
+    "letter",
+    "letter.npz",
+    "Letter recognition: 20000 distorted capital letters, 16 numbers each",
+    origin="D. J. Slate, UCI repository.",
+    cite="P. W. Frey and D. J. Slate, Letter recognition using Holland-style adaptive "
+    "classifiers, Machine Learning 6 (1991) 161-182.",
+)
+
+SARCOS = _table(
+    "sarcos",
+    "sarcos_small.npz",
+    "SARCOS: inverse dynamics of a seven-joint robot arm, 4449 rows, 21 inputs, 7 torques",
+    origin="S. Vijayakumar, A. D'Souza and S. Schaal.",
+    cite="C. E. Rasmussen and C. K. I. Williams, Gaussian processes for machine learning, MIT "
+    "Press (2006), Sec. 2.5.",
+    note="The rows of the customary test file; the training file is not included.",
+)
+
+
+def _raetsch(name: str, title: str, note: str = "") -> DataSet:
+    return DataSet(
+        name,
+        "raetsch.npz",
+        f"{title}.",
+        "UCI, Delve and Statlog, in the form of G. Raetsch's benchmarks.",
+        _NOT_STATED,
+        "G. Raetsch, T. Onoda and K.-R. Mueller, Soft margins for AdaBoost, Machine Learning 42 "
+        "(2001) 287-320.",
+        note,
+    )
+
+
+RAETSCH = {
+    row.name: row
+    for row in (
+        _raetsch("banana", "Banana: 5300 points of the plane, two bent classes"),
+        _raetsch("breast_cancer", "Breast cancer: 277 patients, 9 inputs"),
+        _raetsch("flare_solar", "Solar flares: 1066 regions, 9 inputs", "Many rows are repeats."),
+        _raetsch("german", "German credit: 1000 customers, 20 inputs"),
+        _raetsch("image", "Image segments: 2310 segments, 18 inputs", "224 rows are repeats."),
+        _raetsch("waveform", "Waveform: 5000 noisy curves, 21 inputs"),
+    )
+}
+
+
+def _structures(
+    name: str, title: str, *, origin: str, cite: str, note: str = "", file: str = ""
+) -> DataSet:
+    row = f"{title}."
+    return DataSet(name, file or f"{name}.npz", row, origin, _NOT_STATED, cite, note, alone=True)
+
+
+GRAPHS = {
+    row.name: row
+    for row in (
+        _structures(
+            "mutag",
+            "MUTAG: 188 molecules, 7 kinds of atoms, 4 of bonds; are they mutagenic?",
+            origin="A. K. Debnath et al.; TU Dortmund collection of graph sets.",
+            cite="A. K. Debnath, R. L. Lopez de Compadre, G. Debnath, A. J. Shusterman and C. Hansch, "
+            "Structure-activity relationship of mutagenic aromatic and heteroaromatic nitro "
+            "compounds, Journal of Medicinal Chemistry 34 (1991) 786-797.",
+        ),
+        _structures(
+            "ptc_mr",
+            "PTC, male rats: 344 molecules, 18 kinds of atoms, 4 of bonds; are they carcinogenic?",
+            origin="Predictive Toxicology Challenge; TU Dortmund collection of graph sets.",
+            cite="C. Helma, R. D. King, S. Kramer and A. Srinivasan, The Predictive Toxicology "
+            "Challenge 2000-2001, Bioinformatics 17 (2001) 107-108.",
+        ),
+        _structures(
+            "enzymes",
+            "ENZYMES: 600 protein structures, 3 kinds of nodes, 6 classes of enzymes",
+            origin="K. M. Borgwardt et al.; TU Dortmund collection of graph sets.",
+            cite="K. M. Borgwardt, C. S. Ong, S. Schoenauer, S. V. N. Vishwanathan, A. J. Smola and "
+            "H.-P. Kriegel, Protein function prediction via graph kernels, Bioinformatics 21 (2005) "
+            "i47-i56.",
+        ),
+    )
+}
+
+NETTALK = _structures(
+    "nettalk",
+    "NETtalk: 20007 English words, letter for letter with phoneme and stress",
+    origin="T. J. Sejnowski and C. R. Rosenberg; UCI repository.",
+    cite="T. J. Sejnowski and C. R. Rosenberg, Parallel networks that learn to pronounce English "
+    "text, Complex Systems 1 (1987) 145-168.",
+    note="206 rows repeat a word with another reading.",
+)
+
+OCR_WORDS = _structures(
+    "ocr_words",
+    "Handwritten words: 6877 words, 52152 letters of 16 x 8 pixels, in ten folds",
+    origin="R. Kassel; B. Taskar, C. Guestrin and D. Koller.",
+    cite="B. Taskar, C. Guestrin and D. Koller, Max-margin Markov networks, Advances in Neural "
+    "Information Processing Systems 16 (2003).",
+    note="The first letter of every word, a capital, is left out.",
+)
+
+CB513 = _structures(
+    "cb513",
+    "CB513: 513 proteins, amino acids and secondary structure",
+    origin="J. A. Cuff and G. J. Barton.",
+    cite="J. A. Cuff and G. J. Barton, Evaluation and improvement of multiple sequence methods for "
+    "protein secondary structure prediction, Proteins 34 (1999) 508-519.",
+)
+
+_CMU_TERMS = (
+    "free for research and commercial use; acknowledge: The data used in this project was obtained "
+    "from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
+)
+
+
+def _mocap(name: str, title: str) -> DataSet:
+    return DataSet(
+        name,
+        f"cmu_mocap_{name}.npz",
+        title,
+        "Carnegie Mellon University Graphics Lab, mocap.cs.cmu.edu.",
+        _CMU_TERMS,
+        "CMU Graphics Lab Motion Capture Database.",
+        alone=True,
+    )
+
+
+MOCAP = {
+    row.name: row
+    for row in (
+        _mocap("arm", "CMU motion capture: 6 clips of arm movements, 38 joints"),
+        _mocap("walk", "CMU motion capture: 31 walks of three persons, 31 joints"),
+    )
+}
+
+LETTERS = DataSet(
+    "writing_letters",
+    "writing_letters.npz",
+    "340 handwritten capital letters as pen movements of 200 points",
+    "pbdlib, Idiap Research Institute (S. Calinon, E. Pignat).",
+    _NOT_STATED,
+    "S. Calinon, A tutorial on task-parameterized movement learning and retrieval, Intelligent "
+    "Service Robotics 9 (2016) 1-29.",
+    alone=True,
+)

@@ -38,9 +38,12 @@ def block_lanczos(
     product of the matrix with a block costs little more than one with a single vector, because
     both wait for the matrix to come from memory. Every pair returned has a residual
     ``|K u - l u|`` of at most ``tol`` times the largest eigenvalue. The start is fixed, so that
-    the same matrix gives the same pairs. ``limit`` bounds the number of columns multiplied.
+    the same matrix gives the same pairs. Where as many eigenvalues coincide as the block has
+    columns there may be more of them, and None is returned. ``limit`` bounds the
+    number of columns multiplied.
     """
     n = len(K)
+    tol = max(tol, 4.0 * float(np.finfo(K.dtype).eps))
     limit = n // 2 if limit is None else limit  # beyond that all pairs are cheaper
     space = _Space(K, min(n - block, max(4 * r, r + 8 * block)), block)
     V = space.fresh()
@@ -49,8 +52,18 @@ def block_lanczos(
             space.restart(max(2 * r, r + block))
         V = space.extend(V)
         if space.size >= r + block and step % _CHECK_EVERY == 0 and space.residual(r) <= tol:
-            return space.pairs(r)
+            values, vectors = space.pairs(r)
+            return None if _crowded(values, block) else (values, vectors)
     return None
+
+
+def _crowded(values: Array, block: int) -> bool:
+    """Whether a whole block of values agrees: a block sees no more copies of an eigenvalue than that."""
+    values = values[values > 1e-10 * values[0]]
+    if len(values) < block:
+        return False
+    gaps = values[: len(values) - block + 1] - values[block - 1 :]
+    return bool((gaps <= 1e-8 * values[0]).any())
 
 
 def smallest_ritz_value(K: Array, steps: int = 5) -> float:
@@ -88,7 +101,9 @@ class _Space:
         self.Q[:, new] = V
         self.size = new.stop
         Q = self.Q[:, : self.size]
-        W = (V.T @ self.K).T  # symmetric; a few rows times K go faster than K times a few columns
+        V = V.astype(self.K.dtype, copy=False)
+        # K is symmetric, and a few rows times K go faster than K times a few columns.
+        W = (V.T @ self.K).T.astype(np.float64, copy=False)
         C = Q.T @ W
         self.T[: self.size, new] = C
         self.T[new, : self.size] = C.T

@@ -26,9 +26,9 @@ def fit_exact(model: Any, X: Any) -> NDArray:
     check_memory(3 * 8.0 * n * n, f"The eigendecomposition of {n} x {n} numbers", remedy)
     K = _gram(model, X)
     dtype = K.dtype
-    K = K.astype(np.float64, copy=K.base is not None) if n <= DOUBLE_ROWS else K
-    if is_precomputed(model.kernel_) and K is X:
-        K = K.copy()  # centring is in place
+    K = K.astype(np.float64, copy=False) if n <= DOUBLE_ROWS else K
+    if K is X:  # precomputed: the caller's matrix is not centred in place
+        K = K.copy()
     diagonal, noise = K.diagonal().astype(np.float64), _noise(K, dtype)
     if model.center:
         K, row_means, mean = center_train(K, copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
@@ -204,7 +205,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _fit_preimage(self, X: Any, scores: NDArray) -> None:
         from isthmus.preimages import make_preimage
 
-        self.preimage_ = make_preimage(self.preimage, self.kernel_).fit(X, scores, embedding=self)
+        # A copy that shares all arrays: with the map itself inside, its state would hold itself,
+        # which model files cannot.
+        embedding = copy(self)
+        embedding.preimage = None
+        method = make_preimage(self.preimage, self.kernel_)
+        self.preimage_ = method.fit(X, scores, embedding=embedding)
 
     # -- new samples ----------------------------------------------------------------------------
 
@@ -298,7 +304,7 @@ def check_component_number(value: Any) -> None:
     if value is None:
         return
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and (value >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1):
+    if is_number and (int(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1):
         return
     raise ValueError(
         f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or None."

@@ -156,8 +156,10 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         blocks = gram_blocks(
             self.kernel_, X, self.points_, block_bytes=BLOCK_BYTES, n_jobs=self.n_jobs
         )
+        owned = not isinstance(self.kernel_, Precomputed)  # else K may be the caller's matrix
         for rows, K in blocks:
-            F[rows] = solve_triangular(factor, K.T, lower=True, check_finite=False).T
+            block = solve_triangular(factor, K.T, lower=True, overwrite_b=owned, check_finite=False)
+            F[rows] = block.T
         return F
 
     @property

@@ -19,7 +19,7 @@ def fit_features(model: Any, X: Any) -> NDArray:
     features = _landmarks(model, X) if model.method_ == "landmarks" else _fourier(model, X)
     F = features._features(X) if isinstance(features, Landmarks) else features.transform(X)
     means = F.mean(axis=0, dtype=np.float64) if model.center else np.zeros(F.shape[1])
-    axes = _principal_axes(model, F, means)
+    axes, scores = _principal_axes(model, F, means)
     if isinstance(features, Landmarks):
         model.points_ = features.points_
         L = features.factor_
@@ -32,19 +32,23 @@ def fit_features(model: Any, X: Any) -> NDArray:
         model.components_ = axes.astype(F.dtype)
         lengths = np.ones(len(X))
     model.mean_ = float(means @ means)
-    scores = F @ axes.astype(F.dtype)
     if model.center:
-        scores -= (means @ axes).astype(F.dtype)
         lengths += model.mean_ - 2.0 * (F @ means)
     model.residual_ = np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0)
     return scores
 
 
-def _principal_axes(model: Any, F: NDArray, means: NDArray) -> NDArray:
-    """Eigenvectors of ``F'F``, centred; sets ``eigenvalues_``."""
-    second = (F.T @ F).astype(np.float64)
-    total = float(np.abs(second.diagonal()).sum())
-    second -= len(F) * np.outer(means, means)
+def _principal_axes(model: Any, F: NDArray, means: NDArray) -> tuple[NDArray, NDArray]:
+    """Leading eigenvectors of ``F'F``, centred, and the coordinates; sets ``eigenvalues_``."""
+    n, m = F.shape
+    if m <= n:
+        second = (F.T @ F).astype(np.float64)
+        total = float(second.trace())
+        second -= n * np.outer(means, means)
+    else:
+        Fc = F.astype(np.float64) - means
+        second = Fc @ Fc.T
+        total = float((F.astype(np.float64) ** 2).sum())
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     r = choose_rank(
@@ -56,8 +60,12 @@ def _principal_axes(model: Any, F: NDArray, means: NDArray) -> NDArray:
         remedy=" More need a larger n_landmarks.",
     )
     model.eigenvalues_ = values[:r].copy()
-    axes = vectors[:, :r]
-    return axes * signs((F @ axes.astype(F.dtype)) - means @ axes)
+    axes = vectors[:, :r] if m <= n else Fc.T @ (vectors[:, :r] / np.sqrt(values[:r]))
+    scores = F @ axes.astype(F.dtype)
+    scores -= (means @ axes).astype(F.dtype)
+    flips = signs(scores)
+    scores *= flips.astype(F.dtype)
+    return axes * flips, scores
 
 
 def _landmarks(model: Any, X: Any) -> Landmarks:

@@ -15,6 +15,7 @@ cosine                   :class:`Cosine`                     ``x'y / (|x| |y|)``
 exponential              :class:`Exponential`                ``exp(gamma x'y)``
 histogram_intersection   :class:`HistogramIntersection`      ``sum min(x, y)``
 chi2, sigmoid, ...       :class:`Metric`                     scikit-learn's other metrics
+(postures of an arm)     :class:`PoseKernel`                 inner products of the arm's points
 (a function)             :class:`Function`                   your own, of two samples
 precomputed              :class:`Precomputed`                values that are there already
 ``k1 + k2``, ``2 * k``   :class:`Sum`, :class:`Product`      with :class:`Constant` for numbers
@@ -40,6 +41,7 @@ from isthmus.kernels.gram import gram, gram_blocks, gram_diagonal
 from isthmus.kernels.graphs import Graph, GraphKernel, WeisfeilerLehman, as_graph
 from isthmus.kernels.histograms import HistogramIntersection, HistogramTables
 from isthmus.kernels.indexed import Indexed
+from isthmus.kernels.postures import PoseKernel
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
 from isthmus.kernels.report import KernelReport, check_kernel
 from isthmus.kernels.resolve import resolve_kernel
@@ -71,6 +73,7 @@ __all__ = [
     "MismatchKernel",
     "Normalised",
     "Polynomial",
+    "PoseKernel",
     "Power",
     "Precomputed",
     "Product",

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
-TILE = 512
-"""Rows and columns of the pieces in which a Gram matrix is filled: each stays in the cache."""
+TILE, WIDE_TILE = 256, 1536
+"""Rows of the strips in which a square Gram matrix is filled, and rows and columns of the tiles of
+others: small enough for the cache, large enough for fast products."""
 
 
 class Kernel(GPKernel):
@@ -96,18 +97,23 @@ class VectorKernel(Kernel):
     def _gram(self, X: NDArray, Y: NDArray | None) -> NDArray:
         A, B = self._operands(X, Y)
         K: NDArray = np.empty((len(A), len(B)), dtype=_common_type(X, X if Y is None else Y))
-        for rows in tiles(len(A)):
-            for columns in tiles(len(B) if Y is not None else rows.stop):
-                self._fill(A[rows], B[columns], K[rows, columns])
-                if Y is None and columns.start < rows.start:
-                    K[columns, rows] = K[rows, columns].T
-            if Y is None:  # the tile on the diagonal: symmetric to the last digit
-                corner = K[rows, rows]
-                lower = np.tril_indices(len(corner), -1)
-                corner.T[lower] = corner[lower]
         if Y is None:
+            self._fill_symmetric(A, B, K)
             np.fill_diagonal(K, self.diag(X))
+            return K
+        for rows in tiles(len(A), WIDE_TILE):
+            for columns in tiles(len(B), WIDE_TILE):
+                self._fill(A[rows], B[columns], K[rows, columns])
         return K
+
+    def _fill_symmetric(self, A: NDArray, B: NDArray, K: NDArray) -> None:
+        """The lower half tile by tile, and its mirror image: symmetric to the last digit."""
+        for rows in tiles(len(A)):
+            for columns in tiles(rows.stop, 3 * TILE):
+                self._fill(A[rows], B[columns], K[rows, columns])
+            K[: rows.start, rows] = K[rows, : rows.start].T
+            corner = K[rows, rows]
+            corner[...] = np.tril(corner) + np.tril(corner, -1).T
 
     def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
         dtype = _common_type(X, X if Y is None else Y)

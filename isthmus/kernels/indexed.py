@@ -30,7 +30,7 @@ class Indexed(Kernel):
     >>> words = ["low", "lower", "high", "higher"]
     >>> model = KernelRidge(kernel=Indexed(SequenceKernel(normalise=True), words))
     >>> model.fit([[0], [2]], [-1.0, 1.0]).predict([[1], [3]]).round(1)
-    array([-0.2,  0.2])
+    array([-0.3,  0.4])
     """
 
     def __init__(self, kernel: Any, objects: Any) -> None:

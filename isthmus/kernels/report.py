@@ -66,11 +66,13 @@ class KernelReport:
 
     def __str__(self) -> str:
         yes = {True: "yes", False: "NO"}
+        off = f"largest difference {self.asymmetry:.1e} of the largest entry"
+        spectrum = f"eigenvalues {self.smallest:.3g} to {self.largest:.3g}, rank {self.rank}"
         lines = [
             f"{self.kernel} on {self.n_samples} objects",
             f"  finite      {yes[self.finite]}",
-            f"  symmetric   {yes[self.symmetric]}  (largest difference {self.asymmetry:.1e} of the largest entry)",
-            f"  PSD         {yes[self.psd]}  (eigenvalues {self.smallest:.3g} to {self.largest:.3g}, rank {self.rank})",
+            f"  symmetric   {yes[self.symmetric]}  ({off})",
+            f"  PSD         {yes[self.psd]}  ({spectrum})",
             f"  converged   {yes[self.converged]}",
             f"  diagonal    agrees with diag() to {self.diagonal_error:.1e}",
             f"  cosine      {self.mean_cosine:.3f} on average",

@@ -79,7 +79,7 @@ class StructuredKernel(Kernel):
         if self.normalise:
             own = K.diagonal() if columns is None else self._diagonal(rows)
             other = own if columns is None else self._diagonal(columns)
-            K = K * _inverse_root(own)[:, None] * _inverse_root(other)
+            K = K * np.outer(_inverse_root(own), _inverse_root(other))
             if columns is None:
                 np.fill_diagonal(K, own > 0)
         return K
@@ -109,7 +109,7 @@ class StructuredKernel(Kernel):
             return K, slopes
         own = K.diagonal().copy()
         scale = _inverse_root(own)
-        normal = K * scale[:, None] * scale
+        normal = K * np.outer(scale, scale)
         np.fill_diagonal(normal, own > 0)
         relative = np.einsum("iit->it", slopes) * (scale**2)[:, None]
         slopes = slopes * (scale[:, None] * scale)[:, :, None]

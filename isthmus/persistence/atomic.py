@@ -38,9 +38,11 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
         with contextlib.suppress(OSError):
             os.chmod(part, target.stat().st_mode & 0o777)
         os.replace(part, target)
-    except BaseException:  # an interrupt too leaves nothing behind
+    except BaseException as error:  # an interrupt too leaves nothing behind
         with contextlib.suppress(OSError):
             part.unlink()
+        if isinstance(error, OSError):  # of a full disk the system does not say which file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_directory(target.parent)
 

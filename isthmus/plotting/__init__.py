@@ -9,6 +9,9 @@ name                         file                       question
 ``VIPDisplay``               ``importance.py``          which inputs matter?
 ``ParityDisplay``            ``parity.py``              how near is predicted to observed?
 ``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
+``CompressionDisplay``       ``compression.py``         how many points does a kernel model need?
+``PreimageDisplay``          ``preimages.py``           what do the pre-images look like?
+``SubspaceDisplay``          ``subspace.py``            do the coordinates tell of held-out rows?
 ============================ ========================== =========================================
 
 ``from_estimator`` computes and draws, ``compute`` gives the numbers alone, ``plot(ax)`` draws, and
@@ -16,17 +19,23 @@ name                         file                       question
 """
 
 from isthmus.plotting.component_curve import ComponentCurveDisplay
+from isthmus.plotting.compression import CompressionDisplay
 from isthmus.plotting.explained_variance import ExplainedVarianceDisplay
 from isthmus.plotting.importance import VIPDisplay
 from isthmus.plotting.loadings import LoadingsDisplay
 from isthmus.plotting.parity import ParityDisplay
+from isthmus.plotting.preimages import PreimageDisplay
 from isthmus.plotting.scores import ScoresDisplay
+from isthmus.plotting.subspace import SubspaceDisplay
 
 __all__ = [
     "ComponentCurveDisplay",
+    "CompressionDisplay",
     "ExplainedVarianceDisplay",
     "LoadingsDisplay",
     "ParityDisplay",
+    "PreimageDisplay",
     "ScoresDisplay",
+    "SubspaceDisplay",
     "VIPDisplay",
 ]

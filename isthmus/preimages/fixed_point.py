@@ -46,7 +46,6 @@ class FixedPoint(Preimage):
     Examples
     --------
     >>> import numpy as np
-from numpy.typing import NDArray
     >>> from isthmus.features import KernelMap
     >>> from isthmus.preimages import FixedPoint
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
@@ -130,7 +129,7 @@ class GraphTarget:
     def _mixed(P: list[Array], alike: Array | None) -> list[Array]:
         if alike is None:
             return P
-        return [sum(a * Pe for a, Pe in zip(row, P)) for row in alike]  # type: ignore[misc]
+        return [sum(a * Pe for a, Pe in zip(row, P)) for row in alike]
 
     def _stops(self, sinks: NDArray) -> Array:
         stop = float(self.kernel.stop)
@@ -199,9 +198,4 @@ def reduced_expansion(K: Array, coef: Array, n_points: int) -> tuple[Ints, Array
         chosen.append(i)
     index = np.array(chosen, dtype=np.int64)
     fitted = np.linalg.lstsq(K[np.ix_(index, index)], K[index] @ coef, rcond=1e-12)[0]
-    return index, fitted
-
-
-def sparse_or_dense(P: sparse.csr_matrix) -> Any:
-    """A small matrix as an array: products with it are batched."""
-    return P.toarray() if P.shape[0] <= 64 else P
+    return index, np.asarray(fitted, dtype=np.float64)

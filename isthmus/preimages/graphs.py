@@ -48,7 +48,7 @@ class GraphSearch(RankingPreimage):
         Of the cross-entropy method: candidates a round, rounds without a better level.
     penalty, noise : float, default=0.01, 0.02
         Of the cross-entropy method: weight of the prior for few edges, and the least probability.
-    max_points : int, default=30
+    max_points : int, default=12
         The expansion is reduced to as many graphs while searching; answers are ranked by the whole.
     random_state : int, RandomState or None, default=None
         Chance.
@@ -67,7 +67,7 @@ class GraphSearch(RankingPreimage):
         max_void: int = 20,
         penalty: float = 0.01,
         noise: float = 0.02,
-        max_points: int = 30,
+        max_points: int = 12,
         random_state: Any = None,
     ) -> None:
         self.method = method

@@ -14,7 +14,7 @@ from isthmus.linalg import Array
 from isthmus.preimages.base import Preimage, Targets, row_blocks
 from isthmus.validation import check_memory, check_option
 
-_ALPHAS = (1e-3, 1e-2, 1e-1)
+_ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
 
 
 class Learned(Preimage):
@@ -33,7 +33,7 @@ class Learned(Preimage):
     ----------
     regression : {"kernel", "linear"}, default="kernel"
         Kernel ridge (cost of a fit ``n^3 / 3``) or ridge (``n r^2``).
-    alpha : float or sequence of floats, default=(0.001, 0.01, 0.1)
+    alpha : float or sequence of floats, default=(0.001, 0.01, 0.03, 0.1)
         Ridge weight; of several the one with the least leave-one-out error is taken. For
         ``"linear"`` it is relative to the mean variance of the scores times the number of objects.
     gamma : float, default=None

@@ -7,22 +7,28 @@ from typing import Any
 from sklearn.base import clone
 
 from isthmus.preimages.base import Preimage, is_precomputed
+from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.candidates import Candidates
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
 from isthmus.preimages.fixed_point import FixedPoint
 from isthmus.preimages.gradient import Gradient
+from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
 from isthmus.preimages.nearest import Nearest
+from isthmus.preimages.sequences import SequenceSearch
 
 NAMES: dict[str, type[Preimage]] = {
+    "candidate_search": CandidateSearch,
     "candidates": Candidates,
     "distance": Distance,
     "exact": Exact,
     "fixed_point": FixedPoint,
     "gradient": Gradient,
+    "graphs": GraphSearch,
     "learned": Learned,
     "nearest": Nearest,
+    "sequences": SequenceSearch,
 }
 
 
@@ -32,7 +38,8 @@ def make_preimage(preimage: Any = "auto", kernel: Any = None) -> Preimage:
     Parameters
     ----------
     preimage : Preimage or str, default="auto"
-        A method, ``"auto"``, or one of ``"candidates"``, ``"distance"``, ``"exact"``,
+        A method, ``"auto"``, or one of ``"candidates"``, ``"candidate_search"``,
+        ``"graphs"``, ``"sequences"``, ``"distance"``, ``"exact"``,
         ``"fixed_point"``, ``"gradient"``, ``"learned"``, ``"nearest"``.
     kernel : kernel, default=None
         What ``"auto"`` is chosen by: ``Exact`` for the linear kernel, ``Learned`` for other kernels of

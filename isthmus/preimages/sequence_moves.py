@@ -31,7 +31,9 @@ def neighbours(z: Ints, n_symbols: int, sizes: tuple[int, int]) -> tuple[Ints, I
         lengths[first : first + len(part)] = length
         first += len(part)
     _, unique = np.unique(Z, axis=0, return_index=True)
-    return Z[np.sort(unique)], lengths[np.sort(unique)]
+    unique = np.sort(unique)
+    itself = (lengths[unique] == m) & (Z[unique, :m] == z).all(axis=1)
+    return Z[unique[~itself]], lengths[unique[~itself]]
 
 
 def _substitutions(z: Ints, n_symbols: int) -> Ints:
@@ -56,16 +58,11 @@ def _moves(z: Ints) -> Ints:
     m, out = len(z), []
     for i in range(m):
         for length in (1, 2, 3):
-            for j in range(i + length, min(m, i + length + m)):
-                if j + 1 <= m:
-                    out.append(
-                        np.concatenate(
-                            [z[:i], z[i + length : j + 1], z[i : i + length], z[j + 1 :]]
-                        )
-                    )
-                    k = j + 1 - length
-                    if k > i:
-                        out.append(np.concatenate([z[:i], z[k : j + 1], z[i:k], z[j + 1 :]]))
+            for j in range(i + length, m):
+                k, n = i + length, j + 1
+                out.append(np.concatenate([z[:i], z[k:n], z[i:k], z[n:]]))
+                k = n - length
+                out.append(np.concatenate([z[:i], z[k:n], z[i:k], z[n:]]))
     return np.array(out, dtype=np.int64).reshape(-1, m)
 
 

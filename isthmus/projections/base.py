@@ -106,10 +106,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         limit = self._limit(problem, outputs)
         ridge, r = self._ridge(), self._components(limit)
         self.held_out_score_ = np.nan
-        if self._folds(inputs.n) is not None:
-            found = choose(
-                self, problem, outputs.judge, ridge, r, limit, self._folds(inputs.n), seed
-            )
+        folds = self._folds(inputs.n)
+        if folds is not None:
+            found = choose(self, problem, outputs.judge, ridge, r, limit, folds, seed)
             ridge, r, self.held_out_score_ = found.ridge, found.r, found.score
             self.cv_results_ = found.table
         elif ridge is None or r == "cv":
@@ -123,7 +122,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_option("method", self.method, ("generalized", "inverse"))
         check_option("scale", self.scale, SCALES)
         check_option("solver", self.solver, SOLVERS)
-        if not (self.alpha in ("auto", "cv") if isinstance(self.alpha, str) else True):
+        if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
         if self.cv is not None and (
             isinstance(self.cv, bool) or not isinstance(self.cv, Integral) or self.cv < 2
@@ -159,7 +158,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if value < 1:
                 raise ValueError(f"n_components == {value}, must be >= 1.")
             return min(int(value), limit)
-        if not 0 < value <= 1:
+        if not 0.0 < float(value) <= 1.0:
             raise ValueError(f"n_components == {value}, a fraction must be in (0, 1].")
         return float(value)
 
@@ -169,7 +168,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         limit = n if isinstance(problem, GramProblem) else min(n, len(problem.whole.xx))
         if outputs.most is not None:
             asked = self.n_components
-            if isinstance(asked, Integral) and not isinstance(asked, bool) and asked > outputs.most:
+            whole = isinstance(asked, Integral) and not isinstance(asked, bool)
+            if whole and int(asked) > outputs.most:
                 raise ValueError(
                     f"n_components == {asked}, must be <= {outputs.most}: {outputs.reason}"
                 )
@@ -247,7 +247,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if isinstance(r, float):
             shares = np.cumsum(axes.eigenvalues[:rank]) / axes.total
             return axes.head(min(rank, int(np.searchsorted(shares, r - 1e-12)) + 1))
-        asked = self.n_components if isinstance(self.n_components, Integral) else r
+        asked = int(self.n_components if isinstance(self.n_components, Integral) else r)
         if rank < asked:
             warnings.warn(
                 f"n_components == {asked} is more than the rank {rank}: {rank} components are kept.",

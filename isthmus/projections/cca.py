@@ -113,20 +113,14 @@ class KernelCCA(COIR):
         self.correlations_ = np.sqrt(self.eigenvalues_)
         # z_y = S_y z_x / rho, up to the scale of the coordinates
         if fit.solver == "features":
-            z = self._expansion_of_blocks(fit, inputs)
-            self._output_side_of_features(fit, outputs, z)
+            self._output_side_of_features(fit, outputs, self._scores(inputs))
         else:
-            self._output_side_of_rows(fit, outputs, self._scores(inputs))
+            self._output_side_of_rows(fit, outputs, fit.project(self.dual_coef_))
         return fit, inputs, outputs
 
     def _scores(self, inputs: KernelSide) -> Array:
-        return (
-            np.vstack([self._expansion(take(inputs.rows, rows)) for rows in row_blocks(inputs.n)])
-            + self.offset_
-        )
-
-    def _expansion_of_blocks(self, fit: Any, inputs: KernelSide) -> Array:
-        return self._scores(inputs)
+        parts = [self._expansion(take(inputs.rows, rows)) for rows in row_blocks(inputs.n)]
+        return np.vstack(parts) + self.offset_
 
     def _output_side_of_features(self, fit: Any, outputs: OutputSide, z: Array) -> None:
         moments, coupling = fit.moments, outputs.coupling

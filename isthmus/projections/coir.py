@@ -164,6 +164,12 @@ class COIR(KernelProjection):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _fit(self, X: Any, y: Any) -> tuple[Any, KernelSide, OutputSide]:
+        fit, inputs, outputs = super()._fit(X, y)
+        smoother: Any = outputs.coupling
+        self.alpha_y_ = smoother.ridge(fit.trace_y)
+        return fit, inputs, outputs
+
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         side, judge = kernel_outputs(self, y, inputs.n)
         self.kernel_y_ = side.kernel
@@ -181,6 +187,6 @@ class COIR(KernelProjection):
             return OutputSmoother(AUTO_ALPHA_Y, True)
         if isinstance(self.alpha_y, bool) or not isinstance(self.alpha_y, Real):
             raise ValueError(f"alpha_y == {self.alpha_y!r}, must be a number >= 0 or 'auto'.")
-        if not 0 <= self.alpha_y < np.inf:
+        if not 0.0 <= float(self.alpha_y) < np.inf:
             raise ValueError(f"alpha_y == {self.alpha_y}, must be a finite number >= 0.")
         return OutputSmoother(float(self.alpha_y), False)

@@ -57,6 +57,10 @@ class SliceMeans(Coupling):
         counts = n * mean
         return np.diag(np.where(counts > 0.5, 1.0 / np.sqrt(np.maximum(counts, 0.5)), 0.0))
 
+    def factor(self, T: Array) -> Array:
+        # Not centred: S takes a constant away whatever is left in Q.
+        return T / np.sqrt(np.maximum(T.sum(axis=0), 0.5))
+
     def operator(self, L: Array, K: Array) -> Apply:
         raise NotImplementedError("slices are indicators, never a Gram matrix")
 
@@ -91,7 +95,8 @@ class OutputSmoother(Coupling):
         if alpha == 0.0:
             U = projector_basis(L)
             return lambda V: U @ (U.T @ V)
-        A = L + alpha * np.eye(len(L))
+        A = L.copy().T  # symmetric; in LAPACK's order
+        A.flat[:: len(A) + 1] += alpha
         factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         return lambda V: V - alpha * cho_solve(factor, V, check_finite=False)
 

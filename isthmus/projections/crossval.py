@@ -69,8 +69,8 @@ def choose(
         return Choice(ridge, r, float("nan"), _table(ridges, ranks, r, mean))
     # Ties: the larger ridge and the fewer components.
     flipped = mean[::-1]
-    i, j = np.unravel_index(int(np.nanargmax(flipped)), mean.shape)
-    i = len(ridges) - 1 - int(i)
+    place, j = divmod(int(np.nanargmax(flipped)), mean.shape[1])
+    i = len(ridges) - 1 - place
     chosen = r if ranks is None else int(ranks[j])
     return Choice(ridges[i], chosen, float(mean[i, j]), _table(ridges, ranks, r, mean))
 

@@ -34,7 +34,7 @@ from isthmus.linalg import GRAM_RANK_TOL, Array
 
 Apply = Callable[[Array], Array]
 EXTRA_COLUMNS = 10
-MIN_BLOCKS, MAX_BLOCKS = 4, 10
+MIN_BLOCKS, MAX_BLOCKS = 2, 10
 # Between two depths the Ritz values may move by this fraction of the largest.
 RITZ_TOL = 1e-6
 # Ritz values below this fraction of the largest are rounding, not components.
@@ -78,7 +78,7 @@ class RidgeGram:
 
     def __init__(self, K: Array, alpha: float) -> None:
         self.K, self.alpha, self.n = K, alpha, len(K)
-        A = K.copy()
+        A = K.copy().T  # symmetric; in LAPACK's order, so that it is not copied again
         A.flat[:: self.n + 1] += alpha
         self._factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
 

@@ -202,10 +202,6 @@ class MORP(KernelProjection):
     def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
         return np.sqrt(eigenvalues / n)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return tags
-
 
 class ParallelSumProblem(GramProblem):
     r"""The source's form, :math:`M (\gamma M + K)^{-1} K v = \lambda v` on the range of ``K``."""
@@ -215,19 +211,30 @@ class ParallelSumProblem(GramProblem):
 
 
 class ParallelSumFit(GramFit):
-    r"""In the eigenbasis of ``K``: :math:`M_r (\gamma M_r + \Lambda)^{-1} \Lambda`, symmetric.
+    """The parallel sum of ``M`` and ``K / gamma``, computed where ``gamma M + K`` is regular.
 
-    It is the parallel sum of ``M`` and ``K / gamma``, defined for singular ``M`` too.
+    With a gamma of zero it is what ``M`` leaves on the range of ``K``, ``(U' M^+ U)^-1``.
     """
 
     def _choose(self, solver: str) -> str:
         return "dense"
 
     def solve(self, ridge: Ridge, r: int | None) -> Axes:
-        eigen: EigenGram = self._eigen  # type: ignore[assignment]
-        U, values, gamma = eigen.vectors, eigen.values, ridge.at(self.trace)
-        M = U.T @ self.operator()(U)
-        P = M @ np.linalg.solve(gamma * M + np.diag(values), np.diag(values))
+        gamma, coupling = ridge.at(self.trace), self.problem.coupling
+        inputs: EigenGram = self._eigen  # type: ignore[assignment]
+        M = self.operator()(np.eye(self.n))
+        joint = EigenGram(self.K + (M + M.T) / 2)
+        V = joint.vectors
+        P: Array
+        if gamma > 0:
+            Mv, Kv = V.T @ M @ V, V.T @ self.K @ V
+            P, basis = Mv @ np.linalg.solve(gamma * Mv + Kv, Kv), V
+        elif coupling.x_weight > 0:
+            basis = inputs.vectors
+            P = np.asarray(np.linalg.inv(basis.T @ EigenGram((M + M.T) / 2).solve(basis)))
+        else:
+            raise ValueError("alpha == 0 with form='inverse' and beta == 1: one must be changed.")
         eigenvalues, v = leading_pairs((P + P.T) / 2, r)
-        coef = np.sqrt(self.n) * (U @ (v / values[:, None]))
+        eigenvalues, v = eigenvalues[: inputs.rank], v[:, : inputs.rank]
+        coef = np.sqrt(self.n) * EigenGram.solve(inputs.at(0.0), basis @ v)  # a = K^+ v
         return Axes(eigenvalues, coef * self.factor_x, float(np.trace(P)))

@@ -93,7 +93,10 @@ class GramProblem:
         self.n = len(K)
 
     def fit(self, rows: Rows | None = None, *, shared: bool = False) -> GramFit:
-        """The problem on some rows; ``shared`` where many ridge weights will be asked for."""
+        """The problem on some rows; ``shared`` where many ridge weights will be asked for.
+
+        The fit to all rows is the last: it centres the matrix in place.
+        """
         return GramFit(self, np.arange(self.n) if rows is None else rows, shared)
 
 
@@ -104,8 +107,8 @@ class GramFit:
         self.problem, self.rows, self.n = problem, rows, len(rows)
         everything = self.n == problem.n
         K = problem.K if everything else problem.K[np.ix_(rows, rows)]
-        self.K, self.row_means, self.mean = center_train(K)
         scale = float(np.abs(K.diagonal()).sum())
+        self.K, self.row_means, self.mean = center_train(K, copy=False)
         self.trace = float(np.trace(self.K))
         require_variation(self.trace, scale, "X")
         self.factor_x = 1.0
@@ -118,6 +121,7 @@ class GramFit:
         if shared or self._clip or self.solver == "dense":
             self._eigen = EigenGram(self.K)
         self._G: Any = None
+        self._scores: tuple[Array, Array] | None = None
 
     def _balance(self, everything: bool) -> None:
         problem, rows, n = self.problem, self.rows, self.n
@@ -126,8 +130,10 @@ class GramFit:
         if problem.L is not None:
             L = problem.L if everything else problem.L[np.ix_(rows, rows)]
             self.L = center_train(L)[0]
-            require_variation(float(np.trace(self.L)), float(np.abs(L.diagonal()).sum()), "y")
+            self.trace_y = float(np.trace(self.L))
+            require_variation(self.trace_y, float(np.abs(L.diagonal()).sum()), "y")
         elif T is not None:
+            self.trace_y = float(len(T) * T.var(axis=0).sum())
             T = T - T.mean(axis=0) if coupling.balanced else T
         if coupling.balanced:
             self.factor_x = balance(self.trace, n, "X")
@@ -203,13 +209,19 @@ class GramFit:
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of rows of the problem; of the rows of the fit for None."""
         if rows is None:
-            return self.K @ (coef / self.factor_x)
+            return self.scores(coef)
         Kt = self.problem.K[np.ix_(rows, self.rows)]
         return center_test(Kt, self.row_means, self.mean, copy=False) @ coef
 
+    def scores(self, coef: Array) -> Array:
+        """Coordinates of the rows of the fit; asked for twice, computed once."""
+        if self._scores is None or self._scores[0] is not coef:
+            self._scores = coef, self.K @ (coef / self.factor_x)
+        return self._scores[1]
+
     def deviations(self, coef: Array) -> Array:
-        """Standard deviation of each training coordinate."""
-        return self.project(coef).std(axis=0)
+        """Standard deviation of each training coordinate, which has mean zero."""
+        return np.sqrt((self.scores(coef) ** 2).mean(axis=0))
 
     def collapse(self, coef: Array) -> tuple[Array, Array]:
         """``k(x, points) @ coef + offset`` are the coordinates: centring folded in."""
@@ -301,7 +313,7 @@ class FeatureFit:
         self.trace = float(np.trace(self.xx))
         size = float(self.n * (moments.x_mean @ moments.x_mean)) + self.trace
         require_variation(self.trace, size, "X")
-        spread = float(np.trace(moments.yy))
+        spread = self.trace_y = float(np.trace(moments.yy))
         size = float(self.n * (moments.y_mean @ moments.y_mean)) + spread
         require_variation(spread, size, "y")
         self.factor_x = factor_y = 1.0

@@ -22,6 +22,9 @@ class _Sliced(Projection):
     n_slices: int
     slices: str
 
+    def _components(self, limit: int) -> Any:
+        return min(2, limit) if self.n_components is None else super()._components(limit)
+
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         y = check_y(y, inputs.n, type(self).__name__)
         labels = slice_labels(
@@ -54,9 +57,9 @@ class SIR(_Sliced):
 
     Parameters
     ----------
-    n_components : int, float or "cv", default=2
+    n_components : int, float, "cv" or None, default=None
         Number of coordinates, at most one less than slices; a fraction of the sum of the
-        eigenvalues; or the number of best held-out score.
+        eigenvalues; or the number of best held-out score. None: two, or one between two slices.
     alpha : float, "auto" or "cv", default=0.0
         Ridge weight on the scale of ``Ridge``; "auto" is 1e-3 of the total variance.
     n_slices : int, default=10
@@ -100,7 +103,7 @@ class SIR(_Sliced):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Any = None,
         *,
         alpha: Any = 0.0,
         n_slices: int = 10,
@@ -149,9 +152,9 @@ class KernelSIR(_Sliced, KernelProjection):
     ----------
     kernel : kernel object, str, callable or "precomputed", default="rbf"
         How alike two inputs are.
-    n_components : int, float or "cv", default=2
+    n_components : int, float, "cv" or None, default=None
         Number of coordinates, at most one less than slices; a fraction of the sum of the
-        eigenvalues; or the number of best held-out score.
+        eigenvalues; or the number of best held-out score. None: two, or one between two slices.
     alpha : float, "auto" or "cv", default="auto"
         Ridge weight, added to the centred Gram matrix. "auto" is 1e-3 of its trace; "cv" takes the
         best of twelve fractions from 1e-6 to 0.3. The ridge is not optional: without it training
@@ -199,7 +202,7 @@ class KernelSIR(_Sliced, KernelProjection):
     def __init__(
         self,
         kernel: Any = "rbf",
-        n_components: Any = 2,
+        n_components: Any = None,
         *,
         alpha: Any = "auto",
         n_slices: int = 10,

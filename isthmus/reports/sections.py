@@ -166,7 +166,7 @@ def summary(data: ReportData) -> Section:
         ("rows, inputs, outputs of the fit",
          f"{search.n_samples_} by {search.n_features_in_} → {len(search.target_names_)}"),
     ]  # fmt: skip
-    rank = getattr(data.model, "n_components_", None)
+    rank = data.search.rank_
     if rank is not None:
         cards.append(("components", str(rank)))
     if "alpha" in search.best_params_:
@@ -293,8 +293,8 @@ def comparison(data: ReportData) -> Section:
     lay = fig.layout("R2 in cross-validation", "")
     caption = (
         "The methods with their standard errors over the folds; 1 is perfect, 0 the mean. All that reach "
-        "the dashed line are within one standard error of the best; the simplest of them (lowest on the ladder, in "
-        "orange) was chosen."
+        "the dashed line are within one standard error of the best; the simplest of them (lowest on "
+        "the ladder, in orange) was chosen."
     )
     height = 150 + 44 * len(done)
     rows = []
@@ -356,6 +356,8 @@ def components(data: ReportData) -> Section | None:
             "A curve that falls again to the right is overfitting."
         )
         lay = fig.layout("number of components", "score in cross-validation")
+        if curve.n_components.max() <= 12:
+            lay["xaxis"]["dtick"] = 1
         section.figures.append(Figure("components", caption, [("", [trace, ring], lay)]))
     if data.is_latent and data.model.n_components_ > 0:
         shares = ExplainedVarianceDisplay.compute(data.model)
@@ -381,6 +383,8 @@ def components(data: ReportData) -> Section | None:
             "well explained by components that explain little of the inputs hang on fine detail."
         )
         lay = fig.layout("number of components", "% explained")
+        if len(steps) <= 12:
+            lay["xaxis"]["dtick"] = 1
         section.figures.append(Figure("explained", caption, [("", traces, lay)]))
     return section if section.figures else None
 
@@ -637,7 +641,7 @@ def kernel_points(data: ReportData) -> Section | None:
 
 def method(data: ReportData) -> Section:
     search, told = data.search, data.search.method_
-    rank = getattr(data.model, "n_components_", None)
+    rank = data.search.rank_
     numbers = []
     if rank is not None:
         numbers.append(f"{rank} components")

@@ -66,7 +66,9 @@ def test_all_points_change_nothing(model, digits):
     model = clone(model).fit(X, y)
     small = compress(model, Expansion.from_model(model).n_points)
     name = "predict" if hasattr(model, "predict") else "transform"
-    assert_allclose(getattr(small, name)(X_test), getattr(model, name)(X_test), rtol=1e-7, atol=1e-7)
+    assert_allclose(
+        getattr(small, name)(X_test), getattr(model, name)(X_test), rtol=1e-7, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m}"[:50])
@@ -119,7 +121,9 @@ def test_norm_errors_are_direct(method, digits):
     b[small.compression_.indices[: small.n_points]] = small.coef
     K = gram(RBF(0.3), X)
     left = f.coef - b
-    assert_allclose(small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-4)
+    assert_allclose(
+        small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-4
+    )
     assert_allclose(small.intercept, f.intercept)
 
 
@@ -130,8 +134,14 @@ def test_refit_is_least_squares_and_helps(digits):
     Z = X[with_refit.compression_.indices]
     A = np.column_stack([gram(RBF(0.3), X, Z), np.ones(200)])
     best = np.linalg.lstsq(A, model.predict(X), rcond=None)[0]
-    assert_allclose(with_refit.predict(X_test), np.column_stack([gram(RBF(0.3), X_test, Z), np.ones(100)]) @ best, rtol=1e-4)
-    errors = [((m.predict(X_test) - model.predict(X_test)) ** 2).mean() for m in (with_refit, without)]
+    assert_allclose(
+        with_refit.predict(X_test),
+        np.column_stack([gram(RBF(0.3), X_test, Z), np.ones(100)]) @ best,
+        rtol=1e-4,
+    )
+    errors = [
+        ((m.predict(X_test) - model.predict(X_test)) ** 2).mean() for m in (with_refit, without)
+    ]
     assert errors[0] < errors[1]
     errors = [((m.predict(X) - model.predict(X)) ** 2).mean() for m in (with_refit, without)]
     assert errors[0] < 0.7 * errors[1]
@@ -161,11 +171,13 @@ def test_together_is_better_than_one_by_one():
 
 
 def test_smaller_sizes_come_with_the_larger_one(digits):
-    X, y, X_test, _ = digits
+    X, y, _, _ = digits
     model = SVR().fit(X, y)
     large, small = compress(model, 40), compress(model, 12)
     assert_array_equal(large.compression_.indices[:12], small.compression_.indices)
-    assert_allclose(large.compression_.output_errors[12], small.compression_.output_errors[12], rtol=1e-4)
+    assert_allclose(
+        large.compression_.output_errors[12], small.compression_.output_errors[12], rtol=1e-4
+    )
 
 
 def test_tolerance_picks_the_size(digits):
@@ -192,7 +204,9 @@ def test_threshold_is_set_on_labels(digits):
     blind, seeing = compress(model, 4), compress(model, 4, X=X, y=y > 1)
     assert seeing.score(X, y > 1) >= blind.score(X, y > 1)
     values = seeing.decision_function(X) - float(seeing.expansion_.intercept)
-    best = max(np.mean((values > cut) == (y > 1)) for cut in np.concatenate([values, [values.min() - 1]]))
+    best = max(
+        np.mean((values > cut) == (y > 1)) for cut in np.concatenate([values, [values.min() - 1]])
+    )
     assert_allclose(seeing.score(X, y > 1), best)
 
 
@@ -207,7 +221,9 @@ def test_chunks_are_nearly_as_good(digits):
     left = f.coef.copy()
     left[small.compression_.indices] -= small.coef
     K = gram(RBF(0.3), X)
-    assert_allclose(small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-5)
+    assert_allclose(
+        small.compression_.errors[-1], left @ K @ left / (f.coef @ K @ f.coef), rtol=1e-5
+    )
 
 
 def test_points_that_move_need_fewer(digits):
@@ -234,7 +250,9 @@ def test_precomputed(digits):
 
 def test_as_an_estimator_in_a_search(digits):
     X, y, X_test, y_test = digits
-    search = GridSearchCV(CompressedClassifier(SVC(C=10)), {"n_points": [2, 40], "estimator__C": [1.0, 10.0]}, cv=3)
+    search = GridSearchCV(
+        CompressedClassifier(SVC(C=10)), {"n_points": [2, 40], "estimator__C": [1.0, 10.0]}, cv=3
+    )
     search.fit(X, y)
     assert search.best_params_["n_points"] == 40
     assert search.score(X_test, y_test) > 0.9

@@ -1,4 +1,4 @@
-"""Oracles: worked numbers (E7), brute force over all points, the norms written out, optimality conditions."""
+"""Oracles: worked numbers (E7), brute force over all points, norms written out, optimality conditions."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,9 @@ def test_error_curve_is_direct_for_every_size():
         b = np.zeros_like(a)
         b[pursuit.order[:size]] = pursuit.coefficients(size)
         left = a - b
-        assert_allclose(pursuit.errors[size], (left * (K @ left)).sum() / (a * (K @ a)).sum(), rtol=1e-5)
+        assert_allclose(
+            pursuit.errors[size], (left * (K @ left)).sum() / (a * (K @ a)).sum(), rtol=1e-5
+        )
 
 
 def test_nothing_is_left_at_the_rank_and_no_duplicate_is_chosen():
@@ -111,7 +113,9 @@ def test_shrinking_is_the_proximal_map():
             return 0.5 * ((u - v) ** 2).sum() + t * np.abs(u).max()
 
         best = value(_shrink(v, t))
-        assert all(best <= value(_shrink(v, t) + 0.01 * rng.normal(size=4)) + 1e-12 for _ in range(200))
+        assert all(
+            best <= value(_shrink(v, t) + 0.01 * rng.normal(size=4)) + 1e-12 for _ in range(200)
+        )
 
 
 def test_l1_meets_its_optimality_conditions():

@@ -160,7 +160,9 @@ def test_gradient_vanishes_at_the_fixed_point(kernel, X):
         assert_allclose(slope, 0.0, atol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{}, {"center": False}, {"n_components": 5}, {"landmarks": 12}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"center": False}, {"n_components": 5}, {"landmarks": 12}], ids=str
+)
 @pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(3, 0.2, 1.0)], ids=repr)
 def test_losses_are_those_of_the_definition(kernel, options, X):
     options = dict(options)
@@ -227,14 +229,18 @@ def scipy_answer(model, Z, t, start, **options):
 
 def test_gradient_in_a_box_is_as_good_as_scipy(X):
     box = (np.array([-0.2, 0.3, -np.inf]), np.array([0.4, 0.5, 0.1]))
-    method, scores = fit(Gradient(bounds=box, neighbour=False, tol=1e-9), X, RBF(0.3), n_components=6)
+    method, scores = fit(
+        Gradient(bounds=box, neighbour=False, tol=1e-9), X, RBF(0.3), n_components=6
+    )
     answers = method.inverse(scores[:8], start=X[:8])
     assert (answers >= box[0] - 1e-12).all() and (answers <= box[1] + 1e-12).all()
     objective = method._objective(method._targets(scores[:8]), None)
     values = objective(answers, np.arange(8))[0]
     bounds = list(zip(*box))
     for t in range(8):
-        peer = scipy_answer(method, scores[:8], t, np.clip(X[t], *box), method="L-BFGS-B", bounds=bounds)
+        peer = scipy_answer(
+            method, scores[:8], t, np.clip(X[t], *box), method="L-BFGS-B", bounds=bounds
+        )
         assert values[t] <= peer.fun + 1e-8
 
 
@@ -246,18 +252,24 @@ def test_gradient_under_equalities_and_inequalities(X):
     assert_allclose(answers.sum(axis=1), 0.7, atol=1e-12)
     objective = method._objective(method._targets(scores[:4]), None)
     values, slopes = objective(answers, np.arange(4))
-    assert_allclose(slopes - slopes.mean(axis=1, keepdims=True), 0.0, atol=1e-7)  # along (1, 1, 1) only
+    assert_allclose(
+        slopes - slopes.mean(axis=1, keepdims=True), 0.0, atol=1e-7
+    )  # along (1, 1, 1) only
     both = Gradient(constraints=[plane, half], bounds=(-1.0, 1.0), neighbour=False)
     both.fit(X, scores, method.embedding_)
     answers = both.inverse(scores[:4], start=X[:4])
     assert_allclose(answers.sum(axis=1), 0.7, atol=1e-8)
-    assert (answers[:, 0] - answers[:, 1] <= 0.1 + 1e-8).all() and (np.abs(answers) <= 1 + 1e-12).all()
+    assert (answers[:, 0] - answers[:, 1] <= 0.1 + 1e-8).all() and (
+        np.abs(answers) <= 1 + 1e-12
+    ).all()
     assert (objective(answers, np.arange(4))[0] >= values - 1e-8).all()
 
 
 def test_gradient_pull_wins_in_the_end(X):
     method, scores = fit(Gradient(pull=1e4), X, RBF(0.3))
-    assert_allclose(method.inverse(scores[:3], anchor=[0.1, 0.2, 0.3]), [[0.1, 0.2, 0.3]] * 3, atol=1e-3)
+    assert_allclose(
+        method.inverse(scores[:3], anchor=[0.1, 0.2, 0.3]), [[0.1, 0.2, 0.3]] * 3, atol=1e-3
+    )
     only_first, _ = fit(Gradient(pull=[1e4, 0.0, 0.0]), X, RBF(0.3))
     answers = only_first.inverse(scores[:3], anchor=[0.1, 0.2, 0.3])
     assert_allclose(answers[:, 0], 0.1, atol=1e-3)
@@ -318,10 +330,12 @@ def test_names():
         make_preimage("newton")
 
 
-@pytest.mark.parametrize("method", [FixedPoint(), Gradient(), Distance(), Learned(), Nearest(), Candidates()])
+@pytest.mark.parametrize(
+    "method", [FixedPoint(), Gradient(), Distance(), Learned(), Nearest(), Candidates()]
+)
 def test_one_point_is_the_answer(method):
     point = np.array([[1.0, 2.0]])
-    method, scores = fit(method, point, RBF(0.5), center=False)
+    method, _ = fit(method, point, RBF(0.5), center=False)
     assert_allclose(method.inverse([[0.3], [-0.2]]), [[1.0, 2.0]] * 2)
 
 

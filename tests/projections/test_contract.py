@@ -19,22 +19,14 @@ from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
 
 CONTRACT = [
     SIR(),
-    SIR(alpha="auto", method="inverse"),
     KernelSIR(),
     KernelSIR(alpha="cv", cv=2),
-    KernelSIR(solver="features", n_landmarks=20),
-    KernelSIR("linear"),
     COIR(),
-    COIR(method="inverse"),
-    COIR(solver="krylov"),
-    COIR(n_components="cv", cv=2),
-    COIR(solver="features", n_landmarks=20),
-    MORP(),
-    MORP(form="inverse"),
-    MORP(missing="ridge"),
-    MORP(solver="features", n_landmarks=20),
-    KernelCCA(),
-    KDR(max_iter=3),
+    COIR(solver="features", n_landmarks=20, cv=None),
+    MORP(cv=None),
+    MORP(form="inverse", missing="ridge", cv=None),
+    KernelCCA(cv=None),
+    KDR(max_iter=2, tol=0.1),
 ]
 ESTIMATORS = [SIR(), KernelSIR(), COIR(), MORP(), KernelCCA(), KDR(max_iter=5, tol=0.1)]
 
@@ -58,7 +50,9 @@ class TestAll:
         model = clone(estimator).fit(X[:60], y[:60])
         together = model.transform(X[60:])
         assert_allclose(model.transform(X[60:61]), together[:1], rtol=1e-9, atol=1e-12)
-        assert_allclose(np.abs(model.transform(X[:60])).max(axis=0), model.transform(X[:60]).max(axis=0))
+        assert_allclose(
+            np.abs(model.transform(X[:60])).max(axis=0), model.transform(X[:60]).max(axis=0)
+        )
 
     def test_round_trips(self, estimator, data):
         X, y = data
@@ -135,7 +129,7 @@ class TestAll:
             model.fit(X)
         with pytest.raises(ValueError, match="inconsistent numbers"):
             model.fit(X, y[:-1])
-        for bad in (0, -1, 1.5, "three", True, None):
+        for bad in (0, -1, 1.5, "three", True):
             with pytest.raises(ValueError, match="n_components =="):
                 clone(model).set_params(n_components=bad).fit(X, y)
 

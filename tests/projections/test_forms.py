@@ -239,6 +239,11 @@ def test_both_sides_of_kernel_cca(curves):
     assert_allclose(model.correlations_, exchanged.correlations_, atol=1e-10)
     assert_allclose(np.abs(model.transform_y(Y)), np.abs(exchanged.transform(Y)), atol=1e-6)
     assert_allclose(np.abs(exchanged.transform_y(X)), np.abs(model.transform(X)), atol=1e-6)
+    K = rbf_kernel(X, gamma=model.kernel_.gamma)
+    ready = KernelCCA("precomputed", 3, alpha=0.5, alpha_y=0.7, cv=None).fit(K, Y)
+    assert_allclose(ready.transform(K), model.transform(X), atol=1e-9)
+    assert_allclose(ready.transform_y(Y), model.transform_y(Y), atol=1e-9)
+    assert_allclose(K, rbf_kernel(X, gamma=model.kernel_.gamma), rtol=0)  # the caller's own
     features = KernelCCA(
         n_components=3, alpha=0.5, alpha_y=0.7, cv=None, solver="features", n_landmarks=120
     ).fit(X, Y)
@@ -254,7 +259,9 @@ def test_coir_becomes_kernel_sir(curves):
     coir.fit(X, blocks)
     assert_allclose(coir.eigenvalues_, sir.eigenvalues_, atol=1e-8)
     assert_allclose(coir.transform(X), sir.transform(X), atol=1e-6)
-    exact = COIR(n_components=3, kernel_y="precomputed", alpha=0.5, alpha_y=0, cv=None).fit(X, blocks)
+    exact = COIR(n_components=3, kernel_y="precomputed", alpha=0.5, alpha_y=0, cv=None).fit(
+        X, blocks
+    )
     assert_allclose(exact.transform(X), sir.transform(X), atol=1e-8)
 
 
@@ -313,7 +320,6 @@ def test_sir_against_statsmodels(n_slices):
     X, y, _ = make_curves(400, 8, random_state=2)
     ours = SIR(2, n_slices=n_slices).fit(X, y)
     peer = SlicedInverseReg(y, X).fit(slice_n=400 // n_slices)
-    peer = SlicedInverseReg(y, X).fit(slice_n=n_slices)
     angles = subspace_angles(ours.components_.T, peer.params[:, :2])
     assert angles.max() < 1e-8
 
@@ -334,7 +340,9 @@ def test_morp_without_outputs_is_kernel_pca(curves):
     assert_allclose(model.eigenvalues_, values, rtol=1e-10)
     assert_allclose(np.abs(model.transform(X)), scores, atol=1e-8)
     gamma = 0.3
-    model = MORP(n_components=3, gamma=0.1, beta=0.0, alpha=gamma, form="inverse", cv=None).fit(X, y)
+    model = MORP(n_components=3, gamma=0.1, beta=0.0, alpha=gamma, form="inverse", cv=None).fit(
+        X, y
+    )
     assert_allclose(model.eigenvalues_, values / (1 + gamma), rtol=1e-8)
     assert_allclose(np.abs(model.transform(X)), scores / np.sqrt(1 + gamma), atol=1e-6)
 
@@ -362,9 +370,9 @@ def test_morp_primal_is_the_corrected_dual():
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     X *= np.sqrt(n / (X**2).sum())
     Y *= np.sqrt(n / (Y**2).sum())
-    model = MORP(
-        "linear", 3, beta=beta, alpha=gamma, form="inverse", solver="dense", cv=None
-    ).fit(X, Y)
+    model = MORP("linear", 3, beta=beta, alpha=gamma, form="inverse", solver="dense", cv=None).fit(
+        X, Y
+    )
     M = (1 - beta) * X @ X.T + beta * Y @ Y.T
     # (9) on the range of X: minimise w'(X'M^+X + gamma) w / w'X'Xw
     V = np.linalg.svd(X, full_matrices=False)[2][: n - 1].T

@@ -1,2 +1,143 @@
-"""A robot arm follows a person, by optimisation and by learning."""
-from isthmus.applications.imitation.arm import SerialArm, pa10
+"""A robot arm follows a person: from motion capture by optimisation, from a camera by learning.
+
+====================  ==================================================================
+file                  what is in it
+====================  ==================================================================
+``arm.py``            :class:`SerialArm`, :func:`pa10`: points and Jacobians of many postures
+``model_files.py``    URDF written and read, MJCF written
+``inverse.py``        inverse kinematics as a regression problem
+``dexterity.py``      closeness to limits, singular values, kinetic energy
+``movements.py``      correspondence of two movements, mixtures of prototypes
+``primitives.py``     segmentation into primitives, concatenation
+``mapping.py``        the plane that is drawn on, posture normals
+``execution.py``      :func:`follow`: the tip exactly, the posture softly; :func:`track`
+``quadratic.py``      its solvers that need a quadratic programme
+``transfer.py``       :func:`transfer`: all of this for a motion-capture clip
+``bvh.py``            motion files
+``clips.py``          right arms over time: shipped, from motion files, generated
+``actor.py``          a rendered person and camera
+``vision.py``         foreground, region, skin, outline
+``shape.py``          shape contexts and codebook
+``pictures.py``       pictures as vectors
+``learning.py``       :class:`Imitator`: pictures to postures from a few labels
+``preimage.py``       constrained pre-image and paths through known country
+``teaching.py``       everything a camera and an actor need, in one go
+``show.py``           films and pages
+====================  ==================================================================
+
+Kinematics, movement models and learning need the core alone; rendering, vision, film and quadratic
+programmes need the extra ``imitation``, and say so.
+"""
+
+from isthmus.applications.imitation.actor import Film, Scene, pick_skin
+from isthmus.applications.imitation.arm import SerialArm, ShoulderElbowArm, pa10
+from isthmus.applications.imitation.bvh import Motion, Skeleton, read_bvh, write_bvh
+from isthmus.applications.imitation.clips import (
+    ArmClip,
+    clip_from_motion,
+    clip_from_positions,
+    load_clips,
+    make_clip,
+)
+from isthmus.applications.imitation.dexterity import (
+    Dexterity,
+    dexterity,
+    kinetic_energy,
+    mass_matrices,
+)
+from isthmus.applications.imitation.execution import Execution, follow, reachable_targets, track
+from isthmus.applications.imitation.inverse import make_inverse_kinematics
+from isthmus.applications.imitation.learning import Imitation, Imitator
+from isthmus.applications.imitation.mapping import PlaneMap, plane_map, posture_normals
+from isthmus.applications.imitation.model_files import read_urdf, to_mjcf, to_urdf
+from isthmus.applications.imitation.movements import (
+    Correspondence,
+    MorphableModel,
+    correspondence,
+    resample,
+)
+from isthmus.applications.imitation.pictures import Camera, Histograms, SoftMaps, View, watch
+from isthmus.applications.imitation.preimage import (
+    ConstrainedPosture,
+    DensePath,
+    constrained_postures,
+    dense_path,
+)
+from isthmus.applications.imitation.primitives import (
+    Element,
+    Segmentation,
+    candidate_boundaries,
+    compose,
+    concatenate,
+    decompose,
+    mix_elements,
+    segment,
+)
+from isthmus.applications.imitation.shape import Codebook, shape_contexts
+from isthmus.applications.imitation.transfer import Markers, Transfer, transfer
+from isthmus.applications.imitation.vision import NoActorError, SkinModel, foreground, region
+
+__all__ = [
+    "ArmClip",
+    "Camera",
+    "Codebook",
+    "ConstrainedPosture",
+    "Correspondence",
+    "DensePath",
+    "Dexterity",
+    "Element",
+    "Execution",
+    "Film",
+    "Histograms",
+    "Imitation",
+    "Imitator",
+    "Markers",
+    "MorphableModel",
+    "Motion",
+    "NoActorError",
+    "PlaneMap",
+    "Scene",
+    "Segmentation",
+    "SerialArm",
+    "ShoulderElbowArm",
+    "Skeleton",
+    "SkinModel",
+    "SoftMaps",
+    "Transfer",
+    "View",
+    "candidate_boundaries",
+    "clip_from_motion",
+    "clip_from_positions",
+    "compose",
+    "concatenate",
+    "constrained_postures",
+    "correspondence",
+    "decompose",
+    "dense_path",
+    "dexterity",
+    "follow",
+    "foreground",
+    "kinetic_energy",
+    "load_clips",
+    "make_clip",
+    "make_inverse_kinematics",
+    "mass_matrices",
+    "mix_elements",
+    "pa10",
+    "pick_skin",
+    "plane_map",
+    "posture_normals",
+    "reachable_targets",
+    "read_bvh",
+    "read_urdf",
+    "region",
+    "resample",
+    "segment",
+    "shape_contexts",
+    "to_mjcf",
+    "to_urdf",
+    "track",
+    "transfer",
+    "watch",
+    "write_bvh",
+]

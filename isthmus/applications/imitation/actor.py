@@ -113,11 +113,9 @@ def actor_mjcf(scene: Scene, *, camera_distance: float = 2.6, extra: Any = None)
         fovy="38",
     )
     plane = {"type": "box", "contype": "0", "conaffinity": "0"}
+    ET.SubElement(world, "geom", plane, pos="0 2 1", size="6 0.05 4", rgba=_text([*scene.wall, 1]))
     ET.SubElement(
-        world, "geom", pos="0 2 1", size="6 0.05 4", rgba=_text([*scene.wall, 1]), **plane
-    )
-    ET.SubElement(
-        world, "geom", pos="0 0 -0.05", size="6 6 0.05", rgba=_text([*scene.floor, 1]), **plane
+        world, "geom", plane, pos="0 0 -0.05", size="6 6 0.05", rgba=_text([*scene.floor, 1])
     )
     if extra is not None:
         extra(world)
@@ -153,7 +151,11 @@ def _add_shapes(body: ET.Element, scene: Scene, j: int, children: list[int]) -> 
     name = skeleton.names[j]
     skin, shirt, trousers = scene.skin, scene.shirt, scene.trousers
     if name in ("Hips", "Spine", "Spine1"):
-        sizes = {"Hips": (0.15, 0.13, 0.10), "Spine": (0.145, 0.17, 0.10), "Spine1": (0.175, 0.14, 0.11)}
+        sizes = {
+            "Hips": (0.15, 0.13, 0.10),
+            "Spine": (0.145, 0.17, 0.10),
+            "Spine1": (0.175, 0.14, 0.11),
+        }
         colour = trousers if name == "Hips" else shirt
         _ellipsoid(body, (0, 0.06 if name == "Spine" else 0, 0), sizes[name], colour, s)
         if name == "Spine1":  # shoulders under the shirt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,7 +92,7 @@ class Motion:
                 p[:, j] = p[:, parent] + np.einsum("nij,nj->ni", R[:, parent], shifts[:, j])
         return p
 
-    def _columns(self):  # type: ignore[no-untyped-def]
+    def _columns(self) -> Iterator[tuple[int, tuple[str, ...], Array]]:
         begin = 0
         for j, channels in enumerate(self.skeleton.channels):
             yield j, channels, self.values[:, begin : begin + len(channels)]

@@ -184,11 +184,9 @@ def make_clip(n_frames: int = 300, *, random_state: Any = None, name: str = "gen
     roll = np.radians(-70 + 120 * wave[:, 3])
     out = np.stack([-np.sin(side), -np.cos(side), np.zeros(n_frames)], axis=1)
     upper = np.sin(lift)[:, None] * out - np.cos(lift)[:, None] * np.array([0, 0, 1.0])
-    across = np.cross(upper, out)
-    across = _unit(across)
-    lifted = np.cross(across, upper)  # perpendicular to the upper arm, in its vertical plane
+    across = np.cross([0, 0, 1.0], out)  # level and perpendicular to the arm, however high it is
+    lifted = np.cross(upper, across)  # perpendicular to the arm, in its vertical plane
     bent = np.cos(roll)[:, None] * lifted + np.sin(roll)[:, None] * across
-    bent = np.where((bent @ np.array([0, 0, 1.0]))[:, None] < -0.9, lifted, bent)
     fore = np.cos(bend)[:, None] * upper + np.sin(bend)[:, None] * bent
     return ArmClip(name, _unit(upper), _unit(fore))
 

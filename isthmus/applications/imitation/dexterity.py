@@ -51,7 +51,7 @@ def dexterity(arm: SerialArm, q: ArrayLike, dt: float = 1.0) -> Dexterity:
         raise ValueError(f"dt == {dt}, must be > 0.")
     low, high = arm.limits.T
     vector = (q - (low + high) / 2) / (high - low)
-    sigma = np.linalg.svd(arm.jacobian(q), compute_uv=False)
+    sigma: Array = np.linalg.svd(arm.jacobian(q), compute_uv=False).astype(np.float64)
     smallest, largest = sigma[:, -1], sigma[:, 0]
     singular = smallest < 1e-12
     condition = np.where(singular, np.inf, largest / np.where(singular, 1.0, smallest))

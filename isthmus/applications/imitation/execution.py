@@ -266,7 +266,9 @@ class _Slsqp:
         for _ in range(self.restarts):
             if np.linalg.norm(self.problem.miss(best)) <= TOL_TIP:
                 break
-            again = self._solve(self.problem.arm.clip(start + 0.3 * rng.standard_normal(len(start))))
+            again = self._solve(
+                self.problem.arm.clip(start + 0.3 * rng.standard_normal(len(start)))
+            )
             if np.linalg.norm(self.problem.miss(again)) < np.linalg.norm(self.problem.miss(best)):
                 best = again
         return best

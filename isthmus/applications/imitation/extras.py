@@ -33,3 +33,12 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
             f"MuJoCo cannot render off screen with MUJOCO_GL={backend} ({type(error).__name__}: "
             f"{error}). On Debian and Ubuntu: apt-get install libosmesa6"
         ) from error
+
+
+def check_installed() -> None:
+    """Refuse at once, before any work, where rendering or film is not to be had."""
+    for module in ("mujoco", "cv2", "imageio", "imageio_ffmpeg"):
+        need(module)
+    mujoco = need("mujoco")
+    model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
+    make_renderer(model, 16, 16).close()

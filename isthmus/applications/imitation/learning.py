@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 ROADS = ("histograms", "soft_maps")
 PREIMAGES = ("nearest", "constrained")
 RIDGES = np.geomspace(1e-3, 0.3, 6)  # of the mean squared length of the inputs
+STREAM_TOL = 1e-3  # relative gain at which a posture of a stream is good enough
 SKIN_SHARE = 0.1  # of the median skin count, below which a picture tells nothing
 
 
@@ -144,7 +145,9 @@ class Imitator:
         self.library, self.n_components, self.features = library, n_components, features
         self.variance, self.cv, self.random_state = variance, cv, random_state
 
-    def fit(self, views: list[View], q: ArrayLike, unlabelled: list[View] | None = None) -> Imitator:
+    def fit(
+        self, views: list[View], q: ArrayLike, unlabelled: list[View] | None = None
+    ) -> Imitator:
         """Learn from labelled views (n) with postures q (n, n_joints), and more views without any."""
         self._check(views, q)
         q, _ = check_joints(q, self.arm.n_joints)
@@ -161,16 +164,21 @@ class Imitator:
             self.model_ = self._fit_soft_maps(X, q)
         self.median_skin_ = float(np.median([view.n_skin for view in everything]))
         self._train = X_all
+        self.free_, self.rest_ = (
+            np.ptp(q, axis=0) > 1e-9,
+            q[0],
+        )  # joints that labels never move rest
         library = q if self.library is None else np.concatenate([q, np.asarray(self.library)])
         self.library_ = self.arm.clip(library)
-        self.nearest_ = Nearest().fit(
-            self.library_, self.outputs_.transform(self.library_), self.outputs_
-        )
+        # In coordinates alone: with the embedding every frame would cost a kernel matrix.
+        self.nearest_ = Nearest().fit(self.library_, self.outputs_.transform(self.library_))
         return self
 
     def _check(self, views: list[View], q: ArrayLike) -> None:
         if self.road not in ROADS:
-            raise ValueError(f"road == {self.road!r}, must be one of {', '.join(map(repr, ROADS))}.")
+            raise ValueError(
+                f"road == {self.road!r}, must be one of {', '.join(map(repr, ROADS))}."
+            )
         if self.preimage not in PREIMAGES:
             raise ValueError(
                 f"preimage == {self.preimage!r}, must be one of {', '.join(map(repr, PREIMAGES))}."
@@ -179,7 +187,9 @@ class Imitator:
         if self.n_components is not None and self.n_components < 1:
             raise ValueError(f"n_components == {self.n_components}, must be >= 1.")
         if len(views) != len(np.atleast_2d(q)):
-            raise ValueError(f"{len(views)} views and {len(np.atleast_2d(q))} postures: must agree.")
+            raise ValueError(
+                f"{len(views)} views and {len(np.atleast_2d(q))} postures: must agree."
+            )
 
     def _fit_histograms(self, X: Array, q: Array, X_all: Array) -> DependencyRegressor:
         inputs = KernelMap("histogram_intersection", n_components=self.variance).fit(X_all)
@@ -191,11 +201,15 @@ class Imitator:
             ranks = [self.n_components]
         folds = KFold(self.cv, shuffle=True, random_state=self.random_state)
         search = ComponentSearchCV(
-            ReducedRankRegression(), n_components=ranks, alpha=power * RIDGES, cv=folds
+            ReducedRankRegression(),
+            n_components=ranks,
+            alpha=power * RIDGES,
+            cv=folds,
+            scoring="neg_mean_squared_error",  # R2 would give every axis the same weight
         ).fit(scores, targets)
         self.n_components_ = int(search.best_params_["n_components"])
         self.alpha_ = float(search.best_params_["alpha"])
-        self.cv_error_ = 1.0 - float(search.best_score_)
+        self.cv_error_ = -float(search.best_score_) / float(targets.var(axis=0).mean())
         model = DependencyRegressor(
             FittedMap(inputs),
             ReducedRankRegression(self.n_components_, alpha=self.alpha_),
@@ -211,7 +225,10 @@ class Imitator:
         search = GridSearchCV(
             KernelRidge(kernel="rbf"), grid, cv=folds, scoring="neg_mean_squared_error"
         ).fit(X, targets)
-        self.alpha_, gamma = float(search.best_params_["alpha"]), float(search.best_params_["gamma"])
+        self.alpha_, gamma = (
+            float(search.best_params_["alpha"]),
+            float(search.best_params_["gamma"]),
+        )
         self.n_components_ = targets.shape[1]
         self.cv_error_ = -float(search.best_score_) / float(targets.var(axis=0).mean())
         model = DependencyRegressor(
@@ -264,7 +281,10 @@ class Imitator:
     def _postures(self, psi: Array, start: Array) -> Array:
         if self.preimage == "nearest":
             return np.asarray(self.nearest_.inverse(psi))
-        return constrained_postures(self.arm, self.outputs_, psi, start, lam=self.lam)
+        start = np.where(self.free_, start, self.rest_)
+        return constrained_postures(
+            self.arm, self.outputs_, psi, start, lam=self.lam, free=self.free_, tol=STREAM_TOL
+        )
 
     def _begin(self) -> Array:
         zero = np.zeros((1, self.outputs_.n_components_))

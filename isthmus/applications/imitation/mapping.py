@@ -153,8 +153,10 @@ def posture_normals(
     return cross / length
 
 
-def normal_jacobian(left: Array, elbow: Array, reference: Array, J_elbow: Array) -> tuple[Array, Array]:
-    r"""Return a normal and its derivative :math:`(I - n n') / |m|\, [a]_\times J` for one posture."""
+def normal_jacobian(
+    left: Array, elbow: Array, reference: Array, J_elbow: Array
+) -> tuple[Array, Array]:
+    r"""Return a normal and its derivative :math:`(I - n n') / |m|\, a \times J`, column by column."""
     a = left - reference
     m = np.cross(a, elbow - reference)
     length = np.linalg.norm(m)

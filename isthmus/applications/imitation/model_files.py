@@ -65,7 +65,10 @@ def read_urdf(source: str | Path, *, tip: str | None = None) -> SerialArm:
     text = str(source)
     root = ET.fromstring(text if "<robot" in text else Path(source).read_text("utf-8"))
     chain = list(_chain(root, tip))
-    before, after, limits, names = [], [], [], []
+    before: list[Array] = []
+    after: list[Array] = []
+    limits: list[tuple[float, float]] = []
+    names: list[str] = []
     waiting = np.eye(4)
     for joint in chain:
         kind, pose = joint.get("type"), _origin(joint)
@@ -120,7 +123,12 @@ def add_arm_bodies(world: ET.Element, arm: SerialArm, *, radius: float = LINK_RA
         )
         first = body if first is None else first
         ET.SubElement(
-            body, "joint", name=arm.names[j], type="hinge", axis="0 0 1", range=_text(*arm.limits[j])
+            body,
+            "joint",
+            name=arm.names[j],
+            type="hinge",
+            axis="0 0 1",
+            range=_text(*arm.limits[j]),
         )
         site = arm.after[j][:3, 3]
         ET.SubElement(body, "site", name=f"point{j + 1}", pos=_text(*site), size="0.01")
@@ -139,7 +147,7 @@ def _link_geom(body: ET.Element, end: Array, radius: float, j: int) -> None:
         shape = {"type": "capsule", "fromto": _text(0, 0, 0, *end), "size": _text(radius)}
     else:
         shape = {"type": "sphere", "size": _text(1.2 * radius)}
-    ET.SubElement(body, "geom", **common, **shape)
+    ET.SubElement(body, "geom", common | shape)
 
 
 # -- numbers ----------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from isthmus.applications.imitation.checks import check_image
 from isthmus.applications.imitation.extras import need
@@ -192,10 +193,10 @@ class SoftMaps(PictureFeatures):
         return cv2.GaussianBlur(small, (0, 0), self.blur).ravel().astype(np.float64)
 
 
-def watch(camera: Camera, images: ArrayLike) -> tuple[list[View], NDArray[np.bool_]]:
+def watch(camera: Camera, images: Iterable[NDArray]) -> tuple[list[View], NDArray[np.bool_]]:
     """Views of pictures and whether each shows somebody; an empty view stands for nobody."""
     views, shown = [], []
-    for image in images:  # type: ignore[union-attr]
+    for image in images:
         try:
             views.append(camera.view(image))
             shown.append(True)

@@ -37,14 +37,32 @@ class ConstrainedPosture:
         Fitted to postures with a linear :class:`~isthmus.kernels.postures.PoseKernel`.
     lam : float, default=0.1
         Weight of staying near.
+    free : array-like of bool, shape (n_joints,), default=None
+        Joints that may move; None means all. A wrist that no label ever bent is better left alone:
+        it would only make up for errors of the prediction.
+    max_iter, tol : int, float, default=50, 1e-9
+        Most steps, and the relative gain at which they end.
     """
 
-    def __init__(self, arm: SerialArm, embedding: Any, *, lam: float = LAM, max_iter: int = 50):
+    def __init__(
+        self,
+        arm: SerialArm,
+        embedding: Any,
+        *,
+        lam: float = LAM,
+        free: ArrayLike | None = None,
+        max_iter: int = 50,
+        tol: float = 1e-9,
+    ):
         kernel = embedding.kernel_
         if not isinstance(kernel, PoseKernel) or kernel.base != "linear":
             raise ValueError(f"embedding has kernel {kernel!r}, must be a linear PoseKernel.")
-        self.arm, self.kernel, self.max_iter = arm, kernel, max_iter
+        self.arm, self.kernel = arm, kernel
+        self.max_iter, self.tol = max_iter, tol
         self.lam = check_non_negative(lam, "lam")
+        self.free = (
+            np.ones(arm.n_joints, dtype=bool) if free is None else np.asarray(free, dtype=bool)
+        )
         coef, self.offset = embedding.collapse(np.eye(embedding.n_components_))
         self.axes = kernel.features(embedding.points_).T @ coef  # (3 n_points, n_components)
 
@@ -59,28 +77,48 @@ class ConstrainedPosture:
         """The posture for one predicted point, from the current posture."""
         low, high = self.arm.limits.T
         q, damping = start, 1e-3
-        value = self.misfit(q, psi)
+        rest = psi - self._scores(q)
+        value = float(rest @ rest)
         for _ in range(self.max_iter):
             J = self.axes.T @ self.kernel.feature_jacobians(q[None])[0]
-            rest = psi - self._scores(q)
             gradient = J.T @ rest - self.lam * (q - start)
             # Joints at a limit that want to leave the box stay where they are.
-            free = ~(((q <= low) & (gradient < 0)) | ((q >= high) & (gradient > 0)))
+            blocked = ((q <= low) & (gradient < 0)) | ((q >= high) & (gradient > 0))
+            free = self.free & ~blocked
             if not free.any() or np.abs(gradient[free]).max() < 1e-10:
                 break
-            H = J.T @ J + self.lam * np.eye(len(q))
-            step = np.zeros_like(q)
-            block = H[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
-            step[free] = np.linalg.solve(block, gradient[free])
-            trial = np.clip(q + step, low, high)
-            new = self.misfit(trial, psi) + self.lam * float(((trial - start) ** 2).sum())
-            if new < value - 1e-14 * max(value, 1.0):
-                q, value, damping = trial, new, max(damping / 5, 1e-12)
-            else:
-                damping *= 10
-                if damping > 1e8:
-                    break
+            H = J[:, free].T @ J[:, free] + self.lam * np.eye(int(free.sum()))
+            trial, after, new = self._shorter(q, start, psi, H, gradient, free, value, damping)
+            if trial is None:
+                break
+            gain = value - new
+            q, rest, value, damping = trial, after, new, max(damping / 5, 1e-12)
+            if gain <= self.tol * value:
+                break
         return q
+
+    def _shorter(
+        self,
+        q: Array,
+        start: Array,
+        psi: Array,
+        H: Array,
+        gradient: Array,
+        free: NDArray[np.bool_],
+        value: float,
+        damping: float,
+    ) -> tuple[Any, Any, float]:
+        """A damped step that lowers the objective, or None where there is none."""
+        while damping < 1e8:
+            step = np.zeros_like(q)
+            step[free] = np.linalg.solve(H + damping * np.eye(len(H)), gradient[free])
+            trial = self.arm.clip(q + step)
+            rest = psi - self._scores(trial)
+            new = float(rest @ rest) + self.lam * float(((trial - start) ** 2).sum())
+            if new < value - 1e-14 * max(value, 1.0):
+                return trial, rest, new
+            damping = 10 * max(damping, 1e-6)
+        return None, None, value
 
     def walk(self, psi: Array, start: Array, *, max_steps: int = 20, tol: float = 1e-4) -> Array:
         """Intermediate postures to a point, ``q_0 <- q``; each lowers the misfit or is the last."""
@@ -94,10 +132,17 @@ class ConstrainedPosture:
 
 
 def constrained_postures(
-    arm: SerialArm, embedding: Any, psi: ArrayLike, start: ArrayLike, *, lam: float = LAM
+    arm: SerialArm,
+    embedding: Any,
+    psi: ArrayLike,
+    start: ArrayLike,
+    *,
+    lam: float = LAM,
+    free: ArrayLike | None = None,
+    tol: float = 1e-9,
 ) -> Array:
     """Postures for a stream of predicted points (n, n_components), each from the one before."""
-    solver = ConstrainedPosture(arm, embedding, lam=lam)
+    solver = ConstrainedPosture(arm, embedding, lam=lam, free=free, tol=tol)
     q = arm.clip(check_joints(start, arm.n_joints, "start")[0][0])
     out = []
     for row in np.atleast_2d(np.asarray(psi, dtype=np.float64)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +45,9 @@ class Segmentation:
     worst_share: float
 
 
-def candidate_boundaries(trajectory: ArrayLike, *, rel: float = 0.35, gap: int = 6) -> NDArray[np.intp]:
+def candidate_boundaries(
+    trajectory: ArrayLike, *, rel: float = 0.35, gap: int = 6
+) -> NDArray[np.intp]:
     """Return both ends and the local minima of speed below ``rel`` times the median speed."""
     values = check_trajectory(trajectory, "trajectory")
     speed = np.linalg.norm(np.gradient(values, axis=0), axis=1)
@@ -192,7 +195,7 @@ def concatenate(elements: Sequence[Element], *, smooth: bool = False) -> Array:
     """
     if len(elements) < 1:
         raise ValueError("elements is empty: at least one element is needed.")
-    joints = [(a.end + b.start) / 2 for a, b in zip(elements[:-1], elements[1:])]
+    joints = [(a.end + b.start) / 2 for a, b in pairwise(elements)]
     starts = [elements[0].start, *joints]
     ends = [*joints, elements[-1].end]
     parts = [compose(Element(s, e, z.shape)) for s, e, z in zip(starts, ends, elements)]

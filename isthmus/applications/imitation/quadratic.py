@@ -111,16 +111,16 @@ class QPStep:
         return f.n - f.normal, f.Jn
 
     def _task(self, rows: Any, n_rows: int) -> Any:
-        class Rows(self.mink.Task):  # type: ignore[name-defined, misc]
+        class Rows(self.mink.Task):  # type: ignore[name-defined]
             """A task given by its residual and Jacobian."""
 
-            def __init__(task) -> None:  # noqa: N805
+            def __init__(task) -> None:
                 super().__init__(cost=np.ones(n_rows), gain=1.0, lm_damping=0.0)
 
-            def compute_error(task, configuration: Any) -> Array:  # noqa: N805
+            def compute_error(task, configuration: Any) -> Array:
                 return rows(configuration.q.copy())[0]
 
-            def compute_jacobian(task, configuration: Any) -> Array:  # noqa: N805
+            def compute_jacobian(task, configuration: Any) -> Array:
                 return rows(configuration.q.copy())[1]
 
         return Rows()

@@ -27,7 +27,9 @@ def shape_contexts(points: ArrayLike) -> Array:
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
-        raise ValueError(f"points has shape {points.shape}, must be (n, 2) with n >= 2 edge points.")
+        raise ValueError(
+            f"points has shape {points.shape}, must be (n, 2) with n >= 2 edge points."
+        )
     n = len(points)
     dx = points[None, :, 0] - points[:, None, 0]
     dy = points[:, None, 1] - points[None, :, 1]  # rows count downwards

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from isthmus.applications.imitation.arm import ShoulderElbowArm
 from isthmus.applications.imitation.checks import check_trajectory
@@ -14,7 +14,6 @@ from isthmus.applications.imitation.execution import Execution, follow
 from isthmus.applications.imitation.mapping import (
     PlaneMap,
     default_scale,
-    plane_map,
     posture_normals,
 )
 
@@ -67,13 +66,8 @@ class Transfer:
 def transfer(
     arm: ShoulderElbowArm,
     markers: Markers,
+    mapping: PlaneMap | None = None,
     *,
-    begin: ArrayLike,
-    u: ArrayLike,
-    v: ArrayLike,
-    right: ArrayLike | None = None,
-    up: ArrayLike | None = None,
-    scale: float | None = None,
     alpha: float = 0.1,
     solver: str = "slsqp",
     constant_normal: bool = False,
@@ -87,28 +81,19 @@ def transfer(
         The arm, such as :func:`~isthmus.applications.imitation.arm.pa10`.
     markers : Markers
         Where the person's points were.
-    begin : array-like of shape (3,)
-        Where the tip begins, in the arm's base frame.
-    u, v : array-like of shape (3,)
-        Right and up of the plane to draw on, in the base frame.
-    right, up : array-like of shape (3,), default=None
-        Right and up as the person saw them; see :func:`plane_map`.
-    scale : float, default=None
-        None gives a stretched human arm 93 % of the arm's reach.
+    mapping : PlaneMap, default=None
+        From the person's space to the arm's base frame: :func:`plane_map` puts a drawing on a plane,
+        None is :func:`natural_map`, the arm in the place of the person's.
     alpha, solver, progress
         See :func:`follow`.
     constant_normal : bool, default=False
         Keep the normal of the first sample instead of that of each sample.
     """
-    if scale is None:
-        scale = default_scale(arm.reach[1], markers.arm_length)
-    mapping = plane_map(markers.finger, begin, u, v, scale=scale, right=right, up=up)
+    mapping = natural_map(arm, markers) if mapping is None else mapping
     targets = mapping(markers.finger)
     left = mapping(markers.left_shoulder).mean(axis=0)
-    reference = np.asarray(begin, dtype=np.float64)
-    normals = posture_normals(
-        mapping(markers.left_shoulder), mapping(markers.elbow), reference
-    )
+    reference = mapping.target
+    normals = posture_normals(mapping(markers.left_shoulder), mapping(markers.elbow), reference)
     if constant_normal:
         normals = np.repeat(normals[:1], len(normals), axis=0)
     start = initial_posture(arm, markers, mapping, targets, normals, left, reference)
@@ -124,6 +109,32 @@ def transfer(
         progress=progress,
     )
     return Transfer(mapping, targets, normals, left, reference, start, execution)
+
+
+def natural_map(arm: ShoulderElbowArm, markers: Markers, *, scale: float | None = None) -> PlaneMap:
+    """Put the arm in the place of the person's right arm.
+
+    The person's right, up and forward at the first sample become the base's x, -y and z (the default
+    mounting), and the right shoulder goes to the base. ``scale`` None gives a stretched human arm 93 % of
+    the arm's reach.
+    """
+    if scale is None:
+        scale = default_scale(arm.reach[1], markers.arm_length)
+    right = (markers.right_shoulder[0] - markers.left_shoulder[0]) * [1, 1, 0]
+    if np.linalg.norm(right) < 1e-9:
+        raise ValueError("left and right shoulder are above each other: they show no direction.")
+    right = right / np.linalg.norm(right)
+    forward = np.cross([0, 0, 1.0], right)
+    rotation = np.stack([right, [0, 0, -1.0], forward])
+    target = scale * rotation @ (markers.finger[0] - markers.right_shoulder[0])
+    target[2] += arm.base_offset
+    return PlaneMap(rotation, float(scale), markers.finger[0], target)
+
+
+def at_rest(markers: Markers) -> Markers:
+    """Markers relative to a right shoulder that stays where it was at the first sample."""
+    drift = markers.right_shoulder - markers.right_shoulder[0]
+    return Markers(*(getattr(markers, name) - drift for name in markers.__dataclass_fields__))
 
 
 def initial_posture(

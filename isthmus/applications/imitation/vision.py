@@ -98,7 +98,7 @@ class SkinModel:
         if pixels.ndim != 2 or pixels.shape[1] != 3 or len(pixels) < 4:
             raise ValueError(f"pixels has shape {pixels.shape}, must be (n, 3) with n >= 4.")
         cov = np.cov(pixels.T, bias=True) + 4 * np.eye(3)
-        return cls(pixels.mean(axis=0), np.linalg.inv(cov))
+        return cls(pixels.mean(axis=0), np.asarray(np.linalg.inv(cov), dtype=np.float64))
 
     @classmethod
     def from_places(
@@ -110,7 +110,9 @@ class SkinModel:
         parts = []
         for x, y in places:
             if not (0 <= x < width and 0 <= y < height):
-                raise ValueError(f"skin place ({x}, {y}) is outside the {width} x {height} picture.")
+                raise ValueError(
+                    f"skin place ({x}, {y}) is outside the {width} x {height} picture."
+                )
             rows = slice(max(y - radius, 0), y + radius + 1)
             parts.append(image[rows, max(x - radius, 0) : x + radius + 1].reshape(-1, 3))
         if not parts:

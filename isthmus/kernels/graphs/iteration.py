@@ -23,6 +23,7 @@ from isthmus.linalg import Array
 
 CG_BELOW = 0.05
 """Conjugate gradients need fewer steps than Chebyshev's iteration for a ``stop`` below this."""
+_DENSE = 48  # nodes up to which the transitions of one graph are a dense matrix
 _LOOK = 4  # steps between two looks at the change
 
 
@@ -39,25 +40,42 @@ class Solution:
 def operator(
     M: Array,
     rows: list[sparse.csr_matrix],
-    columns: list[Array],
+    columns: list[sparse.csr_matrix],
     alike: Array | None,
     scale: float,
 ) -> Callable[[Array], Array]:
-    """``X -> scale M * sum_e P_e X P'_e^T``; ``alike`` are kernel values of edge labels, None: 0/1."""
-    columns_t = [np.ascontiguousarray(scale * P.T) for P in columns]
+    """``X -> scale M * sum_e P_e X P'_e^T``; ``alike`` are kernel values of edge labels, None: 0/1.
+
+    The transitions of a small graph are a dense matrix, for which products are fastest; those of a
+    large one stay sparse, so that the cost is edges times nodes.
+    """
+    right = [scale * P for P in columns]
     if alike is not None:  # the sum over the labels of the one graph is taken first
-        columns_t = [sum(a * P for a, P in zip(row, columns_t)) for row in alike]  # type: ignore[misc]
-    pairs = [(P, Ct) for P, Ct in zip(rows, columns_t) if P.nnz and Ct.any()]
+        right = [sum(a * P for a, P in zip(row, right)) for row in alike]
+    pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
+    if M.shape[1] <= _DENSE:
+        dense = [(P, np.ascontiguousarray(C.toarray().T)) for P, C in pairs]
+
+        def step(X: Array) -> Array:
+            out = dense[0][0] @ (X @ dense[0][1])
+            for P, Ct in dense[1:]:
+                out += P @ (X @ Ct)
+            return np.asarray(out)
+    else:
+
+        def step(X: Array) -> Array:
+            Xt = np.ascontiguousarray(X.T)
+            out = pairs[0][0] @ np.ascontiguousarray((pairs[0][1] @ Xt).T)
+            for P, C in pairs[1:]:
+                out += P @ np.ascontiguousarray((C @ Xt).T)
+            return np.asarray(out)
 
     def apply(X: Array) -> Array:
         if not pairs:
             return np.zeros_like(X)
-        P, Ct = pairs[0]
-        out = P @ (X @ Ct)
-        for P, Ct in pairs[1:]:
-            out += P @ (X @ Ct)
+        out = step(X)
         out *= M
-        return np.asarray(out)
+        return out
 
     return apply
 

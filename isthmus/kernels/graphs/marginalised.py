@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from isthmus.kernels.graphs.packed import Packed, pack
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 from isthmus.linalg import Array
+
+_CACHED = 2**17  # numbers of X that are iterated at once
 
 
 class GraphKernel(StoppedKernel):
@@ -175,6 +178,22 @@ class _Work:
         self, i: int, first: int, last: int, slope: bool = False
     ) -> tuple[Array, Array | None]:
         """Kernel of graph i with graphs ``first .. last - 1``, and the slope in ``log stop``."""
+        parts = [self._part(i, a, b, slope) for a, b in self._ranges(i, first, last)]
+        values = np.concatenate([value for value, _ in parts])
+        return values, np.concatenate([dk for _, dk in parts if dk is not None]) if slope else None
+
+    def _ranges(self, i: int, first: int, last: int) -> list[tuple[int, int]]:
+        """Runs of graphs whose part of X stays in the cache."""
+        sizes, width = self.packed.sizes, int(self.packed.sizes[i])
+        cuts, total = [first], 0
+        for j in range(first, last):
+            if total and (total + int(sizes[j])) * width > _CACHED:
+                cuts.append(j)
+                total = 0
+            total += int(sizes[j])
+        return list(pairwise([*cuts, last]))
+
+    def _part(self, i: int, first: int, last: int, slope: bool) -> tuple[Array, Array | None]:
         packed = self.packed
         a, b = int(packed.offsets[first]), int(packed.offsets[last])
         c, d = int(packed.offsets[i]), int(packed.offsets[i + 1])
@@ -202,7 +221,7 @@ class _Work:
 
     def _operator(self, M: Array, a: int, b: int, c: int, d: int) -> Any:
         rows = self._row_steps(a, b)
-        columns = [P[c:d, c:d].toarray() for P in self.packed.steps]
+        columns = [P[c:d, c:d] for P in self.packed.steps]
         scale = (1.0 - float(self.kernel.stop)) ** 2
         return iteration.operator(M, rows, columns, self.edges_alike, scale)
 

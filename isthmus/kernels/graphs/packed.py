@@ -53,11 +53,12 @@ def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
         for index, (i, j) in enumerate(graph.edges):
             code = edge_codes.setdefault(None if names is None else names[index], len(edge_codes))
             weight = 1.0 if graph.weights is None else graph.weights[index]
-            heads.append(first + i), tails.append(first + j)
-            marks.append(code), weights.append(weight)
-            if i != j and not graph.directed:
-                heads.append(first + j), tails.append(first + i)
-                marks.append(code), weights.append(weight)
+            both = ((i, j), (j, i)) if i != j and not graph.directed else ((i, j),)
+            for head, tail in both:
+                heads.append(first + head)
+                tails.append(first + tail)
+                marks.append(code)
+                weights.append(weight)
     n = int(offsets[-1])
     rows, columns = np.array(heads, dtype=np.int64), np.array(tails, dtype=np.int64)
     values, which = np.array(weights, dtype=np.float64), np.array(marks, dtype=np.int64)

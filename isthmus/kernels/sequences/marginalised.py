@@ -76,7 +76,7 @@ class SequenceKernel(NgramKernel, StoppedKernel):
 
     def _amplitudes(self, longest: int) -> Array:
         cut = longest if self.max_length is None else min(longest, self.max_length)
-        return self.stop * (1.0 - self.stop) ** np.arange(cut)
+        return float(self.stop) * np.power(1.0 - float(self.stop), np.arange(cut, dtype=np.float64))
 
     def _last(self) -> float:
         return 1.0 / self.stop if self.termination == "proper" else 1.0

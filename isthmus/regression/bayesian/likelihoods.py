@@ -10,8 +10,16 @@ from scipy.special import gammaln
 from scipy.stats import laplace, norm, t
 
 from isthmus.linalg import Array
-from isthmus.losses import Absolute, Huber, Logistic, Loss, Poisson, ResidualLoss, Squared, get_loss
-from isthmus.losses.huber import EFFICIENT
+from isthmus.losses import (
+    Absolute,
+    HuberRows,
+    Logistic,
+    Loss,
+    Poisson,
+    ResidualLoss,
+    Squared,
+    get_loss,
+)
 from isthmus.losses.residual import check_positive
 
 NAMES = ("gaussian", "laplace", "student")
@@ -171,9 +179,12 @@ def get_likelihood(likelihood: Any, nu: float) -> Likelihood:
         return Likelihood("gaussian", loss)
     if isinstance(loss, Absolute):
         return Likelihood("laplace", loss)
-    if isinstance(loss, Huber) and loss.delta is None:
-        loss = Huber(EFFICIENT)  # in units of the noise
-    named = Likelihood("loss", loss)
+    if isinstance(loss, HuberRows):
+        raise ValueError(
+            "likelihood == 'huber_rows' has one term a row: use 'huber', one an entry."
+        )
+    # Parameters left at None are set in units of the noise: as for residuals of deviation 1.
+    named = Likelihood("loss", loss.resolve(norm.ppf((np.arange(999) + 0.5) / 999)[:, None]))
     if named.has_scale:
         named.log_constant()  # refuses what is not a density
     return named

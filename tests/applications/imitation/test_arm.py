@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
+from sklearn.kernel_ridge import KernelRidge
 
 from isthmus.applications.imitation import (
     SerialArm,
     dexterity,
     kinetic_energy,
+    make_inverse_kinematics,
     mass_matrices,
     pa10,
     read_urdf,
@@ -21,9 +23,30 @@ POSTURES = [
     ((0, 0, 0, 0, 0, 0, 0), (0, 0, 0.45), (0, 0, 0.95), (0, 0, 1.03), 1.184778460, 0),
     ((0, 90, 0, 0, 0, 0, 0), (0.45, 0, 0), (0.95, 0, 0), (1.03, 0, 0), 1.184778460, 0),
     ((90, 90, 0, 0, 0, 0, 0), (0, 0.45, 0), (0, 0.95, 0), (0, 1.03, 0), 1.184778460, 0),
-    ((0, 90, 0, -90, 0, 0, 0), (0.45, 0, 0), (0.45, 0, 0.5), (0.45, 0, 0.58), 0.891238923, 0.295623378),
-    ((0, 0, 0, 90, 0, 0, 0), (0, 0, 0.45), (0.5, 0, 0.45), (0.58, 0, 0.45), 0.891238923, 0.295623378),
-    ((0, 0, 0, 90, 0, 90, 0), (0, 0, 0.45), (0.5, 0, 0.45), (0.5, 0, 0.37), 0.743123063, 0.312198836),
+    (
+        (0, 90, 0, -90, 0, 0, 0),
+        (0.45, 0, 0),
+        (0.45, 0, 0.5),
+        (0.45, 0, 0.58),
+        0.891238923,
+        0.295623378,
+    ),
+    (
+        (0, 0, 0, 90, 0, 0, 0),
+        (0, 0, 0.45),
+        (0.5, 0, 0.45),
+        (0.58, 0, 0.45),
+        0.891238923,
+        0.295623378,
+    ),
+    (
+        (0, 0, 0, 90, 0, 90, 0),
+        (0, 0, 0.45),
+        (0.5, 0, 0.45),
+        (0.5, 0, 0.37),
+        0.743123063,
+        0.312198836,
+    ),
     (
         (30, 45, -60, 75, 120, -45, 10),
         (0.275567596063, 0.159099025767, 0.318198051534),
@@ -69,7 +92,12 @@ def matrix_product(arm, q):
     T, out = np.eye(4), []
     for angle, twist, d in zip(q, alpha, LENGTHS):
         c, s, ca, sa = np.cos(angle), np.sin(angle), np.cos(twist), np.sin(twist)
-        A = [[c, -s, 0, 0], [s * ca, c * ca, -sa, -sa * d], [s * sa, c * sa, ca, ca * d], [0, 0, 0, 1]]
+        A = [
+            [c, -s, 0, 0],
+            [s * ca, c * ca, -sa, -sa * d],
+            [s * sa, c * sa, ca, ca * d],
+            [0, 0, 0, 1],
+        ]
         T = T @ np.array(A)
         out.append(T)
     return np.array(out)
@@ -190,7 +218,7 @@ def test_undefined_angles_keep_the_value_before(arm):
     q = arm.posture_from_directions(u, v)
     assert_array_equal(q[0], 0)
     assert q[2, 0] == q[1, 0] and q[2, 2] == q[1, 2]
-    with pytest.raises(ValueError, match="u.0. has length zero"):
+    with pytest.raises(ValueError, match=r"u.0. has length zero"):
         arm.posture_from_directions([0, 0, 0], [0, 0, 1])
 
 
@@ -228,7 +256,7 @@ def test_urdf_round_trip(arm, q, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(to_urdf(pa10(base_offset=0.3)))
     back = read_urdf(path)
-    assert_allclose(back.points(q), arm.points(q) + [0, 0, 0.3], atol=1e-15)
+    assert_allclose(back.points(q), arm.points(q) + np.array([0, 0, 0.3]), atol=1e-15)
     assert_array_equal(back.limits, arm.limits)
     assert back.names == arm.names
     distal = SerialArm.from_dh(
@@ -246,8 +274,10 @@ def test_urdf_with_another_axis_fixed_joints_and_branches():
     </robot>"""
     arm = read_urdf(text)
     assert_allclose(arm.points([np.pi / 2])[0], [0, 0, 0], atol=1e-15)  # about y, x turns to -z
-    branch = text.replace("</robot>", '<joint name="g" type="prismatic"><parent link="c"/>'
-                          '<child link="x"/></joint></robot>')
+    branch = text.replace(
+        "</robot>",
+        '<joint name="g" type="prismatic"><parent link="c"/><child link="x"/></joint></robot>',
+    )
     with pytest.raises(ValueError, match="ends in d, x: name one as tip"):
         read_urdf(branch)
     assert_allclose(read_urdf(branch, tip="d").points([0.0]), arm.points([0.0]))
@@ -280,6 +310,31 @@ def test_kinetic_energy_lies_between_its_bounds(arm, q):
     assert (values[:, 0] > 0).all()
     assert (values[:, 0] * half <= K + 1e-12).all() and (K <= values[:, -1] * half + 1e-12).all()
     assert_allclose(kinetic_energy(arm, q, 2 * v), 4 * K)
+
+
+# -- inverse kinematics ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("branch", "low", "high"), [("full", 0.9, 1.1), ("single", 0.0, 0.25)])
+def test_only_a_single_branch_can_be_learned(branch, low, high):
+    X, Y = make_inverse_kinematics(1500, branch=branch, random_state=0)
+    assert X.shape == (1500, 6) and Y.shape == (1500, 7)
+    arm = pa10()
+    assert arm.inside_limits(Y).all()
+    assert_allclose(arm.points(Y)[:, [2, 6]].reshape(1500, 6), X)
+    mean = Y[:500].mean(axis=0)
+    model = KernelRidge(kernel="rbf", gamma=1.0, alpha=1e-2 if branch == "single" else 10.0)
+    error = ((model.fit(X[:500], Y[:500] - mean).predict(X[500:]) + mean - Y[500:]) ** 2).sum(
+        axis=1
+    )
+    baseline = ((mean - Y[500:]) ** 2).sum(axis=1).mean()
+    assert_allclose(baseline, 24.9 if branch == "full" else 2.26, rtol=0.05)
+    assert low < error.mean() / baseline < high
+
+
+def test_an_unknown_branch_is_refused():
+    with pytest.raises(ValueError, match="branch == 'half'"):
+        make_inverse_kinematics(5, branch="half")
 
 
 # -- errors -----------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ def test_decompose_and_compose():
 
 
 def test_concatenation_meets_in_the_middle():
-    a, b = decompose(stroke(0)), decompose(stroke(1.0) + [1.2, 0.4])
+    a, b = decompose(stroke(0)), decompose(stroke(1.0) + np.array([1.2, 0.4]))
     joined = concatenate([a, b])
     assert len(joined) == 119
     assert_allclose(joined[59], (a.end + b.start) / 2)
@@ -186,7 +186,7 @@ def test_concatenation_meets_in_the_middle():
 
 
 def test_smoothing_changes_the_neighbourhood_of_junctions_alone():
-    a, b = decompose(stroke(0)), decompose(stroke(2.0) + [1.0, 0.0])
+    a, b = decompose(stroke(0)), decompose(stroke(2.0) + np.array([1.0, 0.0]))
     rough, smooth = concatenate([a, b]), concatenate([a, b], smooth=True)
     changed = np.flatnonzero(np.abs(rough - smooth).max(axis=1) > 1e-12)
     assert set(changed) <= set(range(57, 62)) and len(changed)
@@ -204,7 +204,7 @@ def test_mixing_elements():
 def test_short_trajectories_nan_and_different_lengths_are_refused():
     with pytest.raises(ValueError, match=r"trajectory has shape \(1, 2\)"):
         resample(np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="other with shape .* NaN"):
+    with pytest.raises(ValueError, match=r"other with shape .* NaN"):
         correspondence(curve(T), np.full((100, 3), np.nan))
     with pytest.raises(ValueError, match="resample them"):
         correspondence(curve(T), curve(T[:50]))

@@ -1,0 +1,271 @@
+"""How efficient is Bayesian Stiefel regression, and do its intervals cover?
+
+efficiency  effective samples a second of the default sampler against the thesis' sampler
+peer        the same against NumPyro's NUTS on the factor model C = A D' with the same priors
+rows        cost of a Gaussian draw with a million rows against a thousand, after the moments
+coverage    share of held-out values inside 90 % intervals, on synthetic designs and Mulan sets
+
+The effective sample size is the smallest, over the entries of the map, for the mean (split chains).
+Seconds are of processor time. Finding the mode, from which our samplers start, is left out; NumPyro's
+compilation is part of its time, so that its ratio is too much in our favour. The thesis' sampler has the
+half normal prior on singular values, the default one the normal prior on factors. Few effective samples
+of a slow chain are themselves known only roughly. A ratio above 1 is in our favour.
+
+    python benchmarks/bayesian.py --only efficiency,rows
+    python benchmarks/bayesian.py --write docs/bayesian.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _common import machine
+from numpy.typing import NDArray
+
+from isthmus import BayesianStiefelRegression, Moments
+from isthmus.datasets import load_mulan, make_low_rank_regression
+from isthmus.regression.bayesian.chains import Settings, run_chain
+from isthmus.regression.bayesian.draws import ChainDraws
+from isthmus.regression.bayesian.gibbs import gibbs_gaussian
+from isthmus.regression.bayesian.likelihoods import get_likelihood
+from isthmus.regression.bayesian.mode import find_mode, scattered
+from isthmus.regression.bayesian.problem import Prior, Problem, make_problem
+from isthmus.regression.forms import MomentForm
+from isthmus.solvers.chains import mean_ess
+
+SHAPES = [(100, 6, 4, 2), (200, 15, 10, 3)]
+BOUNDS = {"gaussian": 200.0, "laplace": 8.0}
+LENGTHS = {"gibbs": (500, 3000), "thesis": (1500, 8000)}
+NUTS_LENGTHS = (500, 1000)
+N_ROWS = (1_000, 1_000_000)
+MULAN = {"edm": 2, "enb": 2, "jura": 3, "wq": 3, "atp1d": 3}
+MARKS = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def data(shape: tuple[int, ...], likelihood: str) -> tuple[NDArray, NDArray]:
+    """Rows with a map of rank r as large as the noise."""
+    n, p, q, r = shape
+    X, Y, _ = make_low_rank_regression(n, p, q, rank=r, noise=0.0, random_state=0)
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=Y.shape) if likelihood == "gaussian" else rng.laplace(size=Y.shape)
+    return X, Y + 0.5 * noise
+
+
+def problem_of(X: NDArray, Y: NDArray, likelihood: str) -> Problem:
+    form = MomentForm.from_moments(Moments.from_data(X, Y), False)
+    rows = None if likelihood == "gaussian" else (X, Y, None)
+    return make_problem(form, "common", True, rows)
+
+
+def effective(chains: list[ChainDraws]) -> float:
+    """Smallest effective sample size of an entry of the map."""
+    left, right = (np.stack([getattr(c, name) for c in chains]) for name in ("left", "right"))
+    C = left @ right.transpose(0, 1, 3, 2)
+    return float(mean_ess(C.reshape(*C.shape[:2], -1)).min())
+
+
+def rate(problem: Problem, likelihood: str, sampler: str, rank: int) -> float:
+    """Effective samples a second."""
+    law = get_likelihood(likelihood, 4.0)
+    prior = Prior("normal" if sampler == "gibbs" else "half_normal", 1.0, 0.0, 0.0)
+    mode = find_mode(problem, law, prior, rank)
+    settings = Settings(sampler, 2, *LENGTHS[sampler], None, 0)
+    begin = time.process_time()
+    chains = [run_chain(problem, law, prior, mode, rank, settings, seed) for seed in (1, 2)]
+    return effective(chains) / (time.process_time() - begin)
+
+
+def efficiency() -> list[str]:
+    lines = [
+        "| likelihood | (n, p, q, r) | default, a second | thesis, a second | ratio | bound |",
+        "|---|---|---|---|---|---|",
+    ]
+    for likelihood, bound in BOUNDS.items():
+        for shape in SHAPES:
+            problem = problem_of(*data(shape, likelihood), likelihood)
+            ours = rate(problem, likelihood, "gibbs", shape[3])
+            thesis = rate(problem, likelihood, "thesis", shape[3])
+            cells = f"{ours:.0f} | {thesis:.2f} | {ours / thesis:.0f} | {bound:g}"
+            lines.append(f"| {likelihood} | {shape} | {cells} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def nuts_rate(X: NDArray, Y: NDArray, likelihood: str, rank: int) -> float:
+    """NumPyro's NUTS with our priors and units, rows centred."""
+    import jax
+    import numpyro
+    import numpyro.distributions as dist
+
+    jax.config.update("jax_enable_x64", True)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    X, Y = X / np.sqrt(X.var(axis=0).mean()), Y / np.sqrt(Y.var(axis=0).mean())
+    law = dist.Normal if likelihood == "gaussian" else dist.Laplace
+
+    def model():
+        A = numpyro.sample("A", dist.Normal(0, 1).expand([X.shape[1], rank]).to_event(2))
+        D = numpyro.sample("D", dist.Normal(0, 1).expand([Y.shape[1], rank]).to_event(2))
+        log_tau = numpyro.sample("log_tau", dist.ImproperUniform(dist.constraints.real, (), ()))
+        b = numpyro.sample(
+            "b", dist.ImproperUniform(dist.constraints.real_vector, (), (Y.shape[1],))
+        )
+        numpyro.sample("y", law(X @ A @ D.T + b, jax.numpy.exp(log_tau)).to_event(2), obs=Y)
+
+    def run(seed: int) -> tuple[NDArray, NDArray]:
+        kernel = numpyro.infer.NUTS(model)
+        mcmc = numpyro.infer.MCMC(
+            kernel,
+            num_warmup=NUTS_LENGTHS[0],
+            num_samples=NUTS_LENGTHS[1],
+            progress_bar=False,
+        )
+        mcmc.run(jax.random.PRNGKey(seed))
+        draws = mcmc.get_samples()
+        return np.asarray(draws["A"]), np.asarray(draws["D"])
+
+    begin = time.process_time()
+    first = run(1)
+    once = time.process_time() - begin
+    begin = time.process_time()
+    second = run(2)
+    again = time.process_time() - begin
+    C = np.stack([A @ D.transpose(0, 2, 1) for A, D in (first, second)])
+    # Each run compiles: the cheaper one counts for both.
+    return float(mean_ess(C.reshape(*C.shape[:2], -1)).min()) / (2 * min(once, again))
+
+
+def peer() -> list[str]:
+    lines = [
+        "| likelihood | (n, p, q, r) | default, a second | NUTS, a second | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for likelihood in BOUNDS:
+        for shape in SHAPES:
+            X, Y = data(shape, likelihood)
+            ours = rate(problem_of(X, Y, likelihood), likelihood, "gibbs", shape[3])
+            nuts = nuts_rate(X, Y, likelihood, shape[3])
+            lines.append(
+                f"| {likelihood} | {shape} | {ours:.0f} | {nuts:.1f} | {ours / nuts:.0f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def rows() -> list[str]:
+    """Time of a Gaussian draw, best of several interleaved runs."""
+    law, best, problems = get_likelihood("gaussian", 4.0), dict.fromkeys(N_ROWS, np.inf), {}
+    prior = Prior("normal", 1.0, 0.0, 0.0)
+    for n in N_ROWS:
+        X, Y = data((n, 15, 10, 3), "gaussian")
+        problems[n] = problem_of(X, Y, "gaussian")
+    for _ in range(7):
+        for n, problem in problems.items():
+            start = scattered(find_mode(problem, law, prior, 3), 3, np.random.default_rng(0))
+            begin = time.process_time()
+            gibbs_gaussian(problem, prior, start, 0, 1000, np.random.default_rng(1))
+            best[n] = min(best[n], time.process_time() - begin)
+    few, many = (best[n] * 1e3 for n in N_ROWS)
+    line = (
+        f"A Gaussian draw takes {few:.0f} microseconds with {N_ROWS[0]} rows and {many:.0f} with "
+        f"{N_ROWS[1]}, after the moments (15 inputs, 10 outputs, rank 3): ratio {many / few:.2f}, "
+        "bound 1.2."
+    )
+    print(line, flush=True)
+    return [line]
+
+
+def covered(X: NDArray, Y: NDArray, rank: int, likelihood: str, n_train: int) -> tuple[float, ...]:
+    """Coverage of held-out values, width of the intervals in deviations, R-hat."""
+    order = np.random.default_rng(0).permutation(len(X))
+    train, test = order[:n_train], order[n_train:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = BayesianStiefelRegression(
+            rank,
+            likelihood=likelihood,
+            units="columns",
+            n_chains=2,
+            n_warmup=300,
+            n_draws=500,
+            random_state=0,
+        ).fit(X[train], Y[train])
+    bounds = model.predict(X[test], interval=0.9)[1]
+    inside = (bounds[..., 0] <= Y[test]) & (Y[test] <= bounds[..., 1])
+    width = (bounds[..., 1] - bounds[..., 0]) / Y[train].std(axis=0)
+    return float(inside.mean()), float(width.mean()), model.diagnostics_.rhat
+
+
+def coverage() -> list[str]:
+    lines = [
+        "| data | rows used, held out | rank | likelihood | coverage | mean width (deviations) | R-hat |",
+        "|---|---|---|---|---|---|---|",
+    ]
+
+    def add(name: str, X: NDArray, Y: NDArray, rank: int, likelihood: str, n_train: int) -> None:
+        inside, width, rhat = covered(X, Y, rank, likelihood, n_train)
+        size = f"{n_train}, {len(X) - n_train}"
+        cells = f"{100 * inside:.1f} % | {width:.2f} | {rhat:.3f}"
+        lines.append(f"| {name} | {size} | {rank} | {likelihood} | {cells} |")
+        print(lines[-1], flush=True)
+
+    for name, options in {
+        "independent inputs": {"rank": 2, "noise": 0.5},
+        "collinear inputs": {"rank": 3, "noise": 1.0, "collinearity": 0.3},
+    }.items():
+        X, Y, _ = make_low_rank_regression(2100, 8, 5, bias=4.0, random_state=3, **options)
+        add(name, X, Y, options["rank"], "gaussian", 100)
+    X, Y, _ = make_low_rank_regression(2100, 8, 5, rank=2, noise=0.0, random_state=3)
+    add(
+        "Laplacian noise",
+        X,
+        Y + np.random.default_rng(0).laplace(0, 0.5, Y.shape),
+        2,
+        "laplace",
+        100,
+    )
+    for name, rank in MULAN.items():
+        bunch = load_mulan(name)
+        X, Y = bunch.data, bunch.target
+        n_train = 2 * len(X) // 3
+        for likelihood in ("gaussian", "laplace"):
+            if likelihood == "gaussian" or X.shape[1] < 50:
+                add(name, X, Y, rank, likelihood, n_train)
+    return lines
+
+
+QUESTIONS = {"efficiency": efficiency, "peer": peer, "rows": rows, "coverage": coverage}
+TITLES = {
+    "efficiency": "### Effective samples a second, against the thesis' sampler",
+    "peer": "### Against NumPyro's NUTS on the factor model (its compilation included)",
+    "rows": "### The number of rows",
+    "coverage": "### Coverage of 90 % intervals on held-out rows",
+}
+
+
+def write(path: Path, found: dict[str, list[str]]) -> None:
+    """Replace the measured part of the document."""
+    text = path.read_text("utf-8")
+    head, rest = text.split(MARKS[0])
+    _, tail = rest.split(MARKS[1])
+    parts = [f"Measured on {machine()}, one thread.", ""]
+    for name, lines in found.items():
+        parts += [TITLES[name], "", *lines, ""]
+    path.write_text(f"{head}{MARKS[0]}\n{chr(10).join(parts)}{MARKS[1]}{tail}", "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default=",".join(QUESTIONS), help="questions, with commas")
+    parser.add_argument("--write", type=Path, help="the document whose measured part is replaced")
+    arguments = parser.parse_args()
+    found = {name: QUESTIONS[name]() for name in arguments.only.split(",")}
+    if arguments.write:
+        write(arguments.write, found)
+
+
+if __name__ == "__main__":
+    main()

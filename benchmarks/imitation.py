@@ -1,0 +1,342 @@
+"""How well does an arm imitate a person it was taught from fifty postures?
+
+Every shipped clip in turn is kept from learning; 50 postures of the others are labelled, 300 more frames
+are filmed without labels. Errors are distances in millimetres on frames with a raised arm, beside those
+of the best constant, the median posture of the test clip itself. Then: other persons, other scenes,
+reduced sets, speed; and two tables of real data, silhouettes to body points and inverse dynamics.
+
+    python benchmarks/imitation.py                        all parts
+    python benchmarks/imitation.py --part clips           one of them
+    python benchmarks/imitation.py --write docs/imitation.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from _common import machine, versions
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import GridSearchCV, KFold, train_test_split
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
+
+from isthmus import (
+    DependencyRegressor,
+    KernelMap,
+    KernelSIR,
+    ReducedRankRegression,
+)
+from isthmus.applications.imitation import (
+    Camera,
+    Film,
+    Imitator,
+    Scene,
+    SkinModel,
+    load_clips,
+    pa10,
+    pick_skin,
+    watch,
+)
+from isthmus.applications.imitation.teaching import join_clips, point_errors, posture_pool
+
+ROADS = (
+    ("histograms", "nearest", "chain of the thesis, nearest posture"),
+    ("histograms", "constrained", "chain of the thesis, constrained pre-image"),
+    ("soft_maps", "nearest", "soft maps + kernel ridge, nearest posture"),
+    ("soft_maps", "constrained", "soft maps + kernel ridge, constrained pre-image"),
+)
+STEP = 2  # every second frame of the test clips: neighbours are nearly alike
+N_LABELS, N_MORE, LABEL_ERROR = 50, 300, 3.0
+ARM = pa10()
+
+
+class Studio:
+    """All clips filmed once; views through one camera."""
+
+    def __init__(self, scene: Scene | None = None, roi: str = "tight") -> None:
+        self.clips = {name: clip[::STEP] for name, clip in load_clips().items()}
+        self.roi = roi
+        with Film(scene, random_state=0) as film:
+            self.background = film.background()
+            self.images = {name: film.clip_frames(clip) for name, clip in self.clips.items()}
+            some = self.clips["13_26"]
+            pixels = [pick_skin(film, some.upper[i], some.fore[i], n=20) for i in (0, 60, 120, 200)]
+            self.skin = SkinModel.from_pixels(np.concatenate(pixels))
+        self.camera = Camera(self.background, self.skin, roi=roi)
+        self.views = {name: watch(self.camera, images)[0] for name, images in self.images.items()}
+
+    def lesson(self, names: list[str], seed: int = 0, n_more: int = N_MORE):
+        """Labelled views with postures, and unlabelled views, of some clips."""
+        rng = np.random.default_rng(seed)
+        every = join_clips([self.clips[name] for name in names])
+        views = [view for name in names for view in self.views[name]]
+        order = rng.permutation(len(every))
+        labelled = every[np.sort(order[:N_LABELS])]
+        with Film(random_state=seed) as film:
+            images = film.clip_frames(labelled.with_error(LABEL_ERROR, rng))
+        more = [views[i] for i in order[N_LABELS : N_LABELS + n_more]]
+        return watch(self.camera, images)[0], labelled.postures(ARM), more
+
+
+def imitator(road: str, preimage: str, lesson) -> Imitator:
+    model = Imitator(ARM, road=road, preimage=preimage, lam=0.02, library=posture_pool(ARM))
+    return model.fit(*lesson)
+
+
+def clip_errors(model: Imitator, clip, views):
+    return point_errors(ARM, model.predict(views).q, clip.postures(ARM), clip.raised())
+
+
+def clips_part(studio: Studio) -> list[str]:
+    """Every clip kept from learning in turn."""
+    found = {road: [] for *_, road in ROADS}
+    for name in studio.clips:
+        lesson = studio.lesson([other for other in studio.clips if other != name])
+        for road, preimage, label in ROADS:
+            model = imitator(road, preimage, lesson)
+            found[label].append(clip_errors(model, studio.clips[name], studio.views[name]))
+    lines = [
+        "| road | elbow | tip | share of the best constant | tip by clip |",
+        "|---|---|---|---|---|",
+    ]
+    for label, errors in found.items():
+        lines.append(_clip_row(label, errors))
+    constants = [f"{1000 * e.constant_tip:.0f}" for e in errors]
+    mean = 1000 * np.mean([e.constant_tip for e in errors])
+    lines.append(f"| best constant | - | {mean:.0f} | 1 | {', '.join(constants)} |")
+    return [f"Clips: {', '.join(studio.clips)}.", "", *lines]
+
+
+def _clip_row(label: str, errors) -> str:
+    tip = np.mean([e.tip for e in errors])
+    share = tip / np.mean([e.constant_tip for e in errors])
+    elbow = np.mean([e.elbow for e in errors])
+    by_clip = ", ".join(f"{1000 * e.tip:.0f}" for e in errors)
+    return f"| {label} | {1000 * elbow:.0f} | {1000 * tip:.0f} | {share:.2f} | {by_clip} |"
+
+
+def persons_part(studio: Studio) -> list[str]:
+    """Taught by one person, tested on the other."""
+    lines = [
+        "| taught by | tested on | road | elbow | tip | share | tip by clip |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for teacher, pupil in (("13", "79"), ("79", "13")):
+        lesson = studio.lesson([name for name in studio.clips if name.startswith(teacher)])
+        tests = [name for name in studio.clips if name.startswith(pupil)]
+        for road, preimage, label in (ROADS[0], ROADS[3]):
+            model = imitator(road, preimage, lesson)
+            errors = [clip_errors(model, studio.clips[n], studio.views[n]) for n in tests]
+            lines.append(f"| {teacher} | {pupil} {_clip_row(label, errors)}")
+    return lines
+
+
+SCENES = {
+    "unchanged": {},
+    "coloured light": {"light": (1.0, 0.80, 0.62)},
+    "other skin hue": {"skin": (0.50, 0.33, 0.24)},
+    "skin-coloured shirt": {"shirt": (0.84, 0.62, 0.50)},
+    "actor 0.6 m further back": {"distance": 0.6},
+}
+
+
+def scenes_part(studio: Studio) -> list[str]:
+    """Scenes unlike the one of the lesson, as they are and after re-picking skin and balancing light."""
+    name = "79_43"
+    clip = studio.clips[name][::2]
+    lesson = studio.lesson([other for other in studio.clips if other != name])
+    model = imitator("soft_maps", "constrained", lesson)
+    torso = Studio(roi="torso")
+    torso_model = imitator(
+        "soft_maps", "constrained", torso.lesson([n for n in torso.clips if n != name])
+    )
+    lines = [
+        "| scene | as it is | light balanced by the background | skin picked again | box at the trunk |",
+        "|---|---|---|---|---|",
+    ]
+    for label, changes in SCENES.items():
+        with Film(replace(Scene(), **changes), random_state=3) as film:
+            room, images = film.background(), film.clip_frames(clip)
+            skin = SkinModel.from_pixels(pick_skin(film, clip.upper[40], clip.fore[40], n=60))
+        cameras = (
+            (model, Camera(room, studio.skin)),
+            (model, Camera(room, studio.skin, reference=studio.background)),
+            (model, Camera(room, skin)),
+            (torso_model, Camera(room, studio.skin, roi="torso")),
+        )
+        cells = [f"{1000 * clip_errors(m, clip, watch(c, images)[0]).tip:.0f}" for m, c in cameras]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    constant = point_errors(ARM, clip.postures(ARM), clip.postures(ARM), clip.raised()).constant_tip
+    return [f"Tip error in mm on {name} (best constant {1000 * constant:.0f}).", "", *lines]
+
+
+def reduced_part(studio: Studio) -> list[str]:
+    """One third of the expansion points, and frames a second of the whole chain."""
+    lesson = studio.lesson(["13_26", "13_27"], n_more=450)
+    tests = [name for name in studio.clips if name.startswith("79")]
+    lines = [
+        "| road | pre-image | points | tip, mm | frames a second, picture to posture |",
+        "|---|---|---|---|---|",
+    ]
+    for road, preimage, _ in (ROADS[0], ROADS[1], ROADS[3]):
+        model = imitator(road, preimage, lesson)
+        for used in (model, model.compress()):
+            errors = [clip_errors(used, studio.clips[n], studio.views[n]).tip for n in tests]
+            speed = frames_a_second(used, studio.camera, studio.images["79_43"])
+            points = used.model_.to_expansion().n_points
+            tip = 1000 * np.mean(errors)
+            label = road.replace("_", " ")
+            lines.append(f"| {label} | {preimage} | {points} | {tip:.1f} | {speed:.0f} |")
+    return ["Taught by 13, tested on the four clips of 79; one core.", "", *lines]
+
+
+def frames_a_second(model: Imitator, camera: Camera, images) -> float:
+    """One frame after the other, as a stream brings them; processor time of one core."""
+    q = None
+    begin = time.process_time()
+    for image in images[:60]:
+        views, _ = watch(camera, [image])
+        q = model.predict(views, start=q).q[-1]
+    return 60 / (time.process_time() - begin)
+
+
+# -- real tables ------------------------------------------------------------------------------
+
+
+def point_error(predicted, true) -> float:
+    """Mean distance of body points."""
+    away = (predicted - true).reshape(len(true), -1, 3)
+    return float(np.linalg.norm(away, axis=2).mean())
+
+
+def _ridge(X, Y):
+    return RidgeCV(np.logspace(-3, 5, 17)).fit(X, Y)
+
+
+def _kernel_ridge(X, Y, kernel="rbf"):
+    spread = ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()
+    grid = {"gamma": np.geomspace(0.1, 10, 5) / spread, "alpha": np.geomspace(1e-3, 1, 4)}
+    mean = Y.mean(axis=0)
+    search = GridSearchCV(
+        KernelRidge(kernel=kernel), grid, cv=KFold(3, shuffle=True, random_state=0)
+    )
+    return search.fit(X, Y - mean), mean
+
+
+def silhouettes_part(_: object = None) -> list[str]:
+    """Shape-context histograms of real silhouettes to 21 body points."""
+    from isthmus.datasets import load_silhouette_pose
+
+    data = load_silhouette_pose()
+    train = data.train_index
+    test = np.setdiff1d(np.arange(len(data.data)), train)
+    X, Y, X_test, Y_test = (
+        data.data[train],
+        data.target[train],
+        data.data[test],
+        data.target[test],
+    )
+    rows = {"mean": np.broadcast_to(Y.mean(axis=0), Y_test.shape)}
+    rows["ridge"] = _ridge(X, Y).predict(X_test)
+    search, mean = _kernel_ridge(X, Y)
+    rows["kernel ridge, Gaussian"] = search.predict(X_test) + mean
+    for k in (1, 5):
+        knn = KNeighborsRegressor(k, metric="manhattan").fit(X, Y)
+        rows[f"{k} nearest neighbour{'s' * (k > 1)}, L1"] = knn.predict(X_test)
+    gamma = float(search.best_params_["gamma"])
+    for name, kernel in (
+        ("Gaussian", KernelMap("rbf", gamma=gamma)),
+        ("histogram intersection", KernelMap("histogram_intersection")),
+    ):
+        alpha = float(search.best_params_["alpha"]) if name == "Gaussian" else 30.0
+        model = DependencyRegressor(kernel, Ridge(alpha)).fit(X, Y)
+        rows[f"DependencyRegressor, {name}"] = model.predict(X_test)
+        low = DependencyRegressor(kernel, ReducedRankRegression(12, alpha=alpha)).fit(X, Y)
+        rows[f"DependencyRegressor, {name}, rank 12"] = low.predict(X_test)
+    rows |= _projected(X, Y, X_test)
+    lines = ["| method | mean point error |", "|---|---|"]
+    return lines + [f"| {name} | {point_error(p, Y_test):.2f} |" for name, p in rows.items()]
+
+
+def _projected(X, Y, X_test) -> dict:
+    """Ten supervised coordinates, then neighbours in them."""
+    out = {}
+    projection = KernelSIR(10).fit(X, Y)
+    knn = KNeighborsRegressor(5).fit(projection.transform(X), Y)
+    out["KernelSIR, 10 coordinates, 5 nearest neighbours"] = knn.predict(
+        projection.transform(X_test)
+    )
+    return out
+
+
+def sarcos_part(_: object = None) -> list[str]:
+    """Inverse dynamics of a seven-joint arm, normalised mean squared error."""
+    from isthmus.datasets import load_sarcos
+
+    data = load_sarcos()
+    X, X_test, Y, Y_test = train_test_split(data.data, data.target, train_size=2000, random_state=0)
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    scale = Y.std(axis=0)
+    search, mean = _kernel_ridge(X, Y / scale)
+    best = {k: float(v) for k, v in search.best_params_.items()}
+    rows = {
+        "ridge": _ridge(X, Y).predict(X_test),
+        "kernel ridge": (search.predict(X_test) + mean) * scale,
+        "5 nearest neighbours": KNeighborsRegressor(5).fit(X, Y).predict(X_test),
+    }
+    inputs = KernelMap("rbf", gamma=best["gamma"])
+    for rank in (None, 4):
+        model = DependencyRegressor(inputs, ReducedRankRegression(rank, alpha=best["alpha"]))
+        name = "DependencyRegressor" + ("" if rank is None else f", rank {rank}")
+        rows[name] = model.fit(X, Y / scale).predict(X_test) * scale
+    lines = ["| method | nMSE, mean of 7 torques | by joint |", "|---|---|---|"]
+    for name, predicted in rows.items():
+        nmse = ((predicted - Y_test) ** 2).mean(axis=0) / Y_test.var(axis=0)
+        lines.append(f"| {name} | {nmse.mean():.4f} | {', '.join(f'{v:.3f}' for v in nmse)} |")
+    return lines
+
+
+PARTS = {
+    "clips": ("Clips kept from learning", clips_part),
+    "persons": ("Taught by one person, tested on another", persons_part),
+    "scenes": ("Scenes unlike the one of the lesson", scenes_part),
+    "reduced": ("Reduced set and speed", reduced_part),
+    "silhouettes": ("Silhouettes to body points", silhouettes_part),
+    "sarcos": ("Inverse dynamics of a SARCOS arm", sarcos_part),
+}
+NEEDS_STUDIO = ("clips", "persons", "scenes", "reduced")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--write", type=Path, help="replace the tables of this document")
+    arguments = parser.parse_args()
+    parts = arguments.part or list(PARTS)
+    print(f"{machine()}; {versions()}")
+    studio = Studio() if set(parts) & set(NEEDS_STUDIO) else None
+    for part in parts:
+        title, table = PARTS[part]
+        lines = table(studio)
+        print(f"\n## {title}\n", *lines, sep="\n", flush=True)
+        if arguments.write:
+            put(arguments.write, part, lines)
+
+
+def put(path: Path, part: str, lines: list[str]) -> None:
+    """Replace what stands between the marks of a part."""
+    text = path.read_text("utf-8")
+    begin, end = f"<!-- begin {part} -->", f"<!-- end {part} -->"
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    path.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""The three roads of ``isthmus imitate``, each from its input to a story that can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.applications.imitation.actor import Film
+from isthmus.applications.imitation.arm import ShoulderElbowArm, pa10
+from isthmus.applications.imitation.bvh import CMU_UNIT, Motion, read_bvh
+from isthmus.applications.imitation.clips import (
+    ArmClip,
+    clip_from_motion,
+    joint_positions,
+    load_clips,
+    markers_from_positions,
+)
+from isthmus.applications.imitation.execution import CONTROLLER, track
+from isthmus.applications.imitation.extras import need
+from isthmus.applications.imitation.learning import Imitation
+from isthmus.applications.imitation.pictures import Camera, watch
+from isthmus.applications.imitation.show import Story
+from isthmus.applications.imitation.teaching import Lesson, point_errors, teach
+from isthmus.applications.imitation.transfer import at_rest, transfer
+from isthmus.applications.imitation.vision import SkinModel
+
+Progress = Callable[[str, int, int], None]
+Array = NDArray[np.float64]
+
+ARM_LENGTH = 0.55  # metres from shoulder to wrist, by which the unit of a motion file is guessed
+UNITS = (1.0, 0.01, 0.001, 0.0254, CMU_UNIT)
+
+
+def _silent(text: str, done: int, total: int) -> None:
+    return None
+
+
+def learned_story(
+    *,
+    clip: str = "79_43",
+    n_frames: int | None = None,
+    n_labels: int = 50,
+    n_unlabelled: int = 500,
+    road: str = "soft_maps",
+    random_state: int = 0,
+    progress: Progress = _silent,
+) -> Story:
+    """Teach the arm from all shipped clips but one and let it follow that one."""
+    clips = load_clips()
+    if clip not in clips:
+        raise ValueError(f"clip == {clip!r}, must be one of {', '.join(clips)}.")
+    arm = pa10()
+    lesson = teach(
+        arm,
+        [other for name, other in clips.items() if name != clip],
+        n_labels=n_labels,
+        n_unlabelled=n_unlabelled,
+        road=road,
+        random_state=random_state,
+        progress=progress,
+    )
+    unseen = clips[clip][:n_frames]
+    with Film(random_state=random_state + 1) as film:
+        pictures = _frames(film, unseen, progress)
+    done = lesson.imitator.predict(watch(lesson.camera, pictures)[0])
+    return _learned(arm, unseen, lesson, done, pictures, clip, road)
+
+
+def _learned(
+    arm: ShoulderElbowArm,
+    clip: ArmClip,
+    lesson: Lesson,
+    done: Imitation,
+    pictures: NDArray[np.uint8],
+    name: str,
+    road: str,
+) -> Story:
+    wanted = clip.postures(arm)
+    points, truth = arm.points(done.q), arm.points(wanted)
+    miss = 1000 * np.linalg.norm(points - truth, axis=2)
+    raised = clip.raised()
+    frames = raised if raised.any() else np.ones(len(raised), dtype=bool)
+    errors = point_errors(arm, done.q, wanted, frames)
+    return Story(
+        title="A robot arm follows a person, learned from pictures",
+        arm=arm,
+        q=done.q,
+        fps=clip.fps,
+        person=pictures,
+        wanted=truth,
+        errors={"elbow": miss[:, arm.point_index("elbow")], "tip": miss[:, arm.point_index("tip")]},
+        held=~done.reliable,
+        facts={
+            "movement": f"CMU motion {name}, not seen before",
+            "taught with": f"{len(lesson.labels)} labelled postures ({road.replace('_', ' ')})",
+            "tip error, arm raised": f"{1000 * errors.tip:.0f} mm",
+            "best constant posture": f"{1000 * errors.constant_tip:.0f} mm",
+        },
+    )
+
+
+def mocap_story(
+    path: str | Path,
+    *,
+    n_frames: int | None = None,
+    unit: float | None = None,
+    solver: str = "slsqp",
+    alpha: float = 0.1,
+    film: bool = True,
+    progress: Progress = _silent,
+) -> Story:
+    """Follow a motion-capture clip by optimisation: the tip exactly, the posture softly."""
+    motion = _motion(path, unit)
+    step = max(1, round(motion.fps / 30))
+    clip = clip_from_motion(motion, Path(path).stem)[:n_frames]
+    positions = motion.positions()[::step][: len(clip)]
+    markers = at_rest(markers_from_positions(joint_positions(motion.skeleton.names, positions)))
+    arm = pa10()
+
+    def tell(done: int) -> None:
+        progress("following the hand", done, len(clip))
+
+    moved = transfer(arm, markers, alpha=alpha, solver=solver, progress=tell)
+    run = moved.execution
+    controller = track(arm, moved.targets, moved.start)
+    pictures = None
+    if film:
+        with Film(random_state=0) as camera:
+            pictures = _frames(camera, clip, progress)
+    reached = int(run.converged.sum())
+    worst = run.tip_error[run.converged].max() if reached else np.nan
+    return Story(
+        title=f"A robot arm follows {Path(path).name}, by optimisation",
+        arm=arm,
+        q=run.q,
+        fps=clip.fps,
+        person=pictures,
+        errors={"tip": 1000 * run.tip_error},
+        held=~run.converged,
+        facts={
+            "samples reached": f"{reached} of {len(run.q)}",
+            "largest tip error of those": f"{worst:.1e} m",
+            "out of reach before solving": str(int((~run.reachable).sum())),
+            "mean distance of normals": f"{run.normal_error.mean():.3f}",
+        },
+        compare={CONTROLLER: controller.q},
+    )
+
+
+def _motion(path: str | Path, unit: float | None) -> Motion:
+    motion = read_bvh(path, unit=1.0 if unit is None else unit)
+    if unit is not None:
+        return motion
+    places = joint_positions(motion.skeleton.names, motion.positions()[:1])
+    length = sum(
+        float(np.linalg.norm(places[a] - places[b]))
+        for a, b in (("elbow", "right_shoulder"), ("wrist", "elbow"))
+    )
+    best = min(UNITS, key=lambda u: abs(np.log(max(u * length, 1e-9) / ARM_LENGTH)))
+    # The CMU conversions begin with a T pose that was added.
+    return read_bvh(path, unit=best, skip=1 if best == CMU_UNIT and len(motion.values) > 2 else 0)
+
+
+def video_story(
+    path: str | Path,
+    background: str | Path,
+    skin: Sequence[tuple[int, int]],
+    *,
+    n_frames: int | None = None,
+    n_labels: int = 50,
+    n_unlabelled: int = 500,
+    road: str = "soft_maps",
+    random_state: int = 0,
+    progress: Progress = _silent,
+) -> Story:
+    """Follow a user's own film of a person who stands still and moves the right arm.
+
+    The imitator is taught with the rendered actor; the film has its own background and skin.
+    """
+    images, fps = read_film(path, n_frames)
+    empty = read_picture(background)
+    if empty.shape != images[0].shape:
+        raise ValueError(
+            f"background has shape {empty.shape} and the film's frames {images[0].shape}: they must "
+            "be alike."
+        )
+    model = SkinModel.from_places(images[0], skin)
+    arm = pa10()
+    lesson = teach(
+        arm,
+        list(load_clips().values()),
+        n_labels=n_labels,
+        n_unlabelled=n_unlabelled,
+        road=road,
+        random_state=random_state,
+        progress=progress,
+    )
+    side = lesson.background.shape[0]
+    camera = Camera(_square(empty, side), model, roi=lesson.camera.roi)
+    pictures = np.stack([_square(image, side) for image in images])
+    views, shown = watch(camera, pictures)
+    if not shown.any():
+        raise ValueError("no frame of the film differs from the background: nobody is to be seen.")
+    done = lesson.imitator.predict(views)
+    return Story(
+        title=f"A robot arm follows {Path(path).name}",
+        arm=arm,
+        q=done.q,
+        fps=fps,
+        person=np.stack([_square(image, 320) for image in images]),
+        errors={},
+        held=~done.reliable,
+        facts={
+            "frames that tell a posture": f"{int(done.reliable.sum())} of {len(done.q)}",
+            "taught with": f"{len(lesson.labels)} labelled postures of a rendered actor",
+        },
+    )
+
+
+def _frames(film: Film, clip: ArmClip, progress: Progress) -> NDArray[np.uint8]:
+    out = []
+    for i, (u, v) in enumerate(zip(clip.upper, clip.fore)):
+        out.append(film.arm_frame(u, v))
+        progress("filming the person", i + 1, len(clip))
+    return np.array(out, dtype=np.uint8)
+
+
+def read_film(
+    path: str | Path, n_frames: int | None = None
+) -> tuple[list[NDArray[np.uint8]], float]:
+    """Frames of a film as RGB, and its frames a second."""
+    imageio = need("imageio.v2")
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path} is not a file: name a film.")
+    with imageio.get_reader(str(path)) as reader:
+        fps = float(reader.get_meta_data().get("fps") or 30.0)
+        frames = []
+        for frame in reader:
+            frames.append(np.ascontiguousarray(np.asarray(frame)[..., :3]))
+            if n_frames is not None and len(frames) >= n_frames:
+                break
+    if not frames:
+        raise ValueError(f"{path} has no frames.")
+    return frames, fps
+
+
+def read_picture(path: str | Path) -> NDArray[np.uint8]:
+    """A picture as RGB bytes."""
+    imageio = need("imageio.v2")
+    image = np.asarray(imageio.imread(str(path)))
+    return np.ascontiguousarray(
+        np.stack([image] * 3, axis=-1) if image.ndim == 2 else image[..., :3]
+    )
+
+
+def _square(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """The middle square of a picture, made as large as the rendered ones."""
+    cv2 = need("cv2")
+    height, width = image.shape[:2]
+    edge = min(height, width)
+    top, left = (height - edge) // 2, (width - edge) // 2
+    middle = image[top : top + edge, left : left + edge]
+    return cv2.resize(middle, (side, side), interpolation=cv2.INTER_AREA)

@@ -1,0 +1,141 @@
+"""Loaders of tables: one output, several outputs of a robot, classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from isthmus.datasets.registry import LETTER, RAETSCH, SARCOS, TABLES, DataSet
+from isthmus.datasets.store import read_arrays
+from isthmus.validation import check_option
+
+_SEXES = ("F", "I", "M")
+_SARCOS_GROUPS = ("position", "velocity", "acceleration")
+_N_JOINTS = 7
+
+
+def load_table(name: str) -> Bunch:
+    """Load a table with one real output.
+
+    ========  =========  ====================================================================
+    name      n x p      what is predicted
+    ========  =========  ====================================================================
+    abalone   4177 x 10  rings of a shell, which tell its age; three columns are its sex
+    kin8nm    8192 x 8   distance of the hand of an eight-link robot arm from a target
+    pumadyn   8192 x 32  acceleration of a link of a Puma 560 arm; 32 inputs, few of them matter
+    ========  =========  ====================================================================
+
+    The file of its name is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
+
+    Parameters
+    ----------
+    name : {"abalone", "kin8nm", "pumadyn"}
+        The set.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data``, ``target`` (1-D), both float64, ``feature_names``, ``DESCR`` (origin, terms, what to
+        cite).
+    """
+    check_option("name", name, tuple(TABLES))
+    arrays = read_arrays(TABLES[name])
+    X = arrays["X"].astype(np.float64)
+    names = [str(column) for column in arrays.get("feature_names", np.arange(X.shape[1]))]
+    if name == "abalone":
+        sex = np.array([str(value) for value in arrays["sex"]])
+        X = np.hstack([X, sex[:, None] == np.array(_SEXES)])
+        names += [f"sex {value}" for value in _SEXES]
+        return _bunch(TABLES[name], X, arrays["y_rings"].astype(np.float64), names)
+    return _bunch(TABLES[name], X, arrays["y"].astype(np.float64), names)
+
+
+def load_letter() -> Bunch:
+    """Load the UCI letters: 20000 distorted capitals, 16 numbers each, 16000 to learn from.
+
+    The file ``letter.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (20000, 16), 0 to 15; ``target``, 0 for A; ``target_names``; ``train_index``, the
+        customary 16000 rows; ``feature_names``; ``DESCR``.
+    """
+    arrays = read_arrays(LETTER)
+    names = [str(column) for column in arrays["feature_names"]]
+    letters = [chr(ord("A") + i) for i in range(26)]
+    return _bunch(
+        LETTER,
+        arrays["X"].astype(np.float64),
+        arrays["y"].astype(np.intp),
+        names,
+        target_names=letters,
+        train_index=np.arange(16000),
+    )
+
+
+def load_raetsch(name: str) -> Bunch:
+    """Load one of Raetsch's two-class benchmarks.
+
+    =============  ==========
+    name           n x p
+    =============  ==========
+    banana         5300 x 2
+    breast_cancer  277 x 9
+    flare_solar    1066 x 9
+    german         1000 x 20
+    image          2310 x 18
+    waveform       5000 x 21
+    =============  ==========
+
+    The file ``raetsch.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
+
+    Parameters
+    ----------
+    name : str
+        A name of the table.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data``, ``target`` in {-1, 1}, ``feature_names``, ``DESCR``.
+    """
+    check_option("name", name, tuple(RAETSCH))
+    arrays = read_arrays(RAETSCH[name])
+    X = arrays["X"].astype(np.float64)
+    return _bunch(
+        RAETSCH[name], X, arrays["y"].astype(np.intp), [str(j) for j in range(X.shape[1])]
+    )
+
+
+def load_sarcos() -> Bunch:
+    """Load the inverse dynamics of a SARCOS arm: 4449 movements, 21 inputs, 7 torques.
+
+    The file ``sarcos_small.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`. It holds the rows of the customary test file.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (4449, 21): positions, velocities and accelerations of seven joints; ``target``
+        (4449, 7); ``feature_names``, ``target_names``, ``DESCR``.
+    """
+    arrays = read_arrays(SARCOS)
+    names = [f"{group} {j}" for group in _SARCOS_GROUPS for j in range(_N_JOINTS)]
+    return _bunch(
+        SARCOS,
+        arrays["X"].astype(np.float64),
+        arrays["Y"].astype(np.float64),
+        names,
+        target_names=[f"torque {j}" for j in range(_N_JOINTS)],
+    )
+
+
+def _bunch(row: DataSet, X: NDArray, y: NDArray, feature_names: list[str], **extra: Any) -> Bunch:
+    return Bunch(data=X, target=y, feature_names=feature_names, DESCR=row.description, **extra)

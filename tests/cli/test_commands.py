@@ -1,0 +1,411 @@
+"""Oracles: the same fit in Python, the same rows in every file format, published names and codes."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import isthmus
+from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
+
+ROOT = Path(__file__).resolve().parents[2]
+FIT = ("-m", "pls,ridge", "--cv", "3")
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    return rows[0], rows[1:]
+
+
+def test_fit_predict_report_inspect(tables, run, tmp_path):
+    X, Y = tables
+    code, out, err = run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--report", "r.html", *FIT)
+    assert code == 0, err
+    assert "partial least squares" in out and "Model: m.isthmus" in out and "open r.html" in out
+    assert "'sample' is taken as row names" in err
+    peer = isthmus.fit_auto(X, Y, methods=["pls", "ridge"], cv=3)
+    assert_allclose(isthmus.load("m.isthmus").predict_rows(X), peer.predict(X), rtol=1e-12)
+
+    code, out, err = run("predict", "m.isthmus", "X.csv", "-o", "out.csv", "--interval", "0.9")
+    assert code == 0, err
+    header, rows = read_csv("out.csv")
+    assert header == [
+        "sample",
+        "fat",
+        "fat lower",
+        "fat upper",
+        "water",
+        "water lower",
+        "water upper",
+    ]
+    assert [row[0] for row in rows] == [f"s{i}" for i in range(40)]
+    values = np.array([row[1:] for row in rows], dtype=float)
+    assert_allclose(values[:, [0, 3]], peer.predict(X), rtol=1e-12)
+    inside = (values[:, [1, 4]] < Y) & (Y < values[:, [2, 5]])
+    assert 0.85 < inside.mean() <= 1
+
+    code, out, err = run("inspect", "m.isthmus")
+    assert code == 0 and "fat, water" in out and "a, b, c, d, e, f" in out and "scikit-learn" in out
+    code, out, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "again.html")
+    assert code == 0, err
+    page = (tmp_path / "again.html").read_text("utf-8")
+    assert "s17" in page and "rows predicted by the model as it is" in page
+    assert "left-out" not in page
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_json_and_quiet(tables, run):
+    code, out, err = run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--json", "--quiet", *FIT)
+    assert code == 0 and err == ""
+    told = json.loads(out)
+    assert told["model"] == "m.isthmus" and told["target_names"] == ["fat", "water"]
+    assert [row["method"] for row in told["cv"]] == ["pls", "ridge"]
+    assert told["n_samples"] == 40 and told["baseline_score"] < told["score"] < 1
+    code, out, err = run("inspect", "m.isthmus", "--json")
+    assert json.loads(out)["summary"]["n_features"] == 6
+    code, out, err = run("predict", "m.isthmus", "X.csv", "--json", "-q", "-o", "o.csv")
+    assert json.loads(out) == {"rows": 40, "targets": ["fat", "water"], "output": "o.csv"}
+    code, out, err = run("fit", "X.csv", "Y.csv", "-q", *FIT)
+    assert (code, out, err) == (0, "", "")
+
+
+def test_the_seed_is_the_fit(tables, run):
+    def table(seed):
+        _, out, _ = run("fit", "X.csv", "Y.csv", "--json", "-q", "--seed", seed, *FIT)
+        return [row["score"] for row in json.loads(out)["cv"]]
+
+    assert table(1) == table(1) != table(2)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "semicolon", "parquet", "npy", "npz"])
+def test_every_format_gives_the_same_model(tables, run, tmp_path, kind, write_csv):
+    X, Y = tables
+    names = {"x": list("abcdef"), "y": ["fat", "water"]}
+    files = []
+    for key, A in (("x", X), ("y", Y)):
+        path = tmp_path / f"{key}.{'csv' if kind == 'semicolon' else kind}"
+        if kind in ("csv", "tsv"):
+            write_csv(path, A, names[key], sep="," if kind == "csv" else "\t")
+        elif kind == "semicolon":  # decimal commas
+            write_csv(path, A, names[key], sep=";")
+            head, body = path.read_text().split("\n", 1)
+            path.write_text(head + "\n" + body.replace(".", ","))
+        elif kind == "parquet":
+            pq.write_table(pa.table({n: A[:, k] for k, n in enumerate(names[key])}), path)
+        elif kind == "npy":
+            np.save(path, A)
+        else:
+            np.savez(path, other=A[:1], **{key.upper(): A})
+        files.append(path)
+    code, _, err = run("fit", *files, "-o", "f.isthmus", "-q", *FIT)
+    assert code == 0, err
+    peer = isthmus.fit_auto(X, Y, methods=["pls", "ridge"], cv=3)
+    assert_allclose(isthmus.load("f.isthmus").predict_rows(X), peer.predict(X), rtol=1e-9)
+    code, _, err = run(
+        "predict",
+        "f.isthmus",
+        files[0],
+        "-o",
+        f"out.{'csv' if kind == 'npz' else kind.replace('semicolon', 'csv')}",
+    )
+    assert code == 0, err
+
+
+def test_one_file_with_target_columns(tables, run, tmp_path, write_csv):
+    X, Y = tables
+    write_csv(tmp_path / "one.csv", np.hstack([Y[:, :1], X, Y[:, 1:]]), ["fat", *"abcdef", "water"])
+    code, _, err = run("fit", "one.csv", "-t", "fat,water", "-o", "o.isthmus", "-q", *FIT)
+    assert code == 0, err
+    run("fit", "X.csv", "Y.csv", "-o", "two.isthmus", "-q", *FIT)
+    one, two = isthmus.load("o.isthmus"), isthmus.load("two.isthmus")
+    assert_array_equal(one.predict_rows(X), two.predict_rows(X))
+    np.savez(tmp_path / "both.npz", X=X, y=Y)
+    code, _, err = run("fit", "both.npz", "-o", "n.isthmus", "-q", *FIT)
+    assert code == 0, err
+    assert_array_equal(isthmus.load("n.isthmus").predict_rows(X), two.predict_rows(X))
+
+
+def test_no_header_columns_by_number(tables, run, tmp_path, write_csv):
+    X, Y = tables
+    write_csv(tmp_path / "bare.csv", np.hstack([X, Y]))
+    code, _, err = run(
+        "fit", "bare.csv", "-t", "7,-1", "--no-header", "-o", "b.isthmus", "-q", *FIT
+    )
+    assert code == 0, err
+    write_csv(tmp_path / "new.csv", X)
+    code, _, err = run("predict", "b.isthmus", "new.csv", "-o", "out.csv")
+    assert code == 0, err
+    header, rows = read_csv("out.csv")
+    assert header == ["x7", "x8"] or header == ["y1", "y2"]
+    assert len(rows) == 40
+
+
+def test_wavelengths_are_a_header(run, tmp_path, write_csv):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 8))
+    write_csv(tmp_path / "X.csv", X, [str(1100 + 2 * j) for j in range(8)])
+    write_csv(tmp_path / "Y.csv", X[:, :1] + rng.normal(size=(30, 1)), ["y"])
+    code, out, err = run("fit", "X.csv", "Y.csv", "-o", "w.isthmus", "--json", "-q", *FIT)
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["n_samples"] == 30 and told["feature_names"][0] == "1100" and not told["scale"]
+
+
+def test_columns_are_matched_by_name(model, run, tmp_path, write_csv):
+    X, _ = model
+    order = [3, 1, 0, 5, 4, 2]
+    write_csv(
+        tmp_path / "new.csv",
+        np.hstack([X[:, order], X[:, :1]]),
+        ["d", "b", "a", "f", "e", "c", "more"],
+    )
+    code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv")
+    assert code == 0 and "does not know are ignored: 'more'" in err
+    _, rows = read_csv("out.csv")
+    expected = isthmus.load("m.isthmus").predict_rows(X)
+    assert_allclose(np.array(rows, dtype=float), expected, rtol=1e-12)
+
+
+def test_rows_are_matched_by_name(tables, run, tmp_path, write_csv):
+    X, Y = tables
+    run("fit", "X.csv", "Y.csv", "-o", "a.isthmus", "-q", *FIT)
+    turned = np.arange(40)[::-1]
+    write_csv(tmp_path / "Y.csv", Y[turned], ["fat", "water"], [f"s{i}" for i in turned])
+    code, _, err = run("fit", "X.csv", "Y.csv", "-o", "b.isthmus", *FIT)
+    assert code == 0 and "put in the order of X.csv" in err
+    a, b = isthmus.load("a.isthmus"), isthmus.load("b.isthmus")
+    assert_array_equal(a.predict_rows(X), b.predict_rows(X))
+
+
+def test_missing_values(tables, run, tmp_path, write_csv):
+    X, Y = tables
+    X[3, 2] = X[7, 0] = np.nan
+    write_csv(tmp_path / "X.csv", X, "abcdef")
+    write_csv(tmp_path / "Y.csv", Y, ["fat", "water"])
+    code, out, err = run(
+        "fit", "X.csv", "Y.csv", "-o", "h.isthmus", "--cv", "2", "--report", "h.html"
+    )
+    assert code == 0, err
+    assert "Stiefel" not in out and "kernel" not in out  # these do not take holes
+    code, _, err = run("predict", "h.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 0, err
+    code, _, err = run("fit", "X.csv", "Y.csv", "-m", "stiefel")
+    assert code == 1 and "has missing values and the method 'stiefel' does not take them" in err
+
+
+def test_time_limit(tables, run):
+    code, out, err = run("fit", "X.csv", "Y.csv", "--time-limit", "0", "--json", "-q", "--cv", "3")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["method"] == "pls" and {row["status"] for row in told["cv"][1:]} == {"no time left"}
+
+
+def test_compress(tables, run, tmp_path):
+    X, _ = tables
+    code, _, err = run(
+        "fit",
+        "X.csv",
+        "Y.csv",
+        "-m",
+        "kernel",
+        "--cv",
+        "2",
+        "-o",
+        "k.isthmus",
+        "-q",
+        "--report",
+        "k.html",
+    )
+    assert code == 0, err
+    assert "Compression" in (tmp_path / "k.html").read_text("utf-8")
+    code, out, err = run("compress", "k.isthmus", "-o", "s.isthmus", "--points", "20", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert (told["points_before"], told["points_after"]) == (40, 20)
+    assert told["bytes_after"] < told["bytes_before"] and told["change"] < 0.2
+    full, small = isthmus.load("k.isthmus"), isthmus.load("s.isthmus")
+    change = np.sqrt(((full.predict_rows(X) - small.predict_rows(X)) ** 2).mean())
+    spread = full.predict_rows(X).std(axis=0)
+    assert_allclose(change / np.sqrt((spread**2).mean()), told["change"], rtol=1e-6)
+    code, out, err = run("predict", "s.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 0, err
+
+
+def test_pictures(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.normal(size=(30, 12)))
+    np.save(tmp_path / "y.npy", rng.normal(size=(30, 6)))
+    code, _, err = run(
+        "fit", "x.npy", "y.npy", "-q", "--report", "p.html", "--image-shape", "3x4",
+        "--output-image-shape", "2x3", "-m", "pls", "--cv", "2",
+    )  # fmt: skip
+    assert code == 0, err
+    page = (tmp_path / "p.html").read_text("utf-8")
+    assert page.count("data:image/png;base64,") > 40 and "components as pictures" in page
+
+
+# -- help and start -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "predict", "inspect", "report", "compress"])
+def test_help_shows_a_real_call(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0 and f"isthmus {command}" in out.split("For example:")[1]
+
+
+def test_help_does_not_import_scikit_learn():
+    code = (
+        "import sys; from isthmus.cli import main; code = main(['fit', '--help']); "
+        "heavy = {'sklearn', 'numpy', 'scipy', 'plotly', 'skops'} & set(sys.modules); "
+        "assert not heavy, heavy; sys.exit(code)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_version_and_usage(run):
+    assert run("--version")[1].strip() == f"isthmus {isthmus.__version__}"
+    assert run("fit")[0] == 2
+    assert run("nonsense")[0] == 2
+    assert run("fit", "x.csv", "--nonsense")[0] == 2
+
+
+def test_ctrl_c_leaves_nothing_half_written(tables, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isthmus.cli", "fit", "X.csv", "Y.csv", "-o", "c.isthmus", "--cv", "20",
+         "-m", "stiefel"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT, 0)
+    assert process.returncode == 0 or "Traceback" not in err or "import" in err
+    if process.returncode == 130:
+        assert "interrupted; nothing was left half-written" in err
+        assert not (tmp_path / "c.isthmus").exists()
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith("-part")]
+
+
+def test_interrupt_in_the_middle(tables, run, monkeypatch, tmp_path):
+    from isthmus.auto import MethodSearchCV
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MethodSearchCV, "fit", interrupted)
+    code, _, err = run("fit", "X.csv", "Y.csv", "-o", "c.isthmus")
+    assert code == 130 and "interrupted; nothing was left half-written" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["X.csv", "Y.csv"]
+
+
+# -- the demonstration, and real data by the real command -----------------------------------------
+
+
+def test_demo(run_process, tmp_path):
+    done = run_process("demo", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    errors = {row["method"]: row["test_error"] for row in told["methods"]}
+    assert len(errors) == 8 and max(list(errors.values())[2:]) < 3.0 < errors["mean picture"]
+    assert errors["kernel dependency estimation"] < errors["ridge regression"]
+    page = (tmp_path / "isthmus-demo.html").read_text("utf-8")
+    for heading in ("Restored digits", "Rank curves", "Output basis", "Residuals"):
+        assert heading in page
+    assert page.count("data:image/png") > 10 * 8
+    open_in_browser(tmp_path / "isthmus-demo.html")
+
+
+def open_in_browser(path):
+    """No complaint and no request to anywhere, where there is a browser to ask."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        return  # tests/reports/test_browser.py says that it is missing
+    playwright = pytest.importorskip("playwright.sync_api")
+    trouble = []
+    with playwright.sync_playwright() as driver:
+        options = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=chromium, args=options)
+        page = browser.new_page(viewport={"width": 400, "height": 900})
+        page.on("console", lambda m: trouble.append(m.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda r: r.url.startswith(("http", "ws")) and trouble.append(r.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        drawn = page.evaluate(
+            "[...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('svg').length)"
+        )
+        assert len(drawn) == 3 and min(drawn) > 0
+        browser.close()
+    assert trouble == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_terminal_sees_the_method_under_way(tables, tmp_path):
+    code = (
+        "import os, pty, sys\n"
+        "seen = []\n"
+        "def read(fd):\n"
+        "    seen.append(os.read(fd, 65536))\n"
+        "    return seen[-1]\n"
+        "pty.spawn([sys.executable, '-m', 'isthmus.cli', 'fit', 'X.csv', 'Y.csv', '-m', 'pls,ridge',"
+        " '--cv', '9'], read)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=240,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"},
+    )  # fmt: skip
+    text = done.stdout.decode(errors="replace")
+    before_table = text[: text.index("Cross-validation")]
+    assert "ridge regression" in before_table and "/9" in before_table
+
+
+def real_data():
+    for name in ("corn", "tecator"):
+        yield name, lambda name=name: load_nir(name)
+    yield "edm", lambda: load_mulan("edm")
+
+
+@pytest.mark.parametrize(
+    ("name", "loader"), list(real_data()), ids=[name for name, _ in real_data()]
+)
+def test_real_files_by_the_real_command(name, loader, tmp_path, run_process, write_csv):
+    if "ISTHMUS_DATA" not in os.environ:
+        pytest.skip("ISTHMUS_DATA is not set")
+    try:
+        data = loader()
+    except DatasetNotFoundError as error:
+        pytest.skip(str(error))
+    names = (
+        [str(w) for w in data.wavelengths]
+        if data.get("wavelengths") is not None
+        else data.feature_names
+    )
+    write_csv(tmp_path / "X.csv", data.data, names)
+    write_csv(tmp_path / "Y.csv", data.target.reshape(len(data.data), -1), data.target_names)
+    done = run_process(
+        "fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--report", "r.html", "--json", "--cv", "4",
+        "-m", "pls,pcr,ridge,reduced_rank",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    floor = {"corn": 0.95, "tecator": 0.9, "edm": 0.2}[name]
+    assert told["score"] > floor
+    done = run_process("predict", "m.isthmus", "X.csv", "-o", "out.csv", "--interval", "0.95")
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,357 @@
+"""Oracles: the numbers of the specification, paths enumerated, linear systems, a peer, differences."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.svm import SVC
+
+from isthmus.datasets import load_graphs
+from isthmus.features import KernelMap, Landmarks
+from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman, as_graph, check_kernel
+
+TRIANGLE = ([0, 0, 1], [(0, 1), (1, 2), (0, 2)])
+PATH = ([0, 1, 0], [(0, 1), (1, 2)])
+real_data = pytest.mark.skipif(
+    not os.environ.get("ISTHMUS_DATA"), reason="ISTHMUS_DATA names no directory with the real data"
+)
+
+
+def random_graph(rng, directed=False, marked=True, low=1, high=6, loops=True):
+    n = int(rng.integers(low, high))
+    edges = {}
+    for _ in range(int(rng.integers(0, 2 * n))):
+        i, j = int(rng.integers(n)), int(rng.integers(n))
+        if i != j or loops:
+            key = (i, j) if directed else (min(i, j), max(i, j))
+            edges[key] = int(rng.integers(2))
+    labels = tuple(int(x) for x in rng.integers(0, 2, n))
+    return Graph(labels, tuple(edges), tuple(edges.values()) if marked else None, directed)
+
+
+def transitions(graph, stop, proper):
+    """``P_e`` by edge label, and the stopping probabilities."""
+    n = graph.n_nodes
+    marks = graph.edge_labels or (None,) * len(graph.edges)
+    steps = []
+    for (i, j), mark in zip(graph.edges, marks):
+        steps.append((i, j, mark))
+        if i != j and not graph.directed:
+            steps.append((j, i, mark))
+    degree = np.bincount([i for i, _, _ in steps], minlength=n)
+    P = {}
+    for i, j, mark in steps:
+        P.setdefault(mark, np.zeros((n, n)))[i, j] += (1 - stop) / degree[i]
+    return P, np.where((degree == 0) & proper, 1.0, stop)
+
+
+def linear_system(g, h, stop, proper=False):
+    (P, q), (P2, q2) = transitions(g, stop, proper), transitions(h, stop, proper)
+    M = np.array([[a == b for b in h.labels] for a in g.labels], dtype=float)
+    T = sum((np.kron(P[e], P2[e]) for e in P if e in P2), np.zeros((M.size, M.size)))
+    R = np.linalg.solve(np.eye(M.size) - M.ravel()[:, None] * T, (M * np.outer(q, q2)).ravel())
+    return R.mean()
+
+
+def spelled_paths(graph, stop, proper, longest):
+    """Weight of every word of node and edge labels, by walking all paths."""
+    P, q = transitions(graph, stop, proper)
+    words = {}
+    walks = [(i, (label,), 1 / graph.n_nodes) for i, label in enumerate(graph.labels)]
+    for _ in range(longest):
+        further = []
+        for node, word, weight in walks:
+            words[word] = words.get(word, 0.0) + weight * q[node]
+            for mark, steps in P.items():
+                for to in np.flatnonzero(steps[node]):
+                    spelled = (*word, ("edge", mark), graph.labels[to])
+                    further.append((to, spelled, weight * steps[node, to]))
+        walks = further
+    return words
+
+
+@pytest.mark.parametrize(
+    ("stop", "values"),
+    [
+        (0.1, (0.0122859670, 0.0112562541, 0.0292397661)),
+        (0.5, (0.1648745520, 0.1638418079, 0.1851851852)),
+    ],
+)
+def test_worked_example(stop, values):
+    K = GraphKernel(stop)([TRIANGLE, PATH])
+    assert_allclose([K[0, 1], K[0, 0], K[1, 1]], values, atol=5e-11)
+
+
+def test_worked_example_with_edge_labels():
+    g = ([0, 1, 0, 0], [(0, 1), (0, 2), (1, 2), (2, 3)], [1, 2, 1, 1])
+    h = ([0, 1, 0], [(0, 1), (1, 2)], [1, 2])
+    assert_allclose(GraphKernel(0.5)([g], [h])[0, 0], 0.1536939314, atol=5e-11)
+    assert_allclose(GraphKernel(0.5, edge_labels=False)([g], [h])[0, 0], 0.1628787879, atol=5e-11)
+
+
+@pytest.mark.parametrize("termination", ["constant", "proper"])
+@pytest.mark.parametrize("stop", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("directed", [False, True])
+def test_linear_system_on_many_random_graphs(directed, stop, termination):
+    # 12 settings of 84 graphs: a thousand in all, against each other in chains.
+    rng = np.random.default_rng(int(100 * stop) + directed)
+    graphs = [random_graph(rng, directed, marked=i % 4 > 0) for i in range(84)]
+    kernel = GraphKernel(stop, termination=termination, max_iter=20000)
+    K = kernel(graphs)
+    for i in range(84):
+        for j in (i, (i + 1) % 84, (i + 7) % 84):
+            expected = linear_system(graphs[i], graphs[j], stop, termination == "proper")
+            assert_allclose(K[i, j], expected, rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("termination", ["constant", "proper"])
+def test_enumerated_paths(termination, directed):
+    rng = np.random.default_rng(5)
+    graphs = [random_graph(rng, directed, low=2, high=5, loops=False) for _ in range(10)]
+    stop, proper = 0.6, termination == "proper"
+    words = [spelled_paths(g, stop, proper, 9) for g in graphs]  # 0.4^18 of the mass is left out
+    expected = [[sum(a[w] * b[w] for w in a if w in b) for b in words] for a in words]
+    K = GraphKernel(stop, termination=termination)(graphs)
+    assert_allclose(K, expected, atol=2e-7)
+    if proper:
+        assert_allclose([sum(w.values()) for w in words], 1.0, atol=1e-3)
+
+
+def test_plain_iteration_where_chebyshev_diverges():
+    ring = Graph((0, 1, 0, 1), ((0, 1), (1, 2), (2, 3), (3, 0)), None, True)
+    K = GraphKernel(0.1)([ring])
+    assert_allclose(K[0, 0], linear_system(ring, ring, 0.1), rtol=1e-9)
+
+
+def test_rectangles_diagonal_and_order():
+    rng = np.random.default_rng(1)
+    graphs = [random_graph(rng, i % 3 == 0) for i in range(20)]
+    kernel = GraphKernel(0.2)
+    K = kernel(graphs)
+    assert np.array_equal(K, K.T)
+    assert_allclose(kernel(graphs[:4], graphs), K[:4], rtol=1e-9)
+    assert_allclose(kernel(graphs, graphs[:4]), K[:, :4], rtol=1e-9)
+    assert_allclose(kernel.diag(graphs), K.diagonal(), rtol=1e-9)
+    order = rng.permutation(20)
+    assert_allclose(kernel([graphs[i] for i in order]), K[np.ix_(order, order)], rtol=1e-9)
+
+
+def test_graphs_that_are_one_point():
+    double = (TRIANGLE[0] * 2, TRIANGLE[1] + [(i + 3, j + 3) for i, j in TRIANGLE[1]])
+    ring = ([0] * 6, [(i, (i + 1) % 6) for i in range(6)])
+    triangles = ([0] * 6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    K = GraphKernel(0.1)([TRIANGLE, double])
+    assert_allclose(K, K[0, 0], rtol=1e-9)
+    K = GraphKernel(0.1)([ring, triangles])
+    assert_allclose(K, K[0, 0], rtol=1e-9)
+    assert_allclose(WeisfeilerLehman(3, normalise=True)([ring, triangles]), 1.0)
+
+
+def test_one_label_in_closed_form():
+    rng = np.random.default_rng(2)
+    pair = []
+    for n in (4, 5):
+        A = np.triu(rng.random((n, n)) < 0.7, 1) + np.eye(n, k=1) > 0
+        pair.append((A | A.T).astype(float))
+    stop, total = 0.2, 0.0
+    parts = []
+    for A in pair:  # P = D^-1/2 S D^1/2, S symmetric
+        d = A.sum(axis=1)
+        mu, U = np.linalg.eigh(A / np.sqrt(np.outer(d, d)))
+        left = U.T @ (np.full(len(A), 1 / len(A)) / np.sqrt(d))
+        parts.append((mu, left * (U.T @ (stop * np.sqrt(d)))))
+    (mu, c), (mu2, c2) = parts
+    total = (np.outer(c, c2) / (1 - (1 - stop) ** 2 * np.outer(mu, mu2))).sum()
+    assert_allclose(GraphKernel(stop)([pair[0]], [pair[1]])[0, 0], total, rtol=1e-9)
+
+
+def test_isolated_nodes_stop_and_lone_labels():
+    lone, pair = ([0], []), ([0, 0], [])
+    for termination, q in (("constant", 0.1), ("proper", 1.0)):
+        K = GraphKernel(0.1, termination=termination)([lone, pair])
+        assert_allclose(K, q**2)
+    assert GraphKernel()([([7], [])], [TRIANGLE])[0, 0] == 0.0  # an unseen label: no error
+
+
+def test_stop_one_counts_labels():
+    K = GraphKernel(1.0)([TRIANGLE, PATH])
+    assert_allclose(K, [[5 / 9, 5 / 9], [5 / 9, 5 / 9]])
+
+
+def test_soft_labels():
+    rng = np.random.default_rng(3)
+    graphs = [random_graph(rng) for _ in range(12)]
+    hard = GraphKernel(0.2)(graphs)
+    same = GraphKernel(
+        0.2, label_kernel=lambda a, b: float(a == b), edge_label_kernel=lambda a, b: float(a == b)
+    )
+    assert_allclose(same(graphs), hard, rtol=1e-9)
+    blind = GraphKernel(0.2, edge_label_kernel=lambda a, b: 1.0)
+    assert_allclose(blind(graphs), GraphKernel(0.2, edge_labels=False)(graphs), rtol=1e-8)
+    for stop in (0.02, 0.2):  # both iterations
+        soft = GraphKernel(stop, label_kernel=lambda a, b: 1.0 if a == b else 0.5)(graphs)
+        assert (soft >= GraphKernel(stop)(graphs) - 1e-12).all()
+        assert np.linalg.eigvalsh(soft)[0] > -1e-10 * np.trace(soft)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("termination", ["constant", "proper"])
+def test_derivative_with_respect_to_stop(termination, normalise):
+    rng = np.random.default_rng(4)
+    graphs = [random_graph(rng) for _ in range(10)]
+    kernel = GraphKernel(0.2, termination=termination, normalise=normalise, tol=1e-13)
+    _, slope = kernel(graphs, eval_gradient=True)
+    step = 1e-5
+    up, down = (kernel.clone_with_theta(kernel.theta + s)(graphs) for s in (step, -step))
+    assert_allclose(slope[:, :, 0], (up - down) / (2 * step), atol=1e-8)
+
+
+# -- what a graph may be ----------------------------------------------------------------------
+
+
+def test_all_forms_are_one_graph():
+    networkx = pytest.importorskip("networkx")
+    A = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    nx = networkx.Graph()
+    for node, label in zip("xyz", TRIANGLE[0]):
+        nx.add_node(node, label=label)
+    nx.add_edges_from([("x", "y"), ("y", "z"), ("x", "z")])
+    forms = [
+        TRIANGLE,
+        (TRIANGLE[0], [(1, 0), (0, 1), (1, 2), (2, 0)]),  # named twice, in both directions
+        (TRIANGLE[0], A),
+        (np.array(TRIANGLE[0]), sparse.csr_matrix(A)),
+        nx,
+        as_graph(TRIANGLE),
+        as_graph(as_graph(TRIANGLE).to_networkx()),
+    ]
+    assert_allclose(GraphKernel(0.5)(forms), 0.1638418079, atol=5e-11)
+    assert as_graph(np.array([[0, 1], [0, 0]])).directed
+    assert as_graph(nx.to_directed()).directed
+
+
+def test_weights_count_as_parallel_edges_do():
+    weighted = np.array([[0, 2.0, 1.0], [2.0, 0, 0], [1.0, 0, 0]])
+    K = GraphKernel(0.3)([(PATH[0], weighted)])
+    P, q = 0.7 * weighted / weighted.sum(1, keepdims=True), np.full(3, 0.3)
+    M = np.equal.outer(PATH[0], PATH[0]).astype(float)
+    R = np.linalg.solve(
+        np.eye(9) - M.ravel()[:, None] * np.kron(P, P), (M * np.outer(q, q)).ravel()
+    )
+    assert_allclose(K[0, 0], R.mean(), rtol=1e-9)
+
+
+def test_molecules():
+    chem = pytest.importorskip("rdkit.Chem")
+    ethanol = as_graph(chem.MolFromSmiles("CCO"))
+    assert ethanol == Graph(("C", "C", "O"), ((0, 1), (1, 2)), ("SINGLE", "SINGLE"))
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (([], []), r"X\[1\] is an empty graph"),
+        (([0, 0], [(0, 2)]), r"X\[1\]: edge \(0, 2\)"),
+        (np.array([[0, -1.0], [-1.0, 0]]), "must be a finite number >= 0"),
+        (np.array([[0, np.nan], [1, 0]]), "must be a finite number >= 0"),
+        (([0, 0, 0], [(0, 1)], [1, 2]), "1 edges, but 2 edge_labels"),
+        (([0, 0], np.zeros((3, 3)).tolist()), "edge|unpack"),
+        ("abc", "is no graph"),
+    ],
+)
+def test_bad_graphs_are_named(item, message):
+    with pytest.raises(ValueError, match=message):
+        GraphKernel()([TRIANGLE, item])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (GraphKernel(0), "stop == 0"),
+        (GraphKernel(tol=0), "tol == 0"),
+        (GraphKernel(max_iter=0), "max_iter == 0"),
+        (GraphKernel(termination="x"), "termination == 'x'"),
+        (WeisfeilerLehman(-1), "n_iter == -1"),
+    ],
+)
+def test_bad_parameters_are_named(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        kernel([TRIANGLE])
+
+
+def test_no_convergence_is_said():
+    with pytest.warns(ConvergenceWarning, match="did not converge in 3 steps"):
+        GraphKernel(0.01, max_iter=3)([TRIANGLE, PATH])
+    report = check_kernel(GraphKernel(0.01, max_iter=3), [TRIANGLE, PATH])
+    assert not report.converged and any("max_iter" in line for line in report.advice)
+
+
+# -- Weisfeiler and Lehman --------------------------------------------------------------------
+
+
+def test_refinement_by_hand():
+    # Path 0-1-0 and triangle 0 0 1. Round 0: (2, 1), (2, 1). Round 1: ends see {1}, the middle
+    # {0, 0}; in the triangle the two 0 see {0, 1} and the 1 sees {0, 0}: one label in common.
+    K = WeisfeilerLehman(1)([PATH, TRIANGLE])
+    assert_allclose(K, [[5 + 5, 5 + 1], [5 + 1, 5 + 5]])
+    assert_allclose(WeisfeilerLehman(0)([PATH, TRIANGLE]), 5)
+
+
+def test_refinement_agrees_with_a_peer():
+    grakel = pytest.importorskip("grakel")
+    rng = np.random.default_rng(6)
+    graphs = [random_graph(rng, marked=False, low=3, high=9, loops=False) for _ in range(25)]
+    graphs = [g for g in graphs if g.edges]
+    peers = []
+    for g in graphs:
+        edges = {pair: 1 for i, j in g.edges for pair in ((i, j), (j, i))}
+        for node in range(g.n_nodes):
+            edges.setdefault((node, node), 0)
+        peers.append(grakel.Graph(edges, node_labels=dict(enumerate(g.labels))))
+    joined = [g.n_nodes == len({n for e in g.edges for n in e}) for g in graphs]
+    graphs = [g for g, ok in zip(graphs, joined) if ok]
+    peers = [
+        grakel.Graph(
+            {pair: 1 for i, j in g.edges for pair in ((i, j), (j, i))},
+            node_labels=dict(enumerate(g.labels)),
+        )
+        for g in graphs
+    ]
+    peer = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = peer.fit_transform(peers)
+    assert_allclose(WeisfeilerLehman(3)(graphs), expected)
+
+
+# -- in estimators, and on real data ----------------------------------------------------------
+
+
+def test_estimators_take_graphs():
+    rng = np.random.default_rng(7)
+    graphs = [random_graph(rng, low=3, high=8) for _ in range(40)]
+    y = np.array([sum(g.labels) / g.n_nodes for g in graphs])
+    kernel = GraphKernel(0.3, normalise=True)
+    X = np.empty(40, dtype=object)
+    X[:] = graphs
+    process = GaussianProcessRegressor(kernel, alpha=1e-4, normalize_y=True).fit(X, y)
+    assert process.score(X, y) > 0.9
+    assert SVC(kernel=kernel, C=100).fit(graphs, y > 0.5).score(graphs, y > 0.5) > 0.9
+    scores = KernelMap(kernel, center=False).fit(graphs).transform(graphs)
+    assert_allclose(scores @ scores.T, kernel(graphs), atol=1e-7)
+    F = Landmarks(kernel, 40, random_state=0).fit(graphs).transform(graphs)
+    assert_allclose(F @ F.T, kernel(graphs), atol=1e-6)
+
+
+@real_data
+def test_positive_semidefinite_on_mutag():
+    graphs = load_graphs("mutag").data
+    for kernel in (GraphKernel(0.1, edge_labels=False), GraphKernel(0.3), WeisfeilerLehman(3)):
+        K = kernel(graphs)
+        assert np.linalg.eigvalsh(K)[0] > -1e-12 * np.trace(K)

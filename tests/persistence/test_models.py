@@ -1,0 +1,167 @@
+"""Oracles: equal predictions to the last bit; the files of released versions; the manifest."""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import isthmus
+from isthmus import (
+    PCR,
+    PLS,
+    ComponentSearchCV,
+    IndicatorClassifier,
+    ManifoldPLS,
+    MethodSearchCV,
+    ReducedRankRegression,
+    StiefelRegression,
+    load,
+    save,
+)
+from isthmus.datasets import make_low_rank_regression
+from isthmus.losses import FunctionLoss
+from isthmus.persistence import ForeignTypeError, describe
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+X, Y, _ = make_low_rank_regression(40, 6, 3, rank=2, noise=0.2, random_state=0)
+X_HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+
+MODELS = {
+    "pls": PLS(2),
+    "pls em": PLS(2, missing="em"),
+    "pcr": PCR(2),
+    "reduced rank": ReducedRankRegression(2),
+    "stiefel": StiefelRegression(2, loss="huber"),
+    "stiefel exact": StiefelRegression(2),
+    "manifold": ManifoldPLS(2),
+    "manifold cg": ManifoldPLS(2, solver="cg", random_state=0),
+    "search": ComponentSearchCV(PLS(), cv=KFold(3), scoring="neg_mean_squared_error"),
+    "methods": MethodSearchCV(["pls", "ridge"], cv=3),
+    "pipeline": make_pipeline(StandardScaler(), Ridge()),
+    "gaussian process": GaussianProcessRegressor(RBF(2.0), optimizer=None),
+    "kernel": MethodSearchCV("kernel", cv=2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip_to_the_last_bit(name, tmp_path):
+    rows = X_HOLES if name == "pls em" else X
+    model = MODELS[name].fit(rows, Y)
+    save(model, tmp_path / "m.isthmus")
+    again = load(tmp_path / "m.isthmus")
+    assert type(again) is type(model)
+    assert_array_equal(again.predict(rows), model.predict(rows))
+    assert again.get_params().keys() == model.get_params().keys()
+
+
+def test_float32_classifier_and_blocks(tmp_path):
+    single = PLS(2).fit(X.astype(np.float32), Y.astype(np.float32))
+    blocks = ReducedRankRegression(2).partial_fit(X, Y)
+    classes = IndicatorClassifier(PLS(2)).fit(X, np.where(Y[:, 0] > 0, "up", "down"))
+    for model in (single, blocks, classes):
+        save(model, tmp_path / "m.isthmus")
+        again = load(tmp_path / "m.isthmus")
+        expected = model.predict(X.astype(np.float32))
+        assert_array_equal(again.predict(X.astype(np.float32)), expected)
+        assert again.predict(X.astype(np.float32)).dtype == expected.dtype
+    again_blocks = load_after(blocks, tmp_path).partial_fit(X[:5], Y[:5])
+    assert_array_equal(again_blocks.coef_, blocks.partial_fit(X[:5], Y[:5]).coef_)
+
+
+def load_after(model, folder):
+    save(model, folder / "b.isthmus")
+    return load(folder / "b.isthmus")
+
+
+def public_estimators():
+    """Every class of the package that learns and can be made without arguments."""
+    found = {}
+    for name in isthmus.__all__:
+        thing = getattr(isthmus, name)
+        if isinstance(thing, type) and hasattr(thing, "fit"):
+            try:
+                found[name] = thing()
+            except TypeError:
+                continue
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", public_estimators())
+def test_every_public_estimator_round_trips(name, tmp_path):
+    model = public_estimators()[name]
+    if "cv" in model.get_params() and name == "MethodSearchCV":
+        model.set_params(cv=2, methods=["pls"])
+    for parameter in ("n_samples", "n_draws", "draws", "n_warmup", "n_chains"):  # quick chains
+        if parameter in model.get_params() and isinstance(model.get_params()[parameter], int):
+            model.set_params(**{parameter: min(model.get_params()[parameter], 20)})
+    model.fit(X, Y)
+    again = load_after(model, tmp_path)
+    asked = False
+    for method in ("predict", "transform"):
+        if hasattr(model, method):
+            assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
+            asked = True
+    assert asked
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("model-*.isthmus")), ids=lambda p: p.stem)
+def test_models_of_releases_load(path):
+    told = json.loads(path.with_suffix(".json").read_text())
+    again = load(path)
+    # Another processor may add in another order; the same one does not.
+    assert_allclose(again.predict(np.array(told["X"])), told["prediction"], rtol=1e-9)
+    assert describe(path)["summary"]["cv"]
+
+
+def test_there_is_a_model_of_this_release():
+    assert (DATA / f"model-{isthmus.__version__}.isthmus").exists()
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    path = tmp_path / "m.isthmus"
+    save(MODELS["pls"].fit(X, Y), path, summary={"who": "me"})
+    found = describe(path)
+    assert found["type"] == "isthmus.regression.pls.PLS"
+    assert found["summary"] == {"who": "me"}
+    assert {"isthmus", "numpy", "scikit-learn", "skops", "python"} <= set(found["versions"])
+    assert found["bytes"] == os.path.getsize(path)
+    assert found["created"].startswith("20")
+
+
+def test_describe_imports_no_model(tmp_path, monkeypatch):
+    path = tmp_path / "m.isthmus"
+    save(MODELS["pls"].fit(X, Y), path)
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # the archive is not even opened
+    assert describe(path)["summary"]["model"].startswith("PLS(")
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path):
+    path = tmp_path / "m.isthmus"
+    save(MODELS["pls"].fit(X, Y), path)
+    before = path.read_bytes()
+    loss = FunctionLoss(lambda Y, P: 0.0, lambda Y, P: P)
+    for foreign in (loss, {"open": open}, Path("x")):
+        with pytest.raises(ForeignTypeError, match=r"is refused|cannot be saved"):
+            save(foreign, path)
+    assert path.read_bytes() == before
+
+
+def test_the_training_data_are_not_in_the_file(tmp_path):
+    path = tmp_path / "m.isthmus"
+    search = MODELS["methods"].fit(X, Y)
+    save(search, path)
+    again = load(path)
+    assert not hasattr(again, "_training") and not hasattr(again, "cv_predictions_")
+    with pytest.raises(ValueError, match="no training data"):
+        again.report(tmp_path / "r.html")

@@ -1,0 +1,299 @@
+"""Outputs of every kind: classes, many, objects, matrices, with holes; choices by held-out score."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
+from sklearn.metrics import r2_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+
+from isthmus import Expansion
+from isthmus.datasets import make_curves
+from isthmus.kernels import gram
+from isthmus.kernels.sequences import SpectrumKernel
+from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
+from isthmus.projections.kdr import criterion, gradient_directions
+from isthmus.projections.missing import fill_by_ridge, fill_outputs
+from isthmus.projections.slices import slice_labels
+
+
+@pytest.fixture(scope="module")
+def curves():
+    return make_curves(150, 6, random_state=1)
+
+
+# -- slices -----------------------------------------------------------------------------------
+
+
+def test_slices():
+    y = np.array([3.0, 1.0, 2.0, 2.0, 9.0, 8.0])
+    assert_array_equal(slice_labels(y, 3), [1, 0, 0, 0, 2, 2])  # equal values together
+    assert_array_equal(slice_labels(y, 10), [2, 0, 1, 1, 4, 3])  # no more values than slices
+    assert_array_equal(slice_labels(np.array(["b", "a", "b"]), 2), [1, 0, 1])
+    assert_array_equal(slice_labels(np.array([True, False]), 5), [1, 0])
+    Y = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]], 4, axis=0)
+    labels = slice_labels(Y, 8, random_state=0)
+    assert labels.max() == 2 and all(len(set(labels[i : i + 4])) == 1 for i in (0, 4, 8))
+    pairs = slice_labels(np.array([["a", "x"], ["a", "y"], ["a", "x"]]), 2, "classes")
+    assert_array_equal(pairs, [0, 1, 0])
+    with pytest.raises(ValueError, match="one slice takes every row"):
+        slice_labels(np.ones(5), 3)
+    with pytest.raises(ValueError, match="n_slices"):
+        slice_labels(y, 1)
+
+
+def test_names_are_classes(curves):
+    X, y, _ = curves
+    names = np.where(y > 1, "high", np.where(y > -1, "middle", "low"))
+    numbers = np.unique(names, return_inverse=True)[1]
+    for model in (SIR(2), KernelSIR()):
+        Z = model.fit(X, names).transform(X)
+        assert_allclose(model.fit(X, numbers).transform(X), Z, atol=1e-12)
+    onehot = np.eye(3)[numbers]
+    assert_allclose(COIR().fit(X, names).transform(X), COIR().fit(X, onehot).transform(X))
+    assert MORP().fit(X, names).transform(X).shape == (150, 2)
+
+
+# -- objects and matrices ---------------------------------------------------------------------
+
+
+def words(n, seed):
+    """Words over two alphabets, and the share of the first."""
+    rng = np.random.default_rng(seed)
+    share = rng.uniform(size=n)
+    letters = [
+        "".join(rng.choice(list("abcd"), 12, p=[s / 2, s / 2, (1 - s) / 2, (1 - s) / 2]))
+        for s in share
+    ]
+    return letters, share
+
+
+def test_objects_as_outputs():
+    texts, share = words(80, 0)
+    X = np.c_[share, 0.1 * np.random.default_rng(1).normal(size=80)]
+    kernel = SpectrumKernel()
+    L = gram(kernel, texts)
+    for estimator in (COIR, MORP, KernelCCA):
+        model = estimator(kernel_y=kernel).fit(X, texts)
+        same = estimator(kernel_y="precomputed").fit(X, L)
+        assert_allclose(model.transform(X), same.transform(X), atol=1e-9)
+        if estimator is not MORP:  # the inputs' own variance counts there
+            assert abs(np.corrcoef(model.transform(X)[:, 0], share)[0, 1]) > 0.8
+        assert model.held_out_score_ == pytest.approx(same.held_out_score_)
+    many = COIR(kernel_y=kernel, solver="features", n_landmarks=80).fit(X, texts)
+    exact = COIR(kernel_y=kernel).fit(X, texts)
+    assert_allclose(many.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
+    both = KernelCCA(kernel_y=kernel).fit(X, texts)
+    assert abs(np.corrcoef(both.transform_y(texts)[:, 0], both.transform(X)[:, 0])[0, 1]) > 0.8
+
+
+def test_objects_as_inputs_in_a_pipeline_and_a_grid():
+    texts, share = words(60, 0)
+    labels = (share > 0.5).astype(int)
+    pipe = make_pipeline(KernelSIR(SpectrumKernel(), 1), KNeighborsClassifier(5))
+    search = GridSearchCV(pipe, {"kernelsir__alpha": [0.1, 1.0]}, cv=3).fit(texts, labels)
+    assert search.best_score_ > 0.8
+    model = COIR(SpectrumKernel(), solver="features", n_landmarks=60).fit(texts, share)
+    exact = COIR(SpectrumKernel()).fit(texts, share)
+    assert_allclose(model.transform(texts[:5]), exact.transform(texts[:5]), atol=1e-6)
+
+
+def test_a_function_as_kernel(curves):
+    X, y, _ = curves
+    X, y = X[:40], y[:40]
+
+    def alike(a, b):
+        return float(np.exp(-0.1 * ((a - b) ** 2).sum()))
+
+    model = COIR(alike).fit(X, y)
+    assert_allclose(model.transform(X), COIR(gamma=0.1).fit(X, y).transform(X), atol=1e-10)
+
+
+def test_the_fit_is_an_expansion(curves):
+    X, y, _ = curves
+    for model in (COIR(), KernelSIR(), COIR(solver="features", n_landmarks=50)):
+        model.fit(X, y)
+        expansion = Expansion.from_model(model)
+        assert_allclose(expansion(X), model.transform(X), atol=1e-12)
+        assert_allclose(model.with_expansion(expansion).transform(X), model.transform(X))
+    with pytest.raises(ValueError, match="directions, not points"):
+        SIR(2).fit(X, y).to_expansion()
+
+
+# -- holes ------------------------------------------------------------------------------------
+
+
+def test_fillings():
+    Y = np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, 6.0]])
+    assert_allclose(fill_outputs(Y, "mean"), [[1, 5], [3, 4], [2, 6]])
+    assert_allclose(fill_outputs(Y, "zero"), [[1, 0], [3, 4], [0, 6]])
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(500, 2))
+    full = Z @ rng.normal(size=(2, 3)) + [1.0, 2.0, 3.0]
+    holes = np.where(rng.uniform(size=full.shape) < 0.3, np.nan, full)
+    filled = fill_by_ridge(Z, holes, fill_outputs(holes, "mean"))
+    assert_allclose(filled, full, atol=0.3)  # a ridge of 10 on 350 rows shrinks a little
+    assert_array_equal(filled[~np.isnan(holes)], full[~np.isnan(holes)])
+
+
+def test_morp_with_missing_outputs(curves):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    Y = np.tanh(X[:, :2] @ rng.normal(size=(2, 30))) + 0.1 * rng.normal(size=(300, 30))
+    holes = np.where(rng.uniform(size=Y.shape) < 0.8, np.nan, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        MORP().fit(X, holes)
+    scores = {}
+    for missing in ("zero", "mean", "ridge"):
+        Z = MORP(n_components=2, missing=missing).fit(X[:200], holes[:200]).transform(X)
+        near = KNeighborsRegressor(10).fit(Z[:200], Y[:200])
+        scores[missing] = near.score(Z[200:], Y[200:])
+    assert scores["ridge"] > 0.3
+    assert scores["ridge"] >= scores["zero"] - 0.02
+    whole = MORP(missing="ridge").fit(X, Y).transform(X)
+    assert_allclose(whole, MORP().fit(X, Y).transform(X))  # nothing missing, nothing changed
+    holes[:, 3] = np.nan
+    with pytest.warns(UserWarning, match="no observed entry and are dropped: columns 3"):
+        MORP(missing="mean").fit(X, holes)
+    with pytest.raises(ValueError, match="no observed entry at all"):
+        MORP(missing="mean").fit(X, np.full_like(Y, np.nan))
+
+
+# -- choices ----------------------------------------------------------------------------------
+
+
+def test_held_out_score_is_that_of_refitting(curves):
+    X, y, _ = curves
+    for model in (
+        COIR(gamma=0.1, gamma_y=0.5, random_state=3),
+        KernelSIR(gamma=0.1, slices="classes", n_slices=4, random_state=3),
+        SIR(2, slices="classes", random_state=3),
+    ):
+        target = (
+            np.digitize(y, [-1.0, 0.0, 1.0]).astype(float)
+            if model.get_params().get("slices")
+            else y
+        )
+        model.fit(X, target)
+        scores = []
+        for train, test in KFold(5, shuffle=True, random_state=3).split(X):
+            fold = (
+                type(model)(**model.get_params()).set_params(cv=None).fit(X[train], target[train])
+            )
+            near = KNeighborsRegressor(10).fit(fold.transform(X[train]), target[train])
+            scores.append(r2_score(target[test], near.predict(fold.transform(X[test]))))
+        assert model.held_out_score_ == pytest.approx(np.mean(scores), abs=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["auto", "features"])
+def test_ridge_and_components_by_cross_validation(solver, curves):
+    X, y, _ = curves
+    options = {
+        "gamma": 0.1,
+        "gamma_y": 0.5,
+        "solver": solver,
+        "n_landmarks": 150,
+        "random_state": 0,
+    }
+    chosen = COIR(alpha="cv", n_components="cv", **options).fit(X, y)
+    table = chosen.cv_results_
+    assert chosen.held_out_score_ == pytest.approx(np.nanmax(table["mean_test_score"]))
+    assert chosen.n_components_ in table["n_components"]
+    auto = COIR(n_components=2, **options).fit(X, y)
+    assert chosen.held_out_score_ > auto.held_out_score_ - 1e-9
+    # A row of the table is the score of a fit with these numbers.
+    row = np.flatnonzero((table["n_components"] == 2) & np.isclose(table["alpha"], 1e-3))[0]
+    assert table["mean_test_score"][row] == pytest.approx(auto.held_out_score_, abs=1e-6)
+
+
+def test_training_pictures_lie():
+    X, y, _ = make_curves(300, 15, random_state=0)
+    weak = COIR(alpha=1e-6 * 300).fit(X, y)
+    near = KNeighborsRegressor(10).fit(weak.transform(X), y)
+    assert near.score(weak.transform(X), y) > 0.9
+    assert weak.held_out_score_ < 0.1
+    assert COIR(alpha="cv").fit(X, y).held_out_score_ > 0.3
+
+
+def test_choices_need_folds(curves):
+    X, y, _ = curves
+    with pytest.raises(ValueError, match="need cv >= 2"):
+        COIR(alpha="cv", cv=None).fit(X, y)
+    with pytest.raises(ValueError, match="too few for cv=5"):
+        COIR(n_components="cv").fit(X[:8], y[:8])
+    assert np.isnan(COIR(cv=None).fit(X, y).held_out_score_)
+
+
+def test_fractions_of_the_eigenvalues(curves):
+    X, y, _ = curves
+    whole = COIR(n_components=149, alpha=0.5, cv=None)
+    with pytest.warns(UserWarning, match="more than the rank"):
+        shares = np.cumsum(whole.fit(X, y).eigenvalues_) / whole.eigenvalues_.sum()
+    some = COIR(n_components=0.6, alpha=0.5).fit(X, y)
+    assert some.n_components_ == np.searchsorted(shares, 0.6) + 1
+
+
+def test_judges_agree_on_vectors():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(50, 1))
+    train, test = np.arange(40), np.arange(40, 50)
+    near = neighbours(rng.normal(size=(40, 2)), rng.normal(size=(10, 2)))
+    by_vectors = VectorJudge(Y).score(near, train, test)
+    assert KernelJudge(Y @ Y.T).score(near, train, test) == pytest.approx(by_vectors)
+    assert np.isnan(VectorJudge(np.ones((50, 1))).score(near, train, test))
+    assert sorted(np.bincount(fold_labels(11, 3, 0))) == [3, 4, 4]
+
+
+# -- kernel dimension reduction ---------------------------------------------------------------
+
+
+def test_gradient_of_kdr_by_differences(curves):
+    X, y, _ = curves
+    X, y = X[:40], y[:40]
+    rng = np.random.default_rng(0)
+    L = rbf_kernel(y[:, None], gamma=0.5)
+    L = L - L.mean(axis=0) - L.mean(axis=1)[:, None] + L.mean()
+    B = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+
+    def value(b):
+        return criterion(b.reshape(6, 2), X, L, 0.3, 0.4)[0]
+
+    gradient = criterion(B, X, L, 0.3, 0.4)[1]
+    differences = approx_fprime(B.ravel(), value, 1e-6).reshape(6, 2)
+    assert_allclose(gradient, differences, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
+
+
+def test_start_of_kdr_is_the_average_of_squared_gradients(curves):
+    X, y, _ = curves
+    X, y = X[:25], y[:25]
+    L = rbf_kernel(y[:, None], gamma=0.5)
+    L = L - L.mean(axis=0) - L.mean(axis=1)[:, None] + L.mean()
+    K = rbf_kernel(X, gamma=0.2)
+    Kc = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    inverse = np.linalg.inv(Kc + 0.5 * np.eye(25))
+    M = np.zeros((6, 6))
+    for i in range(25):
+        D = np.array(
+            [
+                approx_fprime(X[i], lambda x, j=j: np.exp(-0.2 * ((x - X[j]) ** 2).sum()))
+                for j in range(25)
+            ]
+        )
+        M += D.T @ inverse @ L @ inverse @ D
+    B = gradient_directions(X, L, 0.5, 2, 0.2)
+    leading = np.linalg.eigh(M)[1][:, ::-1][:, :2]
+    assert_allclose(np.linalg.svd(B.T @ leading, compute_uv=False), 1, atol=1e-6)
+
+
+def test_kdr_finds_the_plane_and_goes_down():
+    X, y, directions = make_curves(200, 6, noise=0.1, random_state=0)
+    start, end = (KDR(2, max_iter=k).fit(X, y) for k in (0, 100))
+    assert end.value_ < start.value_
+    assert_allclose(end.components_ @ end.components_.T, np.eye(2), atol=1e-10)
+    cosines = np.linalg.svd(end.components_ @ directions.T, compute_uv=False)
+    assert cosines.min() > 0.9
+    assert KDR(2, max_iter=5, tol=0.1, cv=2).fit(X, y).held_out_score_ > 0.5

@@ -1,0 +1,151 @@
+"""The report has all its parts, asks for nothing, and lies about nothing."""
+
+import base64
+import re
+import struct
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from isthmus import MethodSearchCV, fit_auto
+from isthmus.datasets import make_low_rank_regression
+from isthmus.reports import Figure, Section, png_uri, render
+
+X, Y, _ = make_low_rank_regression(50, 8, 3, rank=2, noise=0.4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "r.html"
+    frame = pd.DataFrame(X, columns=[f"<in {j}>" for j in range(8)])
+    outputs = pd.DataFrame(Y, columns=["fat & water", "<b>", "z"])
+    search = fit_auto(frame, outputs, cv=3, methods=["pls", "ridge"])
+    search.report(path, row_names=[f"<row {i}>" for i in range(50)], command="isthmus fit 'a b'")
+    return path.read_text("utf-8")
+
+
+def test_all_parts_are_there(page):
+    for part in (
+        "Summary", "Data at a glance", "Comparison of methods", "Number of components", "Predictions",
+        "Scores and outliers", "Which inputs matter", "Method", "Make it again",
+    ):  # fmt: skip
+        assert f"<h2>{part}</h2>" in page
+    assert "isthmus fit &#39;a b&#39;" in page
+    assert r"\arg\max" in page or r"\min" in page  # the equation in LaTeX
+    assert "Elements of Statistical Learning" in page or "Wold" in page
+
+
+def test_every_figure_says_what_to_see(page):
+    figures = page.split("<figure>")[1:]
+    assert len(figures) >= 9
+    for figure in figures:
+        caption = re.search(r"<figcaption>(.*?)</figcaption>", figure, re.S)
+        assert caption and len(caption[1]) > 60
+
+
+def test_names_are_text_and_not_tags(page):
+    body = page[: page.index("<script>")]
+    assert "<in 3>" not in body and "&lt;in 3&gt;" in body
+    data = page[page.index("const FIGURES") : page.index("const chosen")]
+    assert "<" not in data and "\\u003c" not in data.replace("\\u003cbr>", "").replace(
+        "\\u003cb>", ""
+    ).replace("\\u003c/b>", "").replace("\\u003cextra>", "").replace("\\u003c/extra>", "")
+
+
+def test_nothing_comes_from_elsewhere(page):
+    without_library = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", without_library)
+    assert "default-src 'none'" in page
+
+
+def test_the_predictions_are_of_left_out_rows():
+    search = MethodSearchCV("pls", cv=4).fit(X, Y)
+    # An independent loop over the same folds.
+    from sklearn.model_selection import KFold
+
+    from isthmus.auto import LADDER, Problem
+
+    expected = np.empty_like(Y)
+    for train, test in KFold(4, shuffle=True, random_state=0).split(X):
+        rung = next(rung for rung in LADDER if rung.name == "pls")
+        model = rung.build(Problem(len(train), 8, 3, scale=search.scale_)).fit(X[train], Y[train])
+        expected[test] = model.predict(X[test])
+    assert_allclose(search.cv_predictions_, expected, rtol=1e-12)
+
+
+def test_no_better_than_the_mean_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    search = MethodSearchCV("pls", cv=5).fit(rng.normal(size=(40, 5)), rng.normal(size=40))
+    search.report(tmp_path / "r.html")
+    assert "not clearly better than predicting the mean" in (tmp_path / "r.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("shape", [(6, 1, 1), (7, 30, 1), (30, 1, 40), (2500, 3, 2)])
+def test_odd_shapes(tmp_path, shape):
+    n, p, q = shape
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(n, p))
+    B = A[:, :1] + 0.1 * rng.normal(size=(n, q))
+    search = MethodSearchCV("pls", cv=2).fit(A, B[:, 0] if q == 1 else B)
+    search.report(tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert ("2000 of 2500 rows are drawn" in text) == (n == 2500)
+    assert text.count("<option") <= 4 * 30
+
+
+def test_bad_arguments(tmp_path):
+    search = MethodSearchCV("pls", cv=3).fit(X, Y)
+    with pytest.raises(ValueError, match="its product must be 8 columns"):
+        search.report(tmp_path / "r.html", image_shape=(3, 3))
+    with pytest.raises(ValueError, match="row_names has 2 names for 50 rows"):
+        search.report(tmp_path / "r.html", row_names=["a", "b"])
+    with pytest.raises(ValueError, match="give both X and y"):
+        search.report(tmp_path / "r.html", X)
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- pictures ------------------------------------------------------------------------------------
+
+
+def decoded(uri):
+    """A second reader of PNG: pixels from the chunks."""
+    data = base64.b64decode(uri.split(",", 1)[1])
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, body = 8, b""
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        kind, chunk = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        (crc,) = struct.unpack(">I", data[at + 8 + length : at + 12 + length])
+        assert crc == zlib.crc32(kind + chunk)
+        if kind == b"IHDR":
+            width, height, _, colour = struct.unpack(">IIBB", chunk[:10])
+        if kind == b"IDAT":
+            body += chunk
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(body), np.uint8).reshape(height, -1)[:, 1:]
+    return rows.reshape((height, width, 3) if colour == 2 else (height, width))
+
+
+def test_large_values_are_dark():
+    pixels = decoded(png_uri([[0.0, 1.0, 2.0], [2.0, np.nan, 4.0]]))
+    assert pixels.tolist() == [[255, 191, 128], [128, 255, 0]]
+
+
+def test_signs_are_colours():
+    pixels = decoded(png_uri([[-1.0, 0.0, 1.0]], signed=True))
+    red, white, blue = pixels[0].astype(int)
+    assert red[0] > red[2] and white.tolist() == [255, 255, 255] and blue[2] > blue[0]
+    with pytest.raises(ValueError, match="1 dimensions, must have 2"):
+        png_uri([1.0, 2.0])
+
+
+def test_render_escapes_what_it_is_given():
+    section = Section(
+        "A <b>", ["x < y"], [Figure("f", "see <i>", [("", [{"x": ["</script>"]}], {})])]
+    )
+    page = render("t & u", "s", [section])
+    assert "x &lt; y" in page and "A &lt;b&gt;" in page and "t &amp; u" in page
+    assert page.count("</script>") == 2
