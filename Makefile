@@ -10,9 +10,9 @@ PY := $(VENV)/bin/python
 .PHONY: demo test lint bench docs clean
 
 demo: $(VENV)/.demo
-	$(PY) examples/restore_digits.py
+	$(PY) -m isthmus.cli demo
 
-test: lint
+test: lint $(VENV)/.browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	    $(PY) -m pytest -n $(WORKERS)
 
@@ -31,6 +31,11 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(PY) benchmarks/real_data.py --write docs/real_data.md
 	$(PY) benchmarks/faces.py --write docs/faces.md
+	$(PY) benchmarks/preimages.py --write docs/preimages.md
+	$(PY) benchmarks/compression.py --write docs/compression.md
+	$(PY) benchmarks/dependency.py --write docs/dependency.md
+	$(PY) benchmarks/imitation.py --write docs/imitation.md
+	$(PY) benchmarks/kinematics.py --write docs/imitation.md
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
@@ -43,7 +48,16 @@ $(VENV)/.dev: pyproject.toml | $(PY)
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(PY)
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[cli,report]'
+	@touch $@
+
+# The tests of the report drive Debian's Chromium; where it may not be installed they are skipped.
+$(VENV)/.browser: | $(PY)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	    { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	          chromium fonts-dejavu-core >/dev/null; } || \
+	    echo "No chromium, and no right to install it: the tests of the report in a browser are skipped."
 	@touch $@
 
 $(PY):

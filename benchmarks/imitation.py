@@ -266,7 +266,7 @@ def silhouettes_part(_: object = None) -> list[str]:
 def _projected(X, Y, X_test) -> dict:
     """Ten supervised coordinates, then neighbours in them."""
     out = {}
-    projection = KernelSIR(10).fit(X, Y)
+    projection = KernelSIR("histogram_intersection", 10, random_state=0).fit(X, Y)
     knn = KNeighborsRegressor(5).fit(projection.transform(X), Y)
     out["KernelSIR, 10 coordinates, 5 nearest neighbours"] = knn.predict(
         projection.transform(X_test)

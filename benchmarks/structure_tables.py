@@ -324,9 +324,9 @@ CB513 6), for handwriting on the one picture.
 
 The kernels of inputs and outputs know which words occur, not where: a classifier that is told the
 alignment of inputs and outputs, as all three sets have it, is the better tool where there is one.
-Kernel dependency estimation is for outputs whose alignment is not known. Making new strings, it is well above
-the nearest neighbour on NETtalk and no better on handwriting and CB513; ranking the words of a dictionary (that
-of the whole set, test words included), it passes the classifier on handwriting.
+Kernel dependency estimation is for outputs whose alignment is not known. Making new strings, it is well
+above the nearest neighbour on NETtalk and no better on handwriting and CB513; ranking the words of a
+dictionary (that of the whole set, test words included), it passes the classifier on handwriting.
 """
 
 
@@ -351,9 +351,13 @@ def main() -> None:
         for row in job():
             print(" | ".join(row), flush=True)
             found[name].append(row)
-            if options.write:  # after every row: a long run that is ended has not been in vain
-                text = document(found["graphs"], found["sequences"])
-                options.write.write_text(text, encoding="utf-8")
+            write(options.write, found)  # after every row: a run that is ended has not been in vain
+    write(options.write, found)
+
+
+def write(path: Path | None, found: dict[str, list[Row]]) -> None:
+    if path is not None:
+        path.write_text(document(found["graphs"], found["sequences"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def _values_of_the_peer() -> str:
 def growth_row() -> Row:
     """Time a pair at four times the nodes, over the growth of edges times nodes."""
     rng = np.random.RandomState(0)
-    small, large = ([_random_graph(rng, m, 3) for _ in range(12)] for m in (100, 400))
+    small, large = ([_random_graph(rng, m, 3) for _ in range(6)] for m in (200, 800))
     kernel = GraphKernel(STOP)
     kernel(small)
     a = min(seconds(lambda: kernel(small)) for _ in range(3))
@@ -128,7 +128,7 @@ def growth_row() -> Row:
     work = sum(len(g.edges) * g.n_nodes for g in large) / sum(
         len(g.edges) * g.n_nodes for g in small
     )
-    return Row("growth with the size of graphs", "12 graphs, 100 to 400 nodes", 1, 1e3 * b,
+    return Row("growth with the size of graphs", "6 graphs, 200 to 800 nodes", 1, 1e3 * b,
                1e3 * a * work, 1.2, peer="edges x nodes",
                note=f"time x {b / a:.0f}, edges x nodes x {work:.0f}")  # fmt: skip
 

@@ -15,6 +15,7 @@ Objective = Callable[[Array, NDArray], tuple[Array, Array]]
 _MEMORY = 8
 _BACKTRACKS = 25
 _ARMIJO = 1e-4
+_ROUNDING = 1e3
 
 
 class Outcome(NamedTuple):
@@ -83,7 +84,8 @@ def minimise_batch(
         )
         Z[rows], values[rows] = trial, new_value
         pairs = [*pairs[-(_MEMORY - 1) :], (trial - here, new_gradient - gradient)]
-        if not found.all():  # no smaller value to be found: rounding
+        if not found.all():  # no smaller value to be found: rounding, where the slope is small too
+            settled[rows[~found]] = size[keep][~found] <= _ROUNDING * tol
             rows, new_value, new_gradient = rows[found], new_value[found], new_gradient[found]
             pairs = [(s[found], y[found]) for s, y in pairs]
         value, gradient = new_value, new_gradient
@@ -126,7 +128,7 @@ def _search(
     gradient: Array,
     direction: Array,
     box: tuple[Array, Array],
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, NDArray]:
     """Halve the projected steps of those problems whose value has not fallen enough."""
     step = np.ones(len(rows))
     trial = np.clip(here + direction, *box)

@@ -37,7 +37,8 @@ class Distance(Preimage):
     n_neighbours : int, default=10
         Number of neighbours; all fitted points where there are fewer.
     metric : {"cosine", "full"}, default="cosine"
-        ``D = 2 - 2 c / |Psi|``, or ``D = 1 - 2 c + |Psi|^2``. Only for kernels of the distance.
+        ``D = 2 - 2 c / |Psi|``, or ``D = 1 - 2 c + |Psi|^2``, for a kernel that is one at distance
+        zero. Only for kernels of the distance.
     """
 
     def __init__(self, n_neighbours: int = 10, *, metric: str = "cosine") -> None:
@@ -90,8 +91,9 @@ class Distance(Preimage):
         assert form is not None and form.inverse is not None
         if isinstance(form, DistanceForm):
             if self.metric == "cosine":
-                return form.inverse(correlations / np.sqrt(norms)[:, None])
-            return form.inverse(0.5 * (1.0 + 2.0 * correlations - norms[:, None]))
+                lengths = np.sqrt(norms / form.at_zero)
+                return form.inverse(correlations / lengths[:, None])
+            return form.inverse(0.5 * (form.at_zero + 2.0 * correlations - norms[:, None]))
         # |z|^2 + |x|^2 - 2 z'x, each read off a kernel value.
         inverse = form.inverse
         squared = inverse(norms)[:, None] + inverse(self._diagonal) - 2.0 * inverse(correlations)

@@ -2,7 +2,8 @@
 
 ``DotForm``: ``k(x, y) = f(x'y)``. ``DistanceForm``: ``k(x, y) = h(|x - y|^2)``, ``h`` falling. Both come
 with the derivative and, where there is one, the inverse function. A kernel that is not in the table
-here simply has no such form, and the methods that need one say so.
+here simply has no such form, and the methods that need one say so. A positive constant times such a
+kernel has the form of the kernel, scaled.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.gaussian_process.kernels import ConstantKernel, Product
 
 from isthmus.kernels.products import DotProductKernel, Exponential
 from isthmus.linalg import Array
@@ -34,11 +36,45 @@ class DotForm:
 
 @dataclass(frozen=True)
 class DistanceForm:
-    """``k(x, y) = value(|x - y|^2)``, one at zero; ``slope`` is minus its derivative."""
+    """``k(x, y) = value(|x - y|^2)``, ``at_zero`` at zero; ``slope`` is minus its derivative."""
 
     value: Function
     slope: Function
     inverse: Function
+    at_zero: float = 1.0
+
+
+# -- constants ---------------------------------------------------------------------------------
+
+
+def without_constant(kernel: Any) -> tuple[float, Any]:
+    """``c, k`` of a kernel ``c k``; the constant is 1 where there is none."""
+    scale = 1.0
+    while isinstance(kernel, Product):
+        if isinstance(kernel.k1, ConstantKernel):
+            constant, kernel = kernel.k1, kernel.k2
+        elif isinstance(kernel.k2, ConstantKernel):
+            constant, kernel = kernel.k2, kernel.k1
+        else:
+            break
+        scale *= float(constant.constant_value)
+    return scale, kernel
+
+
+def _times(v: Array, function: Function, scale: float) -> Array:
+    return scale * function(v)
+
+
+def _of_part(v: Array, function: Function, scale: float) -> Array:
+    return function(v / scale)
+
+
+def _scaled(function: Function, scale: float) -> Function:
+    return function if scale == 1.0 else partial(_times, function=function, scale=scale)
+
+
+def _unscaled(function: Function, scale: float) -> Function:
+    return function if scale == 1.0 else partial(_of_part, function=function, scale=scale)
 
 
 # -- inner products ----------------------------------------------------------------------------
@@ -46,13 +82,18 @@ class DistanceForm:
 
 def dot_form(kernel: Any) -> DotForm | None:
     """The kernel as a function of the inner product, None where it is none."""
-    if not isinstance(kernel, DotProductKernel):
+    scale, kernel = without_constant(kernel)
+    if not isinstance(kernel, DotProductKernel) or not scale > 0:
         return None
     degree = getattr(kernel, "degree", 1)
     inverse = kernel.profile_inverse if degree % 2 == 1 else None  # even powers lose the sign
     if isinstance(kernel, Exponential):
         inverse = partial(_clipped_inverse, kernel=kernel)
-    return DotForm(kernel.profile, kernel.profile_derivative, inverse)
+    return DotForm(
+        _scaled(kernel.profile, scale),
+        _scaled(kernel.profile_derivative, scale),
+        None if inverse is None else _unscaled(inverse, scale),
+    )
 
 
 def _clipped_inverse(v: Array, kernel: Exponential) -> Array:
@@ -69,8 +110,8 @@ def require_dot_form(kernel: Any, method: str, *, invertible: bool = False) -> D
         )
     if invertible and form.inverse is None:
         raise ValueError(
-            f"{method} needs a kernel f(x'y) that tells its argument; degree == {kernel.degree} loses "
-            "the sign: choose an odd degree, or use Learned() or Gradient()."
+            f"{method} needs a kernel f(x'y) that tells its argument; degree == "
+            f"{without_constant(kernel)[1].degree} loses the sign: choose an odd degree, or use Learned() or Gradient()."
         )
     return form
 
@@ -117,18 +158,27 @@ def _rational_inverse(v: Array, gamma: float, alpha: float) -> Array:
 
 def distance_form(kernel: Any) -> DistanceForm | None:
     """The kernel as a function of the squared distance, None where it is none."""
+    scale, kernel = without_constant(kernel)
     name = type(kernel).__name__
+    if not scale > 0:
+        return None
     if name == "RBF" and hasattr(kernel, "gamma"):
-        return _distance(_rbf, _rbf_slope, _rbf_inverse, gamma=kernel.gamma)
+        return _distance(scale, _rbf, _rbf_slope, _rbf_inverse, gamma=kernel.gamma)
     if name == "L2Laplacian":
-        return _distance(_laplacian, _laplacian_slope, _laplacian_inverse, gamma=kernel.gamma)
+        functions = _laplacian, _laplacian_slope, _laplacian_inverse
+        return _distance(scale, *functions, gamma=kernel.gamma)
     if name == "RationalQuadratic" and hasattr(kernel, "gamma"):
         numbers = {"gamma": kernel.gamma, "alpha": kernel.alpha}
-        return _distance(_rational, _rational_slope, _rational_inverse, **numbers)
+        return _distance(scale, _rational, _rational_slope, _rational_inverse, **numbers)
     return None
 
 
-def _distance(value: Any, slope: Any, inverse: Any, **numbers: float) -> DistanceForm:
+def _distance(
+    scale: float, value: Any, slope: Any, inverse: Any, **numbers: float
+) -> DistanceForm:
     return DistanceForm(
-        partial(value, **numbers), partial(slope, **numbers), partial(inverse, **numbers)
+        _scaled(partial(value, **numbers), scale),
+        _scaled(partial(slope, **numbers), scale),
+        _unscaled(partial(inverse, **numbers), scale),
+        scale,
     )

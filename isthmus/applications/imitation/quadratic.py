@@ -45,6 +45,29 @@ class TrustQP:
                 box = 0.25 * float(np.abs(step).max())
                 if box < 1e-9:
                     break
+        return self._polished(q)
+
+    def _programme(self, G: Array, a: Array, C: Array, b: Array) -> Array:
+        """One quadratic programme; near a normal that is undefined its matrix needs a heavier diagonal."""
+        size = float(np.trace(G))
+        for share in (0.0, 1e-12, 1e-9, 1e-6):
+            try:
+                return self.quadprog.solve_qp(G + share * size * np.eye(len(G)), a, C, b, 3)[0]
+            except ValueError:
+                continue
+        return np.zeros(len(G))
+
+    def _polished(self, q: Array) -> Array:
+        """Last micrometres of the tip by shortest steps: the merit stalls where the tip's path is bent."""
+        f = self.problem
+        for _ in range(5):
+            miss = f.miss(q)
+            if not 1e-9 < np.linalg.norm(miss) < 1e-3:
+                break
+            trial = f.arm.clip(q + np.linalg.pinv(f.J, rcond=1e-6) @ miss)
+            if np.linalg.norm(f.miss(trial)) > 0.5 * np.linalg.norm(miss):
+                break
+            q = trial
         return q
 
     def _merit(self, q: Array) -> float:
@@ -64,7 +87,7 @@ class TrustQP:
         eye = np.eye(n + 6)
         C = np.concatenate([np.hstack([f.J, np.eye(3), -np.eye(3)]), eye, -eye[:n]]).T
         b = np.concatenate([miss, low, np.zeros(6), -high])
-        x = self.quadprog.solve_qp(G, a, C, b, 3)[0]
+        x = self._programme(G, a, C, b)
         step = np.clip(x[:n], low, high)
         left = float(np.abs(miss - f.J @ step).sum())
         before = _SLACK * float(np.abs(miss).sum())

@@ -1,7 +1,10 @@
 """The posterior over maps of low rank.
 
 ==================  =====================================================================
-``estimator.py``    ``BayesianStiefelRegression``
+``estimator.py``    ``BayesianStiefelRegression``: how draws are made
+``prediction.py``   what a posterior is for: predictions, intervals, new outputs
+``parameters.py``   what the parameters may be
+``ranks.py``        the rank by leave-one-out scores
 ``problem.py``      data along their principal axes, and the prior
 ``likelihoods.py``  Gaussian, Laplacian, Student and any loss as a density
 ``gibbs.py``        Gibbs sampling of both factors

@@ -81,3 +81,8 @@ class Recorder:
         return ChainDraws(
             left, self.right, self.intercept, self.noise, acceptance or {}, n_divergent
         )
+
+
+def flat(draws: Array) -> Array:
+    """Chains one after the other."""
+    return draws.reshape(-1, *draws.shape[2:])

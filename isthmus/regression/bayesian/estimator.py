@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus.linalg import Array
-from isthmus.moments import Moments
-from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.chains import (
     ChainReport,
     Settings,
@@ -23,25 +18,20 @@ from isthmus.regression.bayesian.chains import (
     run_chains,
     watched_entries,
 )
-from isthmus.regression.bayesian.draws import ChainDraws, Start
-from isthmus.regression.bayesian.export import inference_data
-from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
-from isthmus.regression.bayesian.problem import Problem, make_prior, make_problem
-from isthmus.regression.bayesian.subspaces import SubspacePosterior, subspace_posterior
-from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, MomentForm, RowForm
-from isthmus.solvers.psis import LeaveOneOut, psis_loo
-from isthmus.validation import check_enough_samples, check_option
-
-_SAMPLERS = ("auto", "gibbs", "hmc", "thesis")
-_PRIORS = ("normal", "half_normal", "matrix_normal")
-_JEFFREYS = (
-    "prior == 'jeffreys' (density 1/s on the singular values) has no proper posterior: the likelihood "
-    "tends to a positive constant as s -> 0, so that the integral of 1/s near 0 is infinite and the chain "
-    "runs to s = 0. Use prior='normal', 'half_normal' or 'matrix_normal'."
+from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
+from isthmus.regression.bayesian.parameters import check_parameters
+from isthmus.regression.bayesian.prediction import PosteriorModel
+from isthmus.regression.bayesian.problem import (
+    Problem,
+    in_own_units,
+    make_prior,
+    make_problem,
+    uncentred_form,
 )
-_BLOCK = 4_000_000  # numbers of predictions held at a time
-_MOST_RANKS, _LOO_ROWS, _LOO_DRAWS = 10, 1000, 1000
+from isthmus.regression.bayesian.ranks import leave_one_out, score_ranks, smallest_good_rank
+from isthmus.regression.factors import Factors
+from isthmus.regression.forms import Form, Frame, MomentForm, RowForm
+from isthmus.validation import check_enough_samples
 
 
 def _takes_blocks(self: BayesianStiefelRegression) -> bool:
@@ -59,7 +49,7 @@ def _has_path(self: BayesianStiefelRegression) -> bool:
     )
 
 
-class BayesianStiefelRegression(LatentRegression):
+class BayesianStiefelRegression(PosteriorModel):
     r"""The posterior over linear maps of low rank, with intervals for all that follows from it.
 
     .. math::
@@ -198,39 +188,8 @@ class BayesianStiefelRegression(LatentRegression):
         return MomentForm if p <= n else RowForm
 
     def _check_parameters(self) -> int | None:
-        if self.prior == "jeffreys":
-            raise ValueError(_JEFFREYS)
-        check_option("prior", self.prior, _PRIORS)
-        check_option("sampler", self.sampler, _SAMPLERS)
-        check_option("units", self.units, ("common", "columns", "none"))
-        _check_number("nu", self.nu, 0.0)
-        _check_number("prior_variance", self.prior_variance, 0.0)
-        for name, least in (("n_chains", 1), ("n_warmup", 0), ("n_draws", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name} == {value!r}, must be an integer >= {least}.")
-        if self.thin != "auto" and (not isinstance(self.thin, Integral) or self.thin < 1):
-            raise ValueError(f"thin == {self.thin!r}, must be an integer >= 1 or 'auto'.")
-        if self.noise_prior != "auto":
-            _check_noise_prior(self.noise_prior)
-        self._law = get_likelihood(self.likelihood, self.nu)
-        self.sampler_ = self._choose_sampler(self._law)
+        self._law, self.sampler_ = check_parameters(self)
         return super()._check_parameters()
-
-    def _choose_sampler(self, likelihood: Likelihood) -> str:
-        gibbs = self.prior == "normal" and likelihood.name != "loss"
-        if self.sampler == "auto":
-            return "gibbs" if gibbs else "hmc"
-        if self.sampler == "gibbs" and not gibbs:
-            raise ValueError(
-                f"sampler == 'gibbs' needs prior='normal' and a named likelihood, got prior={self.prior!r} "
-                f"and likelihood={self.likelihood!r}: use sampler='auto'."
-            )
-        if self.sampler == "thesis" and self.prior == "normal":
-            raise ValueError(
-                "sampler == 'thesis' walks over W, s and V: use prior='half_normal' or 'matrix_normal'."
-            )
-        return self.sampler
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -269,7 +228,7 @@ class BayesianStiefelRegression(LatentRegression):
         kept = None if self._needs_no_rows() else (rows, np.asarray(Y, dtype=float), weights)
         problem = self._make_problem(form, kept)
         if self.n_components == "auto":
-            n_components = self._choose_rank(problem, form, rows, Y)
+            n_components = self._choose_rank(problem, form.frame, rows, Y)
         factors = self._sample(form, problem, n_components)
         self._store(form, factors, rows, weights)
         return self
@@ -301,7 +260,7 @@ class BayesianStiefelRegression(LatentRegression):
 
     def _make_form(self, X: Any, Y: NDArray, weights: Array | None) -> MomentForm | RowForm:
         if not self.fit_intercept:
-            return _uncentred(X, Y, weights)
+            return uncentred_form(X, Y, weights)
         if X.shape[1] > X.shape[0] and not sparse.issparse(X):
             form: MomentForm | RowForm = RowForm.from_rows(X, Y, weights, False)
         else:
@@ -312,23 +271,7 @@ class BayesianStiefelRegression(LatentRegression):
 
     def _make_problem(self, form: Any, rows: Any) -> Problem:
         problem = make_problem(form, self.units, self.fit_intercept, rows)
-        if self._law.has_scale:
-            return problem
-        # Targets stay in their own units; the inputs are in those of the priors.
-        ones = np.ones(problem.n_targets)
-        return Problem(
-            problem.squares,
-            problem.cross * problem.y_unit,
-            problem.basis,
-            problem.rest,
-            problem.weight,
-            problem.intercept,
-            problem.x_unit,
-            ones,
-            problem.rows,
-            np.asarray(rows[1], dtype=float),
-            problem.row_weights,
-        )
+        return problem if self._law.has_scale else in_own_units(problem, rows[1])
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         """Chains from moments alone, for ``partial_fit``."""
@@ -367,7 +310,7 @@ class BayesianStiefelRegression(LatentRegression):
 
     def _mean_map(self, problem: Problem) -> Array:
         """Posterior mean (p, q); where X does not vary it is exactly 0, the prior mean."""
-        left, right = _flat(self.left_draws_), _flat(self.right_draws_)
+        left, right = flat(self.left_draws_), flat(self.right_draws_)
         S, p, r = left.shape
         mean = left.transpose(1, 0, 2).reshape(p, S * r) @ right.transpose(0, 2, 1).reshape(
             S * r, -1
@@ -421,196 +364,16 @@ class BayesianStiefelRegression(LatentRegression):
         intercept = self.y_mean_ + shift - coef @ self.x_mean_ - coef @ self._x_rest
         return (coef[0], float(intercept[0])) if self._y_is_1d else (coef, intercept)
 
-    # -- rank ----------------------------------------------------------------------------------
-
-    def _choose_rank(self, problem: Problem, form: Any, X: Any, Y: NDArray) -> int:
+    def _choose_rank(self, problem: Problem, frame: Frame, X: Any, Y: NDArray) -> int:
         """Smallest rank within one standard error of the best leave-one-out score."""
-        most = min(problem.n_features, problem.n_targets, _MOST_RANKS)
-        self.loo_: dict[int, LeaveOneOut] = {}
-        for rank in range(1, most + 1):
-            _, chains = self._run(problem, rank)
-            self.loo_[rank] = self._leave_one_out(problem, form, X, Y, chains)
-            scores = [loo.elpd for loo in self.loo_.values()]
-            if rank - 1 - int(np.argmax(scores)) >= 2:  # two ranks have not helped
-                break
-        best = max(self.loo_, key=lambda rank: self.loo_[rank].elpd)
-        for rank, loo in self.loo_.items():
-            gap = self.loo_[best].pointwise - loo.pointwise
-            if gap.sum() <= np.sqrt(len(gap) * gap.var()):
-                return rank
-        return best
+        self.loo_ = score_ranks(
+            lambda rank: self._run(problem, rank)[1],
+            lambda chains: leave_one_out(problem, self._law, frame, X, Y, chains),
+            min(problem.n_features, problem.n_targets),
+        )
+        return smallest_good_rank(self.loo_)
 
-    def _leave_one_out(
-        self, problem: Problem, form: Any, X: Any, Y: NDArray, chains: list[ChainDraws]
-    ) -> LeaveOneOut:
-        places = np.linspace(0, X.shape[0] - 1, min(X.shape[0], _LOO_ROWS)).astype(int)
-        rows = X[places].toarray() if sparse.issparse(X) else X[places]
-        Z = ((rows - form.frame.x_mean) - form.frame.x_rest) / problem.x_unit
-        targets = (Y[places] - form.frame.y_mean) / problem.y_unit
-        left, right = (np.concatenate([getattr(c, n) for c in chains]) for n in ("left", "right"))
-        b, noise = (np.concatenate([getattr(c, n) for c in chains]) for n in ("intercept", "noise"))
-        thin = np.linspace(0, len(left) - 1, min(len(left), _LOO_DRAWS)).astype(int)
-        predicted = (Z @ left[thin]) @ right[thin].transpose(0, 2, 1) + b[thin][:, None]
-        logs = self._law.log_density(targets, predicted, noise[thin][:, None, None])
-        return psis_loo(logs.sum(axis=2))
-
-    # -- use -----------------------------------------------------------------------------------
-
-    @property
-    def coef_draws_(self) -> Array:
-        """Draws of the map, (n_chains, n_draws, n_targets, n_features)."""
-        check_is_fitted(self)
-        return self.right_draws_ @ self.left_draws_.transpose(0, 1, 3, 2)
-
-    def predict(self, X: ArrayLike, return_std: bool = False, interval: float | None = None) -> Any:
-        """Posterior mean of the outputs, with their spread on request.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
-        return_std : bool, default=False
-            Whether to return the standard deviation of new outputs, noise included.
-        interval : float or None, default=None
-            Probability of an interval for new outputs, noise included.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Means.
-        std : ndarray like ``y``
-            With ``return_std``.
-        bounds : ndarray of shape (n_samples[, n_targets], 2)
-            With ``interval``: lower and upper bounds that leave out equal tails.
-        """
-        if interval is not None and not 0 < interval < 1:
-            raise ValueError(f"interval == {interval!r}, must be > 0 and < 1.")
-        rows = self._check_new(X)
-        mean, std, bounds = self._spread(rows, return_std, interval)
-        found = [mean] + [std] * return_std + [bounds] * (interval is not None)
-        if self._y_is_1d:
-            found = [A[:, 0] for A in found]
-        found = [A.astype(rows.dtype, copy=False) for A in found]
-        return found[0] if len(found) == 1 else tuple(found)
-
-    def _spread(
-        self, rows: Any, want_std: bool, interval: float | None
-    ) -> tuple[Array, Array, Array]:
-        law, (n, q) = self._law, (rows.shape[0], len(self.y_mean_))
-        mean = self._affine(rows, self._mean) + self.y_mean_ + self._shift
-        std, bounds = np.empty((n, q)), np.empty((n, q, 2))
-        if not (want_std or interval or not law.has_scale):
-            return mean, std, bounds
-        noise = _flat(self.noise_draws_)[:, None]
-        variance = (noise**2).mean(axis=0) * law.noise_variance
-        # One stratified noise for all rows: bounds depend neither on other rows nor on chance.
-        order = np.random.default_rng(0).permutation(len(noise))
-        strata = ((order + 0.5) / len(noise))[:, None, None]
-        for block, drawn in self._linear_draws(rows):
-            if not law.has_scale:
-                rates = law.loss.inverse_link(drawn)
-                mean[block] = rates.mean(axis=0)
-                new = law.sample(drawn, noise, np.random.default_rng(0)) if interval else rates
-                std[block] = np.sqrt(rates.var(axis=0) + self._count_variance(rates))
-            else:
-                std[block] = np.sqrt(drawn.var(axis=0) + variance)
-                new = drawn + noise * law.quantile(strata) if interval else drawn
-            if interval:
-                tails = (0.5 - interval / 2, 0.5 + interval / 2)
-                bounds[block] = np.moveaxis(np.quantile(new, tails, axis=0), 0, -1)
-        return mean, std, bounds
-
-    def _count_variance(self, rates: Array) -> Array:
-        """Variance of labels and counts about their rates."""
-        if rates.max(initial=0.0) <= 1.0 and type(self._law.loss).__name__ == "Logistic":
-            return (rates * (1 - rates)).mean(axis=0)
-        return rates.mean(axis=0)
-
-    def _linear_draws(self, rows: Any) -> Iterator[tuple[slice, Array]]:
-        """Blocks of rows and the draws of their linear predictions, (S, rows, q)."""
-        left, right = _flat(self.left_draws_), _flat(self.right_draws_)
-        b = _flat(self.intercept_draws_)[:, None] + self.y_mean_
-        S, p, r = left.shape
-        wide = left.transpose(1, 0, 2).reshape(p, S * r)
-        size = max(1, _BLOCK // (S * max(r, right.shape[1])))
-        for block in gen_batches(rows.shape[0], size):
-            T = self._affine(rows[block], wide).reshape(-1, S, r).transpose(1, 0, 2)
-            yield block, T @ right.transpose(0, 2, 1) + b
-
-    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> NDArray:
-        """Draw new outputs from the posterior predictive law.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples_X, n_features)
-            Inputs.
-        n_samples : int, default=1
-            Number of draws; all draws of the chains are used in turn where they are no more.
-        random_state : int, RandomState or None, default=0
-            Source of the noise and of the choice of draws.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples_X[, n_targets], n_samples)
-            Outputs, each draw from one map, joint over rows and targets.
-        """
-        rows = self._check_new(X)
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        rng = np.random.default_rng(seed)
-        S = self.noise_draws_.shape[0] * self.noise_draws_.shape[1]
-        chosen = np.arange(S) if n_samples == S else rng.choice(S, n_samples, replace=n_samples > S)
-        noise = _flat(self.noise_draws_)[chosen][:, None]
-        new = np.empty((rows.shape[0], len(self.y_mean_), n_samples))
-        for block, drawn in self._linear_draws(rows):
-            new[block] = np.moveaxis(self._law.sample(drawn[chosen], noise, rng), 0, -1)
-        return (new[:, 0] if self._y_is_1d else new).astype(rows.dtype, copy=False)
-
-    def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> Array:
-        """Log density of each row under each draw.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            Outputs.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_chains * n_draws, n_samples)
-            Summed over targets.
-        """
-        rows = self._check_new(X)
-        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        Y = Y.reshape(len(Y), -1)
-        noise = _flat(self.noise_draws_)[:, None]
-        parts = [
-            self._law.log_density(Y[block], drawn, noise).sum(axis=2)
-            for block, drawn in self._linear_draws(rows)
-        ]
-        return np.concatenate(parts, axis=1)
-
-    def subspaces(self) -> SubspacePosterior:
-        """Posterior of the two subspaces, singular vectors aligned so that draws can be compared."""
-        check_is_fitted(self)
-        return subspace_posterior(_flat(self.left_draws_), _flat(self.right_draws_), self._mean)
-
-    def to_inference_data(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
-        """Draws as ``arviz.InferenceData`` (extra ``bayes``).
-
-        Parameters
-        ----------
-        X, y : arrays, default=None
-            Data for the groups of the likelihood and of predictions; left out without them.
-
-        Returns
-        -------
-        data : arviz.InferenceData
-            Posterior of ``coef``, ``intercept`` (of centred inputs), ``noise_scale`` and
-            ``singular_values``.
-        """
-        check_is_fitted(self)
-        return inference_data(self, X, y)
+    # -- what there is not ---------------------------------------------------------------------
 
     @available_if(_has_path)
     def predict_path(self, X: ArrayLike) -> NDArray:
@@ -625,36 +388,3 @@ class BayesianStiefelRegression(LatentRegression):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._needs_no_rows()
         return tags
-
-
-def _flat(draws: Array) -> Array:
-    """Chains one after the other."""
-    return draws.reshape(-1, *draws.shape[2:])
-
-
-def _uncentred(X: Any, Y: NDArray, weights: Array | None) -> MomentForm:
-    """Moments about 0."""
-    moments = Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
-    x_mean, y_mean = moments.x_mean, moments.y_mean
-    moments.xx = moments.xx + moments.weight * np.outer(x_mean, x_mean)
-    moments.xy = moments.xy + moments.weight * np.outer(x_mean, y_mean)
-    moments.yy = moments.yy + moments.weight * y_mean**2
-    moments._x_mean = (np.zeros_like(x_mean), np.zeros_like(x_mean))
-    moments._y_mean = (np.zeros_like(y_mean), np.zeros_like(y_mean))
-    return MomentForm.from_moments(moments, False)
-
-
-def _check_number(name: str, value: Any, least: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < np.inf:
-        raise ValueError(f"{name} == {value!r}, must be a finite number > {least:g}.")
-
-
-def _check_noise_prior(value: Any) -> None:
-    try:
-        shape, rate = (float(number) for number in value)
-    except (TypeError, ValueError):
-        shape = rate = np.nan
-    if not (0 <= shape < np.inf and 0 <= rate < np.inf):
-        raise ValueError(
-            f"noise_prior == {value!r}, must be 'auto' or a pair (shape, rate) of numbers >= 0."
-        )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array, column_signs
+from isthmus.moments import Moments
 from isthmus.regression.forms import MomentForm, RowForm
 from isthmus.regression.spectrum import spectrum_of
 
@@ -188,3 +189,25 @@ def make_prior(kind: str, variance: float, noise_prior: Any, problem: Problem, r
     else:
         shape, rate = noise_prior
     return Prior(kind, float(variance), float(shape), float(rate))
+
+
+def uncentred_form(X: Any, Y: NDArray, weights: Array | None) -> MomentForm:
+    """Moments about 0."""
+    moments = Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
+    x_mean, y_mean = moments.x_mean, moments.y_mean
+    moments.xx = moments.xx + moments.weight * np.outer(x_mean, x_mean)
+    moments.xy = moments.xy + moments.weight * np.outer(x_mean, y_mean)
+    moments.yy = moments.yy + moments.weight * y_mean**2
+    moments._x_mean = (np.zeros_like(x_mean), np.zeros_like(x_mean))
+    moments._y_mean = (np.zeros_like(y_mean), np.zeros_like(y_mean))
+    return MomentForm.from_moments(moments, False)
+
+
+def in_own_units(problem: Problem, Y: NDArray) -> Problem:
+    """Targets that are neither centred nor scaled (labels, counts); inputs in those of the priors."""
+    return replace(
+        problem,
+        cross=problem.cross * problem.y_unit,
+        y_unit=np.ones(problem.n_targets),
+        Y=np.asarray(Y, dtype=float),
+    )

@@ -1,0 +1,73 @@
+"""What the parameters of Bayesian Stiefel regression may be."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
+from isthmus.validation import check_option
+
+_SAMPLERS = ("auto", "gibbs", "hmc", "thesis")
+_PRIORS = ("normal", "half_normal", "matrix_normal")
+_UNITS = ("common", "columns", "none")
+_JEFFREYS = (
+    "prior == 'jeffreys' (density 1/s on the singular values) has no proper posterior: the likelihood "
+    "tends to a positive constant as s -> 0, so that the integral of 1/s near 0 is infinite and the chain "
+    "runs to s = 0. Use prior='normal', 'half_normal' or 'matrix_normal'."
+)
+
+
+def check_parameters(model: Any) -> tuple[Likelihood, str]:
+    """The likelihood and the sampler of a model; a ValueError where a parameter is out of bounds."""
+    if model.prior == "jeffreys":
+        raise ValueError(_JEFFREYS)
+    check_option("prior", model.prior, _PRIORS)
+    check_option("sampler", model.sampler, _SAMPLERS)
+    check_option("units", model.units, _UNITS)
+    _check_number("nu", model.nu, 0.0)
+    _check_number("prior_variance", model.prior_variance, 0.0)
+    for name, least in (("n_chains", 1), ("n_warmup", 0), ("n_draws", 1)):
+        value = getattr(model, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} == {value!r}, must be an integer >= {least}.")
+    if model.thin != "auto" and (not isinstance(model.thin, Integral) or model.thin < 1):
+        raise ValueError(f"thin == {model.thin!r}, must be an integer >= 1 or 'auto'.")
+    if model.noise_prior != "auto":
+        _check_noise_prior(model.noise_prior)
+    likelihood = get_likelihood(model.likelihood, model.nu)
+    return likelihood, _choose_sampler(model, likelihood)
+
+
+def _choose_sampler(model: Any, likelihood: Likelihood) -> str:
+    gibbs = model.prior == "normal" and likelihood.name != "loss"
+    if model.sampler == "auto":
+        return "gibbs" if gibbs else "hmc"
+    if model.sampler == "gibbs" and not gibbs:
+        raise ValueError(
+            f"sampler == 'gibbs' needs prior='normal' and a named likelihood, got prior={model.prior!r} "
+            f"and likelihood={model.likelihood!r}: use sampler='auto'."
+        )
+    if model.sampler == "thesis" and model.prior == "normal":
+        raise ValueError(
+            "sampler == 'thesis' walks over W, s and V: use prior='half_normal' or 'matrix_normal'."
+        )
+    return str(model.sampler)
+
+
+def _check_number(name: str, value: Any, least: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < np.inf:
+        raise ValueError(f"{name} == {value!r}, must be a finite number > {least:g}.")
+
+
+def _check_noise_prior(value: Any) -> None:
+    try:
+        shape, rate = (float(number) for number in value)
+    except (TypeError, ValueError):
+        shape = rate = np.nan
+    if not (0 <= shape < np.inf and 0 <= rate < np.inf):
+        raise ValueError(
+            f"noise_prior == {value!r}, must be 'auto' or a pair (shape, rate) of numbers >= 0."
+        )
