@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from isthmus.kernels import gram
 from isthmus.linalg import Array
 
-_RIDGE = 1e-9
+_RIDGE = 1e-10
+_FLAT = 1e-5  # a step that lowers the error by less than this part of the first one is the last
 
 
 def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_iter: int) -> Array:
@@ -44,9 +45,8 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
     """
     shape = start.shape
     centred = outputs - outputs.mean(axis=0)
-    scale = float((centred**2).sum()) or 1.0
 
-    def objective(flat: Array) -> tuple[float, Array]:
+    def squared_error(flat: Array) -> tuple[float, Array]:
         Z = flat.reshape(shape)
         K = np.asarray(gram(kernel, rows, Z))
         F = K - K.mean(axis=0)
@@ -57,9 +57,15 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         R = F @ B - centred
         value = float((R**2).sum()) + ridge * float((B**2).sum())
         slope = 2.0 * kernel.weighted_gradient(Z, rows, B @ R.T)
-        return value / scale, slope.ravel() / scale
+        return value, slope.ravel()
 
-    found = minimize(
-        objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
-    )
+    # In parts of the error at the start: the solver's tolerances are absolute below one.
+    scale = max(squared_error(start.ravel())[0], np.finfo(float).tiny)
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        value, slope = squared_error(flat)
+        return value / scale, slope / scale
+
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": _FLAT, "gtol": 0.0}
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return found.x.reshape(shape)

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.utils import check_random_state
 
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.compression.sparse import l0_path, l1_path
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal, resolve_kernel
+from isthmus.kernels.selection import select_landmarks
+from isthmus.kernels.wrappers import Precomputed
 from isthmus.linalg import Array
 from isthmus.validation import check_memory
 
@@ -172,10 +176,46 @@ def in_given_order(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
     return index, _in_order(problem, index, L)
 
 
+def by_landmarks(
+    problem: Problem, n_points: int, selection: str, random_state: Any
+) -> tuple[Any, NDArray | None, Pursuit]:
+    """Points that stand for all, whatever the functions; centres of k-means are new points."""
+    rng = check_random_state(random_state)
+    if problem.matrix is not None:
+        chosen = select_landmarks(Precomputed(), problem.matrix, n_points, selection, rng)
+    else:
+        chosen = select_landmarks(problem.kernel, problem.points, n_points, selection, rng)
+    if selection != "cholesky":  # in no order of their own: smaller sizes are draws of these
+        chosen = rng.permutation(chosen)
+    if chosen.ndim == 2:
+        points, pursuit = of_new_points(problem, chosen)
+        return points, None, pursuit
+    index, pursuit = in_given_order(problem, chosen)
+    return problem.take(index), index, pursuit
+
+
+def of_new_points(problem: Problem, points: Array) -> tuple[Array, Pursuit]:
+    """Those of new points that do not depend on the ones before, and their errors."""
+    points = np.asarray(points)
+    kept, triangle = factor_points(np.asarray(gram(problem.kernel, points), dtype=np.float64))
+    points = points[kept]
+    functions = Expansion(problem.points, problem.coef, problem.kernel)
+    T = solve_triangular(triangle, functions.without_intercept(points), lower=True)
+    order = np.arange(len(kept))
+    return points, Pursuit(order, _errors(problem, T), triangle.T, T)
+
+
 def _in_order(problem: Problem, index: NDArray, L: Array) -> Pursuit:
     """Errors of the first 1, 2, .. of given points."""
     triangle = np.tril(L[:, index].T)
-    T = np.linalg.solve(triangle, problem.values[index]) if len(index) else problem.values[:0]
+    T = problem.values[:0]
+    if len(index):
+        T = solve_triangular(triangle, problem.values[index], lower=True)
+    return Pursuit(index, _errors(problem, T), L, T)
+
+
+def _errors(problem: Problem, T: Array) -> Array:
+    """Relative errors of the first 0, 1, .. points, from the functions in their basis."""
     left = problem.squared_norm - np.concatenate([[0.0], np.cumsum((T**2).sum(axis=1))])
     total = problem.squared_norm if problem.squared_norm > 0 else 1.0
-    return Pursuit(index, np.maximum(left, 0.0) / total, L, T)
+    return np.maximum(left, 0.0) / total

@@ -12,15 +12,26 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from isthmus.expansion import Expansion
 from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_features
 from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags
-from isthmus.kernels import gram_blocks, gram_diagonal, resolve_kernel
+from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.validation import check_option
 
 EXACT_ROWS = 3000
 FLOAT32_TOL = 1e-6
+_OF_ONE_METHOD = (
+    "features_",
+    "components_",
+    "points_",
+    "dual_coef_",
+    "preimage_",
+    "offset_",
+    "compression_",
+)
+_MEAN_RIDGE = 1e-10
 
 
 def _has_preimage(self: Any) -> bool:
@@ -163,7 +174,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
         self.method_ = self._method(len(X))
-        for name in ("features_", "components_", "points_", "dual_coef_", "preimage_"):
+        for name in _OF_ONE_METHOD:
             self.__dict__.pop(name, None)  # of an earlier fit by another method
         scores = fit_exact(self, X) if self.method_ == "exact" else fit_features(self, X)
         self.n_components_ = len(self.eigenvalues_)
@@ -225,6 +236,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
             # Coefficients of centred axes sum to zero: taking the means away first saves digits.
             Z[rows] = (K - self.row_means_ if self.center else K) @ coef
+        if hasattr(self, "offset_"):
+            Z += self.offset_.astype(Z.dtype)
         return Z
 
     def residual(self, X: Any) -> NDArray:
@@ -236,8 +249,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         else:
             lengths = gram_diagonal(self.kernel_, X).astype(np.float64)
             if self.center:
+                mean_coef = self._mean_coef("residual")
                 for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
-                    lengths[rows] += self.mean_ - 2.0 * (K @ self.mean_coef_)
+                    lengths[rows] += self.mean_ - 2.0 * (K @ mean_coef)
         return np.maximum(lengths - (Z.astype(np.float64) ** 2).sum(axis=1), 0.0)
 
     @available_if(_has_preimage)
@@ -260,14 +274,81 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Z = np.atleast_2d(np.asarray(Z))
         self._check_width(Z)
         self._refuse_fourier("expand")
-        return Z @ self._coef().T + self.mean_coef_
+        return Z @ self._coef().T + self._mean_coef("expand")
 
     def collapse(self, W: Any) -> tuple[NDArray, NDArray]:
         """``coef, offset`` with ``transform(x) @ W = gram(kernel_, x, points_) @ coef + offset``."""
         check_is_fitted(self)
         self._refuse_fourier("collapse")
         coef = self._coef() @ np.asarray(W)
-        return coef, -(self.row_means_ @ coef)
+        offset = -(self.row_means_ @ coef)
+        if hasattr(self, "offset_"):
+            offset = offset + self.offset_ @ np.asarray(W)
+        return coef, offset
+
+    def to_expansion(self) -> Expansion:
+        """The coordinates as functions ``sum_i a_i k(x_i, x) + b``.
+
+        In the exact form their values at the training samples are ``A lambda`` and cost nothing.
+        """
+        check_is_fitted(self)
+        coef, offset = self.collapse(np.eye(self.n_components_))
+        is_exact = self.method_ == "exact"
+        values = self.dual_coef_ * self.eigenvalues_ - offset if is_exact else None
+        return Expansion(self.points_, coef, self.kernel_, offset, values=values)
+
+    def with_expansion(self, expansion: Expansion) -> KernelMap:
+        """A map of the same kind whose coordinates are other functions, as a rule of fewer points.
+
+        ``inverse_transform`` stays that of the original, with the samples that it needs.
+
+        Parameters
+        ----------
+        expansion : Expansion
+            One function a component, with this map's kernel.
+
+        Returns
+        -------
+        other : KernelMap
+            A fitted map; ``offset_`` is what its coordinates have beside those of its axes.
+        """
+        check_is_fitted(self)
+        self._refuse_fourier("with_expansion")
+        coef = expansion.coef.reshape(expansion.n_points, -1)
+        if coef.shape[1] != self.n_components_:
+            raise ValueError(
+                f"expansion has {coef.shape[1]} outputs, must have {self.n_components_}: one a component."
+            )
+        other = copy(self)
+        for name in ("offset_", "compression_"):
+            other.__dict__.pop(name, None)
+        other.method_ = "landmarks"  # points that stand for others, the means known apart
+        other.points_, other.dual_coef_ = expansion.points, coef
+        other.row_means_, other.mean_coef_ = self._mean_at(expansion.points)
+        other.offset_ = expansion.intercept + other.row_means_ @ coef
+        return other
+
+    def _mean_at(self, points: Any) -> tuple[NDArray, NDArray | None]:
+        """``<mean, phi(z)>`` at other points, and the nearest vector to the mean in their span."""
+        n = len(points)
+        if not self.center or not n:
+            return np.zeros(n), np.zeros(n)
+        if is_precomputed(self.kernel_):
+            places = {int(point): place for place, point in enumerate(self.points_)}
+            return self.row_means_[[places[int(point)] for point in points]], None
+        means = np.asarray(gram(self.kernel_, points, self.points_), dtype=np.float64)
+        means = means @ self.mean_coef_
+        K = np.asarray(gram(self.kernel_, points), dtype=np.float64)
+        K[np.diag_indices_from(K)] += _MEAN_RIDGE * max(float(K.trace()) / n, 1e-300)
+        return means, np.linalg.solve(K, means)
+
+    def _mean_coef(self, name: str) -> NDArray:
+        if self.mean_coef_ is None:
+            raise ValueError(
+                f"{name} needs kernel values of the points that are left, and the kernel is "
+                "precomputed: ask the map that was compressed."
+            )
+        return self.mean_coef_
 
     def _coef(self) -> NDArray:
         """Coefficients of the axes on the points themselves."""

@@ -111,7 +111,8 @@ def require_dot_form(kernel: Any, method: str, *, invertible: bool = False) -> D
     if invertible and form.inverse is None:
         raise ValueError(
             f"{method} needs a kernel f(x'y) that tells its argument; degree == "
-            f"{without_constant(kernel)[1].degree} loses the sign: choose an odd degree, or use Learned() or Gradient()."
+            f"{without_constant(kernel)[1].degree} loses the sign: choose an odd degree, or use "
+            "Learned() or Gradient()."
         )
     return form
 

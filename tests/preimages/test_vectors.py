@@ -40,6 +40,7 @@ WEIGHTS = [[0.4, 0.3, 0.2, 0.1]]
 
 SMOOTH = [RBF(0.3), L2Laplacian(0.4), Polynomial(3, 0.2, 1.0), Linear(), Exponential(0.2)]
 INVERTIBLE = [Polynomial(3, 0.2, 1.0), Polynomial(5, 0.1, 0.5), Linear(), Exponential(0.2)]
+SCALED = [2.0 * RBF(0.3), L2Laplacian(0.4) * 0.5, 0.1 * (3.0 * RBF(0.3)), 3.0 * Exponential(0.2)]
 WITH_GRADIENT = [
     *SMOOTH,
     Laplacian(0.3),
@@ -51,9 +52,12 @@ WITH_GRADIENT = [
 ANY = [*WITH_GRADIENT, Cosine(), lambda x, y: float(np.exp(-0.3 * ((x - y) ** 2).sum()))]
 METHODS = [
     *((Exact(), kernel) for kernel in INVERTIBLE),
-    *((FixedPoint(tol=1e-9), kernel) for kernel in SMOOTH),
-    *((Distance(40), kernel) for kernel in [RBF(0.3), L2Laplacian(0.4), *INVERTIBLE]),
-    *((Distance(40, metric="full"), kernel) for kernel in [RBF(0.3), L2Laplacian(0.4)]),
+    *((FixedPoint(tol=1e-9), kernel) for kernel in [*SMOOTH, *SCALED]),
+    *((Distance(40), kernel) for kernel in [RBF(0.3), L2Laplacian(0.4), *INVERTIBLE, *SCALED]),
+    *(
+        (Distance(40, metric="full"), kernel)
+        for kernel in [RBF(0.3), L2Laplacian(0.4), *SCALED[:3]]
+    ),
     *((Nearest(), kernel) for kernel in ANY),
     *((Candidates(), kernel) for kernel in ANY),
 ]
@@ -419,6 +423,35 @@ def test_precomputed_kernels_have_nearest_and_learned(X):
 def test_what_cannot_be_done_is_said(method, kernel, message, X):
     with pytest.raises(ValueError, match=message):
         fit(method, X, kernel)
+
+
+@pytest.mark.parametrize("scale", [2.0, 1e-4])
+@pytest.mark.parametrize(
+    ("method", "kernel"),
+    [
+        (FixedPoint(tol=1e-9), RBF(0.3)),
+        (FixedPoint(tol=1e-9, pull=0.1), RBF(0.3)),
+        (FixedPoint(tol=1e-9), Polynomial(3, 0.2, 1.0)),
+        (Distance(8), RBF(0.3)),
+        (Distance(8, metric="full"), L2Laplacian(0.4)),
+        (Distance(8), Polynomial(3, 0.2, 1.0)),
+        (Exact(), Polynomial(3, 0.2, 1.0)),
+    ],
+    ids=repr,
+)
+def test_a_constant_before_the_kernel_changes_no_answer(method, kernel, scale, X, rng):
+    G = rng.dirichlet(np.ones(40), size=6)
+    options = {} if getattr(method, "pull", 0) == 0 else {"start": X[:6]}
+    plain = fit(method, X, kernel)[0].inverse_expansion(G, **options)
+    scaled = fit(method, X, scale * kernel)[0].inverse_expansion(G, **options)
+    assert_allclose(scaled, plain, rtol=1e-6, atol=1e-6)
+
+
+def test_a_negative_constant_has_no_form(X):
+    embedding, scores = embed(X, RBF(0.3))
+    embedding.kernel_ = -1.0 * RBF(0.3)
+    with pytest.raises(ValueError, match="use Gradient"):
+        FixedPoint().fit(X, scores, embedding)
 
 
 def test_without_an_embedding(X):
