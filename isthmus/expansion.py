@@ -136,7 +136,8 @@ class Expansion:
         model : fitted model
             One of ours (it has ``to_expansion``), or scikit-learn's ``SVC``, ``NuSVC``, ``SVR``,
             ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``KernelPCA``, ``GaussianProcessRegressor`` (the
-            mean) or ``GaussianProcessClassifier`` (the latent mean).
+            mean) or ``GaussianProcessClassifier`` (the latent mean). Where the latter has several
+            classes with kernels of their own, one of ``model.base_estimator_.estimators_``.
 
         Returns
         -------
@@ -153,6 +154,8 @@ class Expansion:
             if isinstance(model, kind):
                 check_is_fitted(model)
                 return collapse(model)
+        if all(hasattr(model, name) for name in ("X_train_", "y_train_", "pi_", "kernel_")):
+            return _latent(model)  # one class against the rest, inside a Gaussian process
         names = ", ".join(kind.__name__ for kind in _COLLAPSE)
         raise TypeError(
             f"{type(model).__name__} is no kernel model that is known here: give an Expansion, a model "

@@ -17,7 +17,8 @@ LAYERS = [  # from the top down
     {"cli"},
     {"auto", "experiments", "applications"},
     {"reports"},
-    {"plotting", "model_selection", "diagnostics", "persistence"},
+    {"plotting"},
+    {"model_selection", "diagnostics", "persistence"},
     {"dependency"},
     {"regression", "projections", "compression"},
     {"features"},
@@ -29,7 +30,6 @@ LAYERS = [  # from the top down
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 SIDEWAYS = {
     ("missing", "moments"),  # expected moments are moments
-    ("plotting", "diagnostics"),  # pictures of their answers
 }
 
 

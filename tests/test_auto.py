@@ -1,5 +1,7 @@
 """Oracles: scikit-learn's nested cross-validation, planted structure, coverage on new rows."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -230,3 +232,41 @@ def test_report_from_one_call(tmp_path):
     fit_auto(X, Y, cv=2, methods="pls", report=tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "search = fit_auto(X, y, cv=2, random_state=0, methods=&#39;pls&#39;)" in page
+
+
+def test_differences_to_the_best_are_paired():
+    results = MethodSearchCV(["pls", "pcr", "ridge"], cv=4).fit(X, Y).cv_results_
+    scores = np.array([results[f"split{i}_test_score"] for i in range(4)])
+    best = scores.mean(axis=0).argmax()
+    for k in range(3):
+        difference = scores[:, k] - scores[:, best]
+        assert_allclose(results["difference_to_best"][k], difference.mean(), atol=1e-15)
+        error = difference.std(ddof=1) / 2
+        assert_allclose(results["difference_standard_error"][k], error, atol=1e-15)
+    assert results["difference_to_best"].max() == 0
+
+
+def test_a_pilot_that_interpolates_sets_no_vanishing_scale():
+    """More columns than rows: the loss keeps the scale of rows left out, and nothing is warned of."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 60)) + 1e-3 * rng.normal(size=(30, 60))
+    B = A[:, :2] @ rng.normal(size=(2, 2)) + 1e-3 * rng.normal(size=(30, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        search = MethodSearchCV("stiefel", cv=3, scale=False).fit(A, B)
+    spread = float(np.std(B))
+    assert 1e-5 * spread < search.best_estimator_.loss_.delta < spread
+    assert search.best_score_ > 0.99
+
+
+def test_a_warning_of_every_fold_is_said_once(monkeypatch):
+    class Warns(PLS):
+        def fit(self, A, B):
+            warnings.warn(f"scale was kept at {A[0, 0]!r}, 3.7e-15", UserWarning, stacklevel=2)
+            return super().fit(A, B)
+
+    row = Rung("warns", "it", lambda problem: Warns(1), False, "t", "f", "l", ())
+    monkeypatch.setattr(search_module, "LADDER", (row,))
+    with pytest.warns(UserWarning, match="was kept") as said:
+        MethodSearchCV(cv=4).fit(X, Y)
+    assert len(said) == 1

@@ -109,8 +109,11 @@ def test_latent_mean_of_gaussian_process_classifiers(iris):
     ]
     assert_allclose(Expansion.from_model(three)(X_test), np.stack(parts, axis=1), atol=1e-9)
     own_kernels = GaussianProcessClassifier(1.0 * GPRBF(1.0)).fit(X, y)
-    with pytest.raises(ValueError, match="optimizer=None"):
+    with pytest.raises(ValueError, match=r"kernels of their own.*optimizer=None"):
         Expansion.from_model(own_kernels)
+    for binary in own_kernels.base_estimator_.estimators_:  # what the message advises
+        g = Expansion.from_model(binary)
+        assert_allclose(g(X_test), binary.latent_mean_and_variance(X_test)[0], atol=1e-7)
 
 
 @pytest.mark.parametrize("model", [SVR(kernel="precomputed"), KernelRidge(kernel="precomputed")])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -71,7 +73,8 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Label, paragraph, equation and literature of the chosen method.
     cv_results_ : dict
         For each method: ``method``, ``label``, ``status``, ``mean_test_score``,
-        ``standard_error``, ``split{i}_test_score``, ``mean_fit_time``, ``rows_per_second``.
+        ``standard_error``, ``difference_to_best`` and ``difference_standard_error`` (fold by fold, from
+        the method of the best mean), ``split{i}_test_score``, ``mean_fit_time``, ``rows_per_second``.
     curves_ : dict
         For the chosen method: scores of every number of components, with standard errors.
     baseline_score_ : float
@@ -161,11 +164,12 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         splits = self._splits(rows)
         tell = progress if progress is not None else _silent
         trials = [_Trial(rung, rows, Y, splits, problem) for rung in rungs]
-        for k, trial in enumerate(trials):
-            trial.run(tell, limit if k else np.inf, self._shaped)
-        self._choose(trials)
-        chosen = trials[self.best_index_]
-        self._fit_chosen(chosen, rows, Y, problem, tell)
+        with _each_warning_once():
+            for k, trial in enumerate(trials):
+                trial.run(tell, limit if k else np.inf, self._shaped)
+            self._choose(trials)
+            chosen = trials[self.best_index_]
+            self._fit_chosen(chosen, rows, Y, problem, tell)
         self._keep(trials, chosen, rows, Y)
         self.seconds_ = time.perf_counter() - begin
         return self
@@ -251,9 +255,7 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ) -> None:
         label, n = chosen.rung.label, len(chosen.splits)
         tell(f"{label}, all rows", n, n)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="n_components")
-            fitted = chosen.rung.build(problem).fit(X, self._shaped(Y))
+        fitted = chosen.rung.build(problem).fit(X, self._shaped(Y))
         self.best_estimator_ = getattr(fitted, "best_estimator_", fitted)
         self.best_params_ = dict(getattr(fitted, "best_params_", {}))
         self.best_method_ = chosen.rung.name
@@ -399,6 +401,8 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     "status": results["status"][k],
                     "score": _json(results["mean_test_score"][k]),
                     "standard_error": _json(results["standard_error"][k]),
+                    "difference_to_best": _json(results["difference_to_best"][k]),
+                    "difference_standard_error": _json(results["difference_standard_error"][k]),
                     "seconds_a_fit": _json(results["mean_fit_time"][k]),
                 }
                 for k in range(len(results["method"]))
@@ -514,9 +518,7 @@ class _Trial:
     ) -> Array:
         model = self.rung.build(replace(self.problem, n_samples=len(train)))
         begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="n_components")
-            model.fit(self.X[train], shaped(self.Y[train]))
+        model.fit(self.X[train], shaped(self.Y[train]))
         fitted = time.perf_counter()
         predicted = model.predict(self.X[test])
         self.predict_seconds += time.perf_counter() - fitted
@@ -529,6 +531,23 @@ def component_curve(search: Any) -> dict[str, Any]:
     if "param_n_components" not in getattr(search, "cv_results_", {}):
         return {}
     return dict(vars(ComponentCurveDisplay.compute(search)))
+
+
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """Hold warnings back and say each once: folds repeat them, with other numbers in them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    said = set()
+    for warning in caught:
+        text = str(warning.message)
+        key = (warning.category, re.sub(r"[-+.\de]*\d", "#", text))
+        if key not in said and not text.startswith(
+            "n_components"
+        ):  # ranks that a fold is too small for
+            said.add(key)
+            warnings.warn_explicit(text, warning.category, warning.filename, warning.lineno)
 
 
 def _silent(label: str, done: int, total: int) -> None:
@@ -596,9 +615,23 @@ def _results(trials: list[_Trial]) -> dict[str, Any]:
             ]
         ),
     }
+    differences = _differences(trials)
+    results["difference_to_best"] = differences.mean(axis=1)
+    n = differences.shape[1]
+    results["difference_standard_error"] = (
+        differences.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else 0 * differences[:, 0]
+    )
     for i in range(len(trials[0].splits)):
         results[f"split{i}_test_score"] = np.array([trial.scores[i] for trial in trials])
     return results
+
+
+def _differences(trials: list[_Trial]) -> Array:
+    """Scores less those of the best method, fold by fold: what all find hard in a fold cancels."""
+    scores = np.array(
+        [trial.scores if trial.status == "done" else np.nan * trial.scores for trial in trials]
+    )
+    return scores - scores[int(np.nanargmax(scores.mean(axis=1)))]
 
 
 def _mean(values: Array) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +18,7 @@ from isthmus.dependency import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import resolve_kernel
 from isthmus.linalg import Array
+from isthmus.losses import get_loss, robust_scale
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
@@ -24,6 +26,7 @@ _WIDTHS = (0.02, 0.2, 1.0)  # times what the median rule gives
 _RIDGES = np.logspace(-10, -1, 10)  # times the largest eigenvalue
 _MOST_FEATURES = 400
 _REACH = 3.0
+_INTERPOLATES = 0.2  # residuals of the fit, as a share of those of rows left out
 
 
 class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -73,10 +76,27 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         with warnings.catch_warnings():  # a few steps short of the optimum is no matter here
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.best_estimator_ = StiefelRegression(
-                loss=self.loss, scale=self.scale, tol=1e-7, **self.best_params_
+                loss=self._scaled_loss(X, y), scale=self.scale, tol=1e-7, **self.best_params_
             ).fit(X, y)
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
+
+    def _scaled_loss(self, X: ArrayLike, y: ArrayLike) -> Any:
+        """The loss; where the pilot all but interpolates, with the scale of rows left out.
+
+        A loss takes its scale from the residuals of the rows of the fit. Where there are more columns
+        than rows these tend to zero, and every row that is left out would be an outlier.
+        """
+        loss = get_loss(self.loss)
+        rows, Y = np.asarray(X, dtype=np.float64), _pulled_in(y)
+        pilot = ReducedRankRegression(scale=self.scale, **self.best_params_)
+        fitted = robust_scale(Y - pilot.fit(rows, Y).predict(rows))
+        left_out = np.zeros_like(Y)
+        for train, test in check_cv(self.cv).split(rows, Y):
+            left_out[test] = Y[test] - pilot.fit(rows[train], Y[train]).predict(rows[test])
+        if fitted < _INTERPOLATES * robust_scale(left_out):
+            return loss.resolve(left_out)
+        return self.loss
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict with the fitted map."""

@@ -43,11 +43,13 @@ def _about() -> None:
     Begin with isthmus demo, or with your own files:
 
     isthmus fit X.csv Y.csv -o model.isthmus --report report.html
+
+    Exit codes: 0 done, 1 bad input, 2 usage, 130 interrupted (Ctrl-C).
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 done, 1 bad input, 2 usage."""
+    """Run the command and return its exit code: 0 done, 1 bad input, 2 usage, 130 Ctrl-C."""
     import typer
 
     given = list(sys.argv[1:] if arguments is None else arguments)

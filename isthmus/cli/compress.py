@@ -48,7 +48,7 @@ def compress(
     from isthmus.cli.tables import check_output
     from isthmus.compression import compress as shrink
     from isthmus.persistence import save
-    from isthmus.reports.sections import expansion_model
+    from isthmus.reports.kernel_models import expansion_model
 
     check_output(output)
     search = load_search(model)

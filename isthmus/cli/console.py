@@ -22,6 +22,7 @@ class Console:
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
+        self._noticed: set[str] = set()
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
@@ -29,8 +30,9 @@ class Console:
             print(text)
 
     def notice(self, text: str) -> None:
-        """A line that is no result and no error."""
-        if not self.quiet:
+        """A line that is no result and no error, said once."""
+        if not self.quiet and text not in self._noticed:
+            self._noticed.add(text)
             print(f"note: {text}", file=sys.stderr)
 
     def result(self, values: dict[str, Any]) -> None:
@@ -75,6 +77,13 @@ class Console:
                 bar.update(task, description=label, completed=done, total=total)
 
             yield tell
+
+
+def paired_difference(mean: float | None, error: float | None) -> str:
+    """How far a method is from the best, with the standard error of the difference."""
+    if mean is None or error is None or mean != mean:
+        return ""
+    return "best" if mean == error == 0 else f"{mean:.4f} ± {error:.4f}"
 
 
 _CURRENT = [Console()]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, Seed, begin
+from isthmus.cli.console import Json, Quiet, Seed, begin, paired_difference
 from isthmus.cli.options import (
     Header,
     IdColumn,
@@ -144,10 +144,14 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
                 results["label"][k] + chosen,
                 f"{results['mean_test_score'][k]:.4f}" if done else status,
                 f"{results['standard_error'][k]:.4f}" if done else "",
+                paired_difference(
+                    results["difference_to_best"][k], results["difference_standard_error"][k]
+                ),
                 f"{results['mean_fit_time'][k]:.2f}",
             ]
         )
-    console.table("Cross-validation", ["method", "R2", "standard error", "seconds a fit"], rows)
+    header = ["method", "R2", "standard error", "difference to best", "seconds a fit"]
+    console.table("Cross-validation", header, rows)
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} components"
     console.say(f"* the simplest within one standard error of the best{with_rank}.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.console import Json, Quiet, begin, paired_difference
 
 
 def register(app: Any) -> None:
@@ -77,7 +77,12 @@ def _cross_validation(console: Any, summary: dict[str, Any]) -> None:
                 row["label"] + mark,
                 row["status"] if score is None else f"{score:.4f}",
                 "" if error is None else f"{error:.4f}",
+                paired_difference(
+                    row.get("difference_to_best"), row.get("difference_standard_error")
+                ),
             ]
         )
     if rows:
-        console.table("Cross-validation", ["method", "R2", "standard error"], rows)
+        console.table(
+            "Cross-validation", ["method", "R2", "standard error", "difference to best"], rows
+        )

@@ -12,6 +12,7 @@ from isthmus.kernels import gram
 from isthmus.linalg import Array
 
 _RIDGE = 1e-10
+_EXACT = 1e-9  # of the outputs' squares: what is left is rounding
 _FLAT = 1e-5  # a step that lowers the error by less than this part of the first one is the last
 
 
@@ -60,7 +61,9 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         return value, slope.ravel()
 
     # In parts of the error at the start: the solver's tolerances are absolute below one.
-    scale = max(squared_error(start.ravel())[0], np.finfo(float).tiny)
+    scale = squared_error(start.ravel())[0]
+    if scale <= _EXACT * float((centred**2).sum()):
+        return start
 
     def objective(flat: Array) -> tuple[float, Array]:
         value, slope = squared_error(flat)

@@ -105,6 +105,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         How it was computed: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
     n_components_ : int
         The number of coordinates.
+    offset_ : ndarray of shape (n_components_,)
+        Constant terms of the coordinates beside those of centring; of compressed maps only.
     preimage_ : pre-image object
         Fitted, where ``preimage`` is given.
 
@@ -232,7 +234,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.method_ == "fourier":
             return self._centred_features(X) @ self.components_
         coef = self._coef()
-        Z = np.empty((len(X), self.n_components_), dtype=_result_type(X, coef))
+        dtype = _result_type(X, getattr(self, "offset_", coef))
+        Z = np.empty((len(X), self.n_components_), dtype=dtype)
         for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
             # Coefficients of centred axes sum to zero: taking the means away first saves digits.
             Z[rows] = (K - self.row_means_ if self.center else K) @ coef
@@ -325,7 +328,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         other.method_ = "landmarks"  # points that stand for others, the means known apart
         other.points_, other.dual_coef_ = expansion.points, coef
         other.row_means_, other.mean_coef_ = self._mean_at(expansion.points)
-        other.offset_ = expansion.intercept + other.row_means_ @ coef
+        offset = expansion.intercept + other.row_means_ @ coef
+        # Few coefficients may be large: they stay in double precision, what they give does not.
+        other.offset_ = offset.astype(getattr(self, "offset_", self.dual_coef_).dtype)
         return other
 
     def _mean_at(self, points: Any) -> tuple[NDArray, NDArray | None]:

@@ -174,9 +174,7 @@ def distance_form(kernel: Any) -> DistanceForm | None:
     return None
 
 
-def _distance(
-    scale: float, value: Any, slope: Any, inverse: Any, **numbers: float
-) -> DistanceForm:
+def _distance(scale: float, value: Any, slope: Any, inverse: Any, **numbers: float) -> DistanceForm:
     return DistanceForm(
         _scaled(partial(value, **numbers), scale),
         _scaled(partial(slope, **numbers), scale),

@@ -19,12 +19,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.kernels.selection import METHODS
 from isthmus.linalg import Array
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.crossval import choose
 from isthmus.projections.eigen import Axes, rank_of
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
-from isthmus.projections.problem import SCORE_ROWS, FeatureProblem, GramProblem, Ridge
+from isthmus.projections.problem import (
+    OF_KERNELS,
+    OF_ROWS,
+    SCORE_ROWS,
+    FeatureProblem,
+    GramProblem,
+    Ridge,
+)
 from isthmus.projections.rows import (
     InputFeatures,
     KernelSide,
@@ -63,6 +71,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     scale: str
     solver: str
     n_landmarks: int
+    selection: str
     cv: int | None
     random_state: Any
 
@@ -122,6 +131,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_option("method", self.method, ("generalized", "inverse"))
         check_option("scale", self.scale, SCALES)
         check_option("solver", self.solver, SOLVERS)
+        check_option("selection", self.selection, ("auto", *METHODS))
         if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
         if self.cv is not None and (
@@ -211,9 +221,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, inputs: KernelSide, outputs: OutputSide, seed: int
     ) -> FeatureProblem:
         n, cv = inputs.n, self._folds(inputs.n)
-        F = InputFeatures(inputs, self._landmarks(n), seed)
+        F = InputFeatures(inputs, self._landmarks(n), seed, self.selection)
         if outputs.side is not None:
-            outputs.features = InputFeatures(outputs.side, self._landmarks(n), seed)
+            selection = "auto" if self.selection == "kmeans" else self.selection
+            selection = self.selection if outputs.side.vectors else selection
+            outputs.features = InputFeatures(outputs.side, self._landmarks(n), seed, selection)
         draw = np.random.RandomState(seed).permutation(n)
         sample = np.sort(draw[:SCORE_ROWS]) if cv else None
         folds = fold_labels(n, cv, seed) if cv else None
@@ -225,6 +237,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             method=self.method,
             folds=folds,
             sample=sample,
+            rounding=(_rounding(F), _rounding(outputs.features)),
         )
         if outputs.judge is None and sample is not None:
             outputs.judge = VectorJudge(_output_features(outputs, sample))
@@ -417,6 +430,11 @@ def _output_features(outputs: OutputSide, rows: slice | NDArray) -> Array:
     assert outputs.side is not None
     found: Array = outputs.features(take(outputs.side.rows, rows))
     return found
+
+
+def _rounding(features: Any) -> float:
+    """What rounding leaves of rows that do not differ: landmarks are made of kernel values."""
+    return OF_ROWS if getattr(features, "landmarks", None) is None else OF_KERNELS
 
 
 def leading_signs(z: Array) -> Array:

@@ -14,7 +14,13 @@ from isthmus.linalg import Array
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother
-from isthmus.projections.rows import KernelSide, check_y, row_blocks
+from isthmus.projections.rows import (
+    KernelSide,
+    check_y,
+    class_names,
+    output_vectors,
+    row_blocks,
+)
 
 
 class KernelCCA(COIR):
@@ -30,7 +36,7 @@ class KernelCCA(COIR):
 
     Parameters
     ----------
-    kernel, n_components, kernel_y, alpha, alpha_y, scale, solver, n_landmarks, cv :
+    kernel, n_components, kernel_y, alpha, alpha_y, scale, solver, n_landmarks, selection, cv :
         As in :class:`COIR`. ``alpha_y`` must be positive.
     gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params, random_state, n_jobs :
         As in :class:`COIR`.
@@ -45,6 +51,8 @@ class KernelCCA(COIR):
         As in :class:`COIR`.
     y_points_, y_dual_coef_, y_offset_ :
         The same for the outputs, see :meth:`transform_y`.
+    y_classes_ : list of lists or None
+        Names of the classes of each output; None where outputs are numbers or objects.
 
     Examples
     --------
@@ -71,6 +79,7 @@ class KernelCCA(COIR):
         scale: str = "eigenvalue",
         solver: str = "auto",
         n_landmarks: int = 400,
+        selection: str = "auto",
         cv: int | None = 5,
         gamma: float | None = None,
         degree: int = 3,
@@ -89,6 +98,7 @@ class KernelCCA(COIR):
         self.scale = scale
         self.solver = solver
         self.n_landmarks = n_landmarks
+        self.selection = selection
         self.cv = cv
         self.gamma = gamma
         self.degree = degree
@@ -156,15 +166,21 @@ class KernelCCA(COIR):
         self.y_points_ = outputs.side.points
         self.y_offset_ = -row_means @ self.y_dual_coef_
 
+    def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
+        outputs = super()._output_side(y, inputs)
+        self.y_classes_ = None
+        if outputs.side is None or outputs.side.vectors:
+            self.y_classes_ = class_names(check_y(y, inputs.n, type(self).__name__))
+        return outputs
+
     def transform_y(self, y: Any) -> Array:
         """Coordinates of outputs, with the standard deviations of their partners on the input side."""
         check_is_fitted(self)
-        if self.y_points_ is None:
-            Y = check_y(y, len(y), type(self).__name__)
-            return Y.reshape(len(Y), -1) @ self.y_dual_coef_ + self.y_offset_
-        if hasattr(y, "shape") or isinstance(self.y_points_, np.ndarray):
-            y = np.asarray(y, dtype=np.float64)
-            y = y.reshape(len(y), -1)
-        return (
-            np.asarray(gram(self.kernel_y_, y, self.y_points_)) @ self.y_dual_coef_ + self.y_offset_
-        )
+        if self.y_points_ is None or isinstance(self.y_points_, np.ndarray):
+            Y = output_vectors(check_y(y, len(y), type(self).__name__), self.y_classes_)
+            if self.y_points_ is None:
+                return Y @ self.y_dual_coef_ + self.y_offset_
+            values = gram(self.kernel_y_, Y, self.y_points_)
+        else:
+            values = gram(self.kernel_y_, list(y), self.y_points_)
+        return np.asarray(values) @ self.y_dual_coef_ + self.y_offset_

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.held_out import VectorJudge
-from isthmus.projections.problem import require_variation
+from isthmus.projections.problem import OF_ROWS, require_variation
 from isthmus.projections.rows import (
     KernelSide,
     check_lengths,
@@ -90,7 +90,10 @@ class COIR(KernelProjection):
         landmark features of both sides beyond; outputs with a linear kernel or few labels take one
         Cholesky factor.
     n_landmarks : int, default=400
-        Landmarks of the feature form, drawn uniformly, on each side.
+        Landmarks of the feature form, on each side.
+    selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
+        How they are chosen, as in :class:`~isthmus.features.Landmarks`; outputs of which there
+        are no means take "auto" instead of "kmeans".
     cv : int or None, default=5
         Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
     gamma, degree, coef0, kernel_params :
@@ -135,6 +138,7 @@ class COIR(KernelProjection):
         scale: str = "eigenvalue",
         solver: str = "auto",
         n_landmarks: int = 400,
+        selection: str = "auto",
         cv: int | None = 5,
         gamma: float | None = None,
         degree: int = 3,
@@ -154,6 +158,7 @@ class COIR(KernelProjection):
         self.scale = scale
         self.solver = solver
         self.n_landmarks = n_landmarks
+        self.selection = selection
         self.cv = cv
         self.gamma = gamma
         self.degree = degree
@@ -176,7 +181,7 @@ class COIR(KernelProjection):
         coupling = self._smoother()
         if side.linear and side.rows.shape[1] < inputs.n // 2:
             Y = side.rows - side.rows.mean(axis=0)
-            require_variation(float((Y**2).sum()), float((side.rows**2).sum()), "y")
+            require_variation(float((Y**2).sum()), float((side.rows**2).sum()), "y", OF_ROWS)
             return OutputSide(coupling, judge, T=side.rows)
         return OutputSide(coupling, judge, side=side)
 

@@ -17,7 +17,7 @@ from isthmus.linalg import Array
 from isthmus.projections.base import leading_signs, seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
-from isthmus.projections.problem import require_variation
+from isthmus.projections.problem import OF_ROWS, require_variation
 from isthmus.validation import check_enough_samples
 
 
@@ -118,12 +118,11 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         L = center_train(raw)[0]
         require_variation(float(np.trace(L)), float(raw.diagonal().sum()), "y")
         X = X.astype(np.float64)
-        require_variation(float(((X - X.mean(axis=0)) ** 2).sum()), float((X**2).sum()), "X")
+        size, self._mean = float((X**2).sum()), X.mean(axis=0)
+        X -= self._mean  # distances keep their digits far from zero
+        require_variation(float((X**2).sum()), size, "X", OF_ROWS)
         B = self._solve(X, L)
-        self.components_ = B.T
-        self._mean = X.mean(axis=0)
-        z = (X - self._mean) @ B
-        self.components_ = (B * leading_signs(z)).T
+        self.components_ = (B * leading_signs(X @ B)).T
         self.held_out_score_ = np.nan
         if self.cv is not None:
             self.held_out_score_ = self._held_out(X, raw, judge or KernelJudge(raw))

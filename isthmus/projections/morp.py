@@ -14,7 +14,7 @@ from isthmus.projections.couplings import Mixture
 from isthmus.projections.eigen import Axes, EigenGram, leading_pairs
 from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
 from isthmus.projections.problem import GramFit, GramProblem, Ridge
-from isthmus.projections.rows import KernelSide, check_y
+from isthmus.projections.rows import KernelSide, check_y, holds_names
 from isthmus.validation import check_option
 
 
@@ -57,7 +57,7 @@ class MORP(KernelProjection):
         "raw" are the coordinates psi above; for the others see :class:`SIR`.
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
         Form of the eigenproblem, as in :class:`COIR`; ``form="inverse"`` is always dense.
-    n_landmarks, cv, gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params :
+    n_landmarks, selection, cv, gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params :
         As in :class:`COIR`.
     random_state, n_jobs :
         As in :class:`COIR`.
@@ -97,6 +97,7 @@ class MORP(KernelProjection):
         scale: str = "raw",
         solver: str = "auto",
         n_landmarks: int = 400,
+        selection: str = "auto",
         cv: int | None = 5,
         gamma: float | None = None,
         degree: int = 3,
@@ -118,6 +119,7 @@ class MORP(KernelProjection):
         self.scale = scale
         self.solver = solver
         self.n_landmarks = n_landmarks
+        self.selection = selection
         self.cv = cv
         self.gamma = gamma
         self.degree = degree
@@ -155,7 +157,7 @@ class MORP(KernelProjection):
         return ridge
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
-        if self.missing != "error":
+        if self.missing != "error" and not holds_names(y, self.kernel_y):
             y = self._filled(y, inputs)
         side, judge = kernel_outputs(self, y, inputs.n)
         self.kernel_y_ = side.kernel
@@ -182,6 +184,7 @@ class MORP(KernelProjection):
             scale="unit",
             solver=self.solver,
             n_landmarks=self.n_landmarks,
+            selection=self.selection,
             cv=None,
             gamma_y=self.gamma_y,
             kernel_y_params=self.kernel_y_params,

@@ -64,9 +64,13 @@ def _constant(side: str) -> str:
     )
 
 
-def require_variation(trace: float, scale: float, side: str) -> None:
+OF_KERNELS, OF_ROWS = 1e-13, 1e-26
+"""Rounding of a sum of squares: centred in kernel values, or in the rows before they are squared."""
+
+
+def require_variation(trace: float, scale: float, side: str, rounding: float = OF_KERNELS) -> None:
     """Refuse a side whose centred Gram matrix is zero to rounding."""
-    if not trace > 1e-13 * scale:
+    if not trace > rounding * scale:
         raise ValueError(_constant(side))
 
 
@@ -275,8 +279,10 @@ class FeatureProblem:
         method: str = "generalized",
         folds: Rows | None = None,
         sample: Rows | None = None,
+        rounding: tuple[float, float] = (OF_KERNELS, OF_KERNELS),
     ) -> None:
         self.blocks, self.coupling, self.method, self.n = blocks, coupling, method, n
+        self.rounding = rounding
         self.folds = np.zeros(n, dtype=np.intp) if folds is None else folds
         self.sample = np.empty(0, dtype=np.intp) if sample is None else np.sort(sample)
         self.parts: dict[int, Moments] = {}
@@ -312,10 +318,10 @@ class FeatureFit:
         self.xx = moments.xx
         self.trace = float(np.trace(self.xx))
         size = float(self.n * (moments.x_mean @ moments.x_mean)) + self.trace
-        require_variation(self.trace, size, "X")
+        require_variation(self.trace, size, "X", problem.rounding[0])
         spread = self.trace_y = float(np.trace(moments.yy))
         size = float(self.n * (moments.y_mean @ moments.y_mean)) + spread
-        require_variation(spread, size, "y")
+        require_variation(spread, size, "y", problem.rounding[1])
         self.factor_x = factor_y = 1.0
         if problem.coupling.balanced:
             self.factor_x = balance(self.trace, self.n, "X")

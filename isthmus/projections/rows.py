@@ -69,6 +69,11 @@ class KernelSide:
         return isinstance(self.kernel, Precomputed)
 
     @property
+    def vectors(self) -> bool:
+        """Whether samples are rows of numbers, of which there are means."""
+        return not self.precomputed and isinstance(self.rows, np.ndarray) and self.rows.ndim == 2
+
+    @property
     def linear(self) -> bool:
         return type(self.kernel) is Linear
 
@@ -90,10 +95,18 @@ class KernelSide:
 class InputFeatures:
     """Landmark features of a side; for a linear kernel with few inputs the inputs themselves."""
 
-    def __init__(self, side: KernelSide, n_landmarks: int, seed: int) -> None:
+    def __init__(
+        self, side: KernelSide, n_landmarks: int, seed: int, selection: str = "auto"
+    ) -> None:
         self.landmarks: Landmarks | None = None
         if not (side.linear and side.rows.shape[1] <= max(n_landmarks, side.n // 2)):
-            found = Landmarks(side.kernel, n_landmarks, random_state=seed, n_jobs=side.n_jobs)
+            found = Landmarks(
+                side.kernel,
+                n_landmarks,
+                selection=selection,
+                random_state=seed,
+                n_jobs=side.n_jobs,
+            )
             self.landmarks = found.fit(side.rows)
 
     def __call__(self, rows: Any) -> Array:
@@ -157,9 +170,32 @@ def check_lengths(n: int, m: int) -> None:
         )
 
 
-def output_vectors(y: NDArray) -> Array:
-    """Numbers as they are, (n, q); names as indicators of the classes."""
-    if is_categorical(y):
-        columns = y.reshape(len(y), -1).T
-        return np.hstack([np.equal.outer(c, np.unique(c)) for c in columns]).astype(np.float64)
-    return y.reshape(len(y), -1).astype(np.float64)
+def holds_names(y: Any, kernel: Any) -> bool:
+    """Whether outputs are objects or names of classes, in which NaN marks no hole."""
+    if isinstance(kernel, GPKernel) and not kernel.requires_vector_input:
+        return not looks_like_vectors(y)
+    try:
+        np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def class_names(y: NDArray) -> list[list[Any]] | None:
+    """The classes of each output whose values are names; None for numbers."""
+    if not is_categorical(y):
+        return None
+    return [np.unique(c).tolist() for c in y.reshape(len(y), -1).T]
+
+
+def output_vectors(y: NDArray, classes: list[list[Any]] | None = None) -> Array:
+    """Numbers as they are, (n, q); names as indicators of the classes, unknown ones of none."""
+    classes = class_names(y) if classes is None else classes
+    columns = y.reshape(len(y), -1)
+    if classes is None:
+        return columns.astype(np.float64)
+    found = [
+        np.equal.outer(c.astype(object), np.array(names, dtype=object))
+        for c, names in zip(columns.T, classes)
+    ]
+    return np.hstack(found).astype(np.float64)

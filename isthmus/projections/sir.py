@@ -124,6 +124,7 @@ class SIR(_Sliced):
 
     solver = "auto"
     n_landmarks = 10**9
+    selection = "auto"
 
     def _input_side(self, X: Any) -> KernelSide:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -171,7 +172,9 @@ class KernelSIR(_Sliced, KernelProjection):
         Form of the eigenproblem. "auto": dense up to 500 rows, one Cholesky factor up to 3000,
         landmark features beyond; a linear kernel with more rows than inputs needs no landmarks.
     n_landmarks : int, default=400
-        Landmarks of the feature form, drawn uniformly.
+        Landmarks of the feature form.
+    selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
+        How they are chosen, as in :class:`~isthmus.features.Landmarks`.
     cv : int or None, default=5
         Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
     gamma, degree, coef0, kernel_params :
@@ -211,6 +214,7 @@ class KernelSIR(_Sliced, KernelProjection):
         scale: str = "eigenvalue",
         solver: str = "auto",
         n_landmarks: int = 400,
+        selection: str = "auto",
         cv: int | None = 5,
         gamma: float | None = None,
         degree: int = 3,
@@ -228,6 +232,7 @@ class KernelSIR(_Sliced, KernelProjection):
         self.scale = scale
         self.solver = solver
         self.n_landmarks = n_landmarks
+        self.selection = selection
         self.cv = cv
         self.gamma = gamma
         self.degree = degree

@@ -32,10 +32,11 @@ def slice_labels(
     y = np.asarray(y)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     if slices == "auto":
-        slices = "kmeans" if y.ndim == 2 else "classes" if is_categorical(y) else "quantiles"
+        slices = "classes" if is_categorical(y) else "kmeans" if y.ndim == 2 else "quantiles"
     if slices == "classes":
-        axis = 0 if y.ndim == 2 else None
-        labels = np.unique(y, axis=axis, return_inverse=True)[1].reshape(-1)
+        # Names of Python objects have no order as rows: columns are numbered first.
+        codes = [np.unique(c, return_inverse=True)[1] for c in y.reshape(len(y), -1).T]
+        labels = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
     elif slices == "quantiles":
         if y.ndim == 2:
             raise ValueError(

@@ -20,7 +20,7 @@ class Factors:
     rotations: Array  # T = X rotations
     y_loadings: Array  # (q, k); Y is predicted by T y_loadings'
     weights: Array | None  # unit columns along the features; None: those of the rotations
-    x_cross: Array  # X'T
+    x_cross: Array | None  # X'T; None: the rotations times the diagonal of gram
     y_cross: Array  # T'Y, (k, q)
     gram: Array  # T'T, (k, k)
     solver: str
@@ -37,8 +37,11 @@ class Factors:
     def silence(self, x_constant: NDArray, y_constant: NDArray) -> None:
         """Exact zeros for columns that do not vary, where a decomposition leaves 1e-17."""
         if x_constant.any():
-            self.rotations, self.x_cross = self.rotations.copy(), self.x_cross.copy()
-            self.rotations[x_constant] = self.x_cross[x_constant] = 0.0
+            self.rotations = self.rotations.copy()
+            self.rotations[x_constant] = 0.0
+            if self.x_cross is not None:
+                self.x_cross = self.x_cross.copy()
+                self.x_cross[x_constant] = 0.0
         if y_constant.any():
             self.y_loadings = self.y_loadings.copy()
             self.y_loadings[y_constant] = 0.0
@@ -57,17 +60,17 @@ class Factors:
 
     def turn(self, M: Array) -> None:
         """Show the same map in another basis: rotations become ``rotations @ M``."""
-        self.rotations, self.x_cross = self.rotations @ M, self.x_cross @ M
+        self.x_cross = self.along_scores @ M
+        self.rotations = self.rotations @ M
         self.y_loadings = np.asarray(np.linalg.solve(M, self.y_loadings.T).T, dtype=np.float64)
         self.y_cross, self.gram = M.T @ self.y_cross, M.T @ self.gram @ M
         self.scores = None if self.scores is None else self.scores @ M
-        self.weights = self.mix = None
+        self.weights, self.mix, self.principal = None, None, False
 
     def lift(self, X: Array) -> None:
         """From the coordinates of the samples to those of the features: r = X'a."""
         if self.principal:
-            self.rotations = X.T @ self.rotations
-            self.x_cross = self.rotations * self.gram.diagonal()
+            self.rotations, self.x_cross = X.T @ self.rotations, None
             return
         names = ["x_cross", "rotations" if self.mix is None else "weights"]
         lifted = X.T @ np.hstack([getattr(self, name) for name in names])
@@ -77,7 +80,16 @@ class Factors:
             self.rotations = self.weights @ self.mix
 
     @property
+    def along_scores(self) -> Array:
+        """X'T, (p, k)."""
+        if self.x_cross is None:
+            return self.rotations * self.gram.diagonal()
+        return self.x_cross
+
+    @property
     def unit_weights(self) -> Array:
         if self.weights is not None:
             return self.weights
+        if self.principal:
+            return self.rotations
         return self.rotations / np.linalg.norm(self.rotations, axis=0)

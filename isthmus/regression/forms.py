@@ -122,7 +122,7 @@ class RowForm:
 
     @cached_property
     def xy(self) -> Array:
-        return self.X.T @ self.Y
+        return (self.Y.T @ self.X).T  # long rows, which memory likes
 
 
 @dataclass

@@ -85,7 +85,7 @@ class PCR(LatentRegression):
             rotations=B,
             y_loadings=(spectrum.cross[:k] / squares[:, None]).T,
             weights=None,
-            x_cross=B * squares,
+            x_cross=None,
             y_cross=spectrum.cross[:k],
             gram=np.diag(squares),
             solver=spectrum.solver,

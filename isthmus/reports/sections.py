@@ -23,6 +23,7 @@ from isthmus.plotting import (
 from isthmus.plotting._axes import positions
 from isthmus.regression.base import LatentRegression
 from isthmus.reports import figures as fig
+from isthmus.reports.kernel_models import expansion_model, kernel_scores, sensitivity
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import png_uri
 
@@ -31,6 +32,7 @@ _MOST_OUTPUTS = 25
 _MOST_ROWS = 30
 _MOST_PICTURES = 12
 _MOST_COMPRESSED = 2000
+_MOST_BARS = 40
 
 
 @dataclass
@@ -67,6 +69,10 @@ class ReportData:
     @property
     def is_latent(self) -> bool:
         return isinstance(self.model, LatentRegression)
+
+    @property
+    def is_kernel(self) -> bool:
+        return expansion_model(self.model) is not None
 
     @cached_property
     def predictions(self) -> Array:
@@ -306,6 +312,7 @@ def comparison(data: ReportData) -> Section:
                 results["label"][k] + mark,
                 _short(scores[k]) if state == "done" else state,
                 _short(errors[k]),
+                _paired(results, k),
                 _short(results["mean_fit_time"][k]),
                 f"{results['rows_per_second'][k]:,.0f}" if state == "done" else "",
             ]
@@ -314,6 +321,7 @@ def comparison(data: ReportData) -> Section:
         "method",
         "R2 in cross-validation",
         "standard error",
+        "difference to the best, fold by fold",
         "seconds a fit",
         "rows/s predicted",
     ]
@@ -325,6 +333,15 @@ def comparison(data: ReportData) -> Section:
     return Section(
         "Comparison of methods", text, [figure], [("The same in numbers.", header, rows)]
     )
+
+
+def _paired(results: dict[str, Any], k: int) -> str:
+    """Mean and standard error of the differences to the best method over the folds."""
+    mean = results.get("difference_to_best", [np.nan] * (k + 1))[k]  # files of before have none
+    if not np.isfinite(mean):
+        return ""
+    error = results["difference_standard_error"][k]
+    return "best" if mean == error == 0 else f"{mean:.2g} ± {error:.2g}"
 
 
 def components(data: ReportData) -> Section | None:
@@ -460,13 +477,19 @@ def _by_output_figure(data: ReportData) -> Figure:
 
 
 def scores(data: ReportData) -> Section | None:
-    if not data.is_latent or data.model.n_components_ == 0:
-        return None
+    title = "Scores and outliers"
+    if data.is_latent and data.model.n_components_ == 0:
+        return Section(
+            title, ["The model has no components: it predicts the mean, and has no scores."]
+        )
+    if not data.is_latent and not data.is_kernel:
+        return Section(title, ["This method has no components, so that there are no scores."])
     training = data.cv_predictions is not None
+    compute = ScoresDisplay.compute if data.is_latent else kernel_scores
     try:
-        display = ScoresDisplay.compute(data.model, data.complete, training=training)
-    except ValueError:  # too few rows for a limit
-        return None
+        display = compute(data.model, data.complete, training=training)
+    except ValueError as error:  # too few rows for a limit
+        return Section(title, [f"There are no limits for scores: {error}"])
     out = np.flatnonzero(display.outlying)
     rows = np.union1d(data.shown_rows, out[:500])
     names, T = data.names_of(rows), display.scores[rows]
@@ -486,27 +509,38 @@ def scores(data: ReportData) -> Section | None:
             T[:, 0], T[:, 1], names, "(%{x}, %{y})<br>output %{marker.color}", marker=marker
         )
         a, b = display.components
-        second = f"component {b + 1}" if b != a else "(one component only)"
-        variants.append((label, [ellipse, points, rings], fig.layout(f"component {a + 1}", second)))
+        word = "component" if data.is_latent else "function"
+        second = f"{word} {b + 1}" if b != a else f"(one {word} only)"
+        variants.append((label, [ellipse, points, rings], fig.layout(f"{word} {a + 1}", second)))
+    plane, limits = (
+        ("first two components", "T2 or of Q") if data.is_latent else
+        ("two main functions of the kernel expansion", "T2")
+    )  # fmt: skip
     caption = (
-        "Rows in the plane of the first two components, coloured by an output: a colour that runs "
-        "across the cloud is what the model uses. The dotted ellipse holds 95 % of ordinary rows; "
-        "ringed rows exceed the limit of T2 or of Q."
+        f"Rows in the plane of the {plane}, coloured by an output: a colour that runs across the cloud "
+        "is what the model uses. The dotted ellipse holds 95 % of ordinary rows; ringed rows exceed the "
+        f"limit of {limits}."
     )
-    section = Section(
-        "Scores and outliers", figures=[Figure("scores", caption, variants, "Coloured by")]
-    )
+    section = Section(title, figures=[Figure("scores", caption, variants, "Coloured by")])
     if display.q is not None:
         section.figures.append(_influence(data, display, rows))
+    by_chance = "one in ten" if display.q is not None else "one in twenty"
     if len(out):
         listed = ", ".join(data.names_of(out[:40])) + (" ..." if len(out) > 40 else "")
         share = 100 * len(out) / data.n
         section.text.append(
-            f"{len(out)} rows ({share:.1f} %) exceed a 95 % limit; about one in ten would by chance: "
-            f"{listed}."
+            f"{len(out)} rows ({share:.1f} %) exceed a 95 % limit; about {by_chance} would by "
+            f"chance: {listed}."
         )
     else:
         section.text.append("No row exceeds the 95 % limits.")
+    if display.q is None:
+        section.text.append(
+            "There are no Q residuals: a kernel map keeps every direction of the training rows, so that "
+            "none of them lies outside of it."
+            if data.is_kernel else
+            "There are no Q residuals: as many components as rows leave nothing over."
+        )  # fmt: skip
     return section
 
 
@@ -530,39 +564,88 @@ def _influence(data: ReportData, display: ScoresDisplay, rows: NDArray) -> Figur
 
 
 def loadings(data: ReportData) -> Section | None:
+    if data.is_kernel:
+        return _kernel_inputs(data)
     if not data.is_latent or data.model.n_components_ == 0 or data.image_shape is not None:
         return None
-    at, names, is_curve = data.axis
-    importance = VIPDisplay.compute(data.model).importance
-    variants = []
-    title = "column" if not is_curve else "column (wavelength)" if hasattr(
-        data.search, "feature_names_in_") else "column"  # fmt: skip
-    if not is_curve and data.p > 40:  # the names of the most important only
-        order = np.argsort(importance)[::-1][:40]
-    else:
-        order = np.arange(data.p)
-    shown = [names[j] for j in order]
-    one = fig.line([fig.plain(shown)[0], fig.plain(shown)[-1]] if not is_curve else
-                   [float(at.min()), float(at.max())], [1, 1], fig.WARN, "dash")  # fmt: skip
-    vip_traces = [fig.columns(importance[order], shown, at[order], is_curve), one]
     section = Section("Which inputs matter")
-    most = ", ".join(names[j] for j in np.argsort(importance)[::-1][:5])
-    section.text.append(f"Most important by VIP: {most}.")
-    section.figures.append(
-        Figure("vip", "Importance of each input (VIP): above the dashed line at one, an input matters "
-               "more than the average." + ("" if len(order) == data.p else " The 40 largest are shown."),
-               [("", vip_traces, fig.layout(title, "VIP"))])
-    )  # fmt: skip
-    values = LoadingsDisplay.compute(data.model, n_shown=8).loadings
-    for k, row in enumerate(values):
+    importance = VIPDisplay.compute(data.model).importance
+    section.text.append(f"Most important by VIP: {_most_important(data, importance)}.")
+    caption = (
+        "Importance of each input (VIP): above the dashed line at one, an input matters more than the "
+        "average."
+    )
+    order = _shown_inputs(data, importance)
+    section.figures.append(_importance_figure(data, importance, order, caption, "VIP"))
+    at, names, is_curve = data.axis
+    shown = [names[j] for j in order]
+    variants = []
+    for k, row in enumerate(LoadingsDisplay.compute(data.model, n_shown=8).loadings):
         trace = fig.columns(row[order], shown, at[order], is_curve, color=fig.LINES[k % 5])
-        variants.append((f"component {k + 1}", [trace], fig.layout(title, "loading")))
+        lay = fig.layout(_column_title(data), "loading")
+        variants.append((f"component {k + 1}", [trace], lay))
     caption = (
         "What a component is made of: inputs with large loadings of one sign move together along it, "
         "those of the other sign move against them."
     )
     section.figures.append(Figure("loadings", caption, variants, "Component"))
     return section
+
+
+def _kernel_inputs(data: ReportData) -> Section:
+    section = Section("Which inputs matter")
+    why = "A kernel model has no loadings: what an input does depends on where the others are."
+    with np.errstate(invalid="ignore"):
+        spread = np.nan_to_num(np.nanstd(data.Y, axis=0))
+    importance = sensitivity(data.model, data.complete, spread)
+    if importance is None:
+        section.text.append(
+            f"{why} This kernel has no gradient in its inputs, so that their importance is not told "
+            "either; permutation_importance of scikit-learn finds it, at a cost."
+        )
+        return section
+    section.text.append(f"{why} Most important here: {_most_important(data, importance)}.")
+    caption = (
+        "Importance of each input: how much the predictions change when it moves by its standard "
+        "deviation, a root mean square over rows and outputs. Above one it matters more than the average."
+    )
+    if data.image_shape is not None:
+        picture = png_uri(importance.reshape(data.image_shape))
+        section.pictures.append((caption, [("importance", [picture])]))
+        return section
+    order = _shown_inputs(data, importance)
+    section.figures.append(_importance_figure(data, importance, order, caption, "importance"))
+    return section
+
+
+def _most_important(data: ReportData, importance: Array) -> str:
+    return ", ".join(data.feature_names[j] for j in np.argsort(importance)[::-1][:5])
+
+
+def _shown_inputs(data: ReportData, importance: Array) -> NDArray:
+    """All inputs of a curve or of a few columns; of many, the most important."""
+    if data.axis[2] or data.p <= _MOST_BARS:
+        return np.arange(data.p)
+    return np.argsort(importance)[::-1][:_MOST_BARS]
+
+
+def _column_title(data: ReportData) -> str:
+    named = data.axis[2] and hasattr(data.search, "feature_names_in_")
+    return "column (wavelength)" if named else "column"
+
+
+def _importance_figure(
+    data: ReportData, importance: Array, order: NDArray, caption: str, word: str
+) -> Figure:
+    at, names, is_curve = data.axis
+    shown = [names[j] for j in order]
+    plain = fig.plain(shown)
+    ends = [float(at.min()), float(at.max())] if is_curve else [plain[0], plain[-1]]
+    one = fig.line(ends, [1, 1], fig.WARN, "dash")
+    bars = fig.columns(importance[order], shown, at[order], is_curve)
+    if len(order) < data.p:
+        caption += f" The {len(order)} largest are shown."
+    return Figure("vip", caption, [("", [bars, one], fig.layout(_column_title(data), word))])
 
 
 def pictures(data: ReportData) -> Section | None:
@@ -601,12 +684,6 @@ def pictures(data: ReportData) -> Section | None:
              "to the outputs; blue is more, red is less.", basis)
         )  # fmt: skip
     return section
-
-
-def expansion_model(model: Any) -> Any:
-    """The step of a model that is a kernel expansion, or None."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return last if getattr(last, "expansion_", None) is not None else None
 
 
 def kernel_points(data: ReportData) -> Section | None:

@@ -71,15 +71,17 @@ def hmc_step(
     velocities = [flow.velocity(x, rng) for flow, x in zip(flows, point)]
     energy = value - _kinetic(flows, point, velocities)
     new_value = value
-    for _ in range(n_steps):
-        velocities = _kick(flows, point, velocities, slopes, step / 2)
-        moved = [flow.move(x, v, step) for flow, x, v in zip(flows, point, velocities)]
-        point, velocities = [x for x, _ in moved], [v for _, v in moved]
-        new_value, slopes = log_density(point)
-        if not np.isfinite(new_value):
-            break
-        velocities = _kick(flows, point, velocities, slopes, step / 2)
-    gain = new_value - _kinetic(flows, point, velocities) - energy
+    with np.errstate(over="ignore", invalid="ignore"):  # of a trajectory that is lost, and refused
+        for _ in range(n_steps):
+            velocities = _kick(flows, point, velocities, slopes, step / 2)
+            moved = [flow.move(x, v, step) for flow, x, v in zip(flows, point, velocities)]
+            point, velocities = [x for x, _ in moved], [v for _, v in moved]
+            new_value, slopes = log_density(point)
+            if not (np.isfinite(new_value) and all(np.isfinite(g).all() for g in slopes)):
+                new_value = -np.inf
+                break
+            velocities = _kick(flows, point, velocities, slopes, step / 2)
+        gain = new_value - _kinetic(flows, point, velocities) - energy
     if not np.isfinite(gain):
         gain = -np.inf
     accept = float(np.exp(min(0.0, gain)))

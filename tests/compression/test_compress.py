@@ -23,7 +23,18 @@ from isthmus.compression import (
     CompressedTransformer,
 )
 from isthmus.compression.compress import METHODS
-from isthmus.kernels import RBF, Cosine, L2Laplacian, Laplacian, Linear, Polynomial, gram
+from isthmus.kernels import (
+    RBF,
+    Cosine,
+    L2Laplacian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    SequenceKernel,
+    gram,
+)
+from isthmus.kernels.selection import METHODS as SELECTIONS
+from isthmus.persistence import load, save
 
 KERNELS = [RBF(0.3), Laplacian(0.3), L2Laplacian(0.3), Polynomial(3, 0.2, 1.0), Linear(), Cosine()]
 MODELS = [
@@ -41,6 +52,9 @@ MODELS = [
     DependencyRegressor(KernelMap(gamma=0.3), Ridge(0.1)),
     DependencyRegressor(KernelMap(gamma=0.3, n_components=20), Ridge(0.1)),
     DependencyRegressor(KernelMap(gamma=0.3), Ridge(0.1), KernelMap(gamma=0.1, preimage="nearest")),
+    KernelMap(n_components=4, gamma=0.3),
+    KernelMap(n_components=4, gamma=0.3, center=False),
+    KernelMap(n_components=4, gamma=0.3, method="landmarks", n_landmarks=60, random_state=0),
 ]
 
 
@@ -234,6 +248,173 @@ def test_points_that_move_need_fewer(digits):
     assert moving < still
 
 
+def test_points_that_move_go_down_to_a_valley(digits):
+    """Half as many points with a smaller error, and no small step of any point makes it smaller."""
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3).fit(X, y)
+    small = compress(model, 4, method="construct", max_iter=2000)
+    F = model.predict(X)
+
+    def error(Z):
+        A = np.column_stack([gram(RBF(0.3), X, Z), np.ones(len(X))])
+        left = F - A @ np.linalg.lstsq(A, F, rcond=None)[0]
+        return (left**2).sum() / ((F - F.mean()) ** 2).sum()
+
+    Z = small.expansion_.points
+    assert_allclose(error(Z), small.compression_.output_errors[-1], rtol=1e-5)
+    steps = np.random.default_rng(0).normal(size=(30, *Z.shape))
+    assert min(error(Z + 0.02 * step) for step in steps) > 0.99 * error(Z)
+    assert error(Z) < 0.5 * compress(model, 4).compression_.output_errors[-1]
+
+
+# -- landmarks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_landmarks_by_every_selection(selection, digits):
+    X, y, X_test, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y)
+    small = compress(model, 40, method="landmarks", selection=selection, random_state=0)
+    Z, path = small.expansion_.points, small.compression_
+    assert path.n_points == 40 and path.options["selection"] == selection
+    among = np.array([(X == z).all(axis=1).any() for z in Z])
+    if selection == "kmeans":
+        assert path.indices is None and among.mean() < 0.5  # a centre of one row is that row
+    else:
+        assert_array_equal(X[path.indices], Z)
+    A = np.column_stack([gram(RBF(0.3), X, Z), np.ones(200)])
+    best = np.linalg.lstsq(A, model.predict(X), rcond=None)[0]
+    direct = np.column_stack([gram(RBF(0.3), X_test, Z), np.ones(100)]) @ best
+    assert_allclose(small.predict(X_test), direct, rtol=1e-4, atol=1e-4)
+    # The errors are those of the projection on the span of the chosen images.
+    K, C = gram(RBF(0.3), Z), gram(RBF(0.3), Z, X) @ model.dual_coef_
+    total = model.dual_coef_ @ gram(RBF(0.3), X) @ model.dual_coef_
+    assert_allclose(path.errors[-1], 1 - C @ np.linalg.solve(K, C) / total, rtol=1e-5)
+    again = compress(model, 40, method="landmarks", selection=selection, random_state=0)
+    assert_array_equal(again.expansion_.points, Z)
+
+
+def test_landmarks_of_cholesky_are_its_pivots(digits):
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="rbf", gamma=0.3).fit(X, y)
+    few = compress(model, 8, method="landmarks", selection="cholesky").compression_.indices
+    K, chosen = gram(RBF(0.3), X), []
+    for _ in range(8):  # each the sample with the largest part outside the span, by least squares
+        inside = 0.0
+        if chosen:
+            half = np.linalg.solve(K[np.ix_(chosen, chosen)], K[chosen])
+            inside = (half * K[chosen]).sum(axis=0)
+        chosen.append(int((K.diagonal() - inside).argmax()))
+    assert_array_equal(few, chosen)
+
+
+@pytest.mark.parametrize("selection", ["uniform", "cholesky", "leverage"])
+def test_landmarks_of_a_matrix_are_those_of_the_vectors(selection, digits):
+    X, y, X_test, _ = digits
+    K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
+    options = {"method": "landmarks", "selection": selection, "random_state": 3}
+    known = compress(KernelRidge(kernel="precomputed").fit(K, y), 20, X=K, **options)
+    same = compress(KernelRidge(kernel="rbf", gamma=0.3).fit(X, y), 20, **options)
+    assert_array_equal(known.compression_.indices, same.compression_.indices)
+    assert_allclose(known.predict(K_test), same.predict(X_test), atol=1e-6)
+
+
+def test_centres_need_vectors_and_their_number(digits):
+    X, y, _, _ = digits
+    K = gram(RBF(0.3), X)
+    options = {"method": "landmarks", "selection": "kmeans"}
+    with pytest.raises(ValueError, match="needs vectors"):
+        compress(KernelRidge(kernel="precomputed").fit(K, y), 20, X=K, **options)
+    with pytest.raises(ValueError, match="give n_points"):
+        compress(KernelRidge(kernel="rbf").fit(X, y), tol=0.01, **options)
+
+
+# -- kernel maps -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_points", [200, 60, 15])
+def test_a_kernel_map_is_compressed_as_kernel_pca(n_points, digits):
+    X, _, X_test, _ = digits
+    ours = KernelMap(n_components=4, gamma=0.3).fit(X)
+    peer = KernelPCA(4, kernel="rbf", gamma=0.3).fit(X)
+    small, expected = compress(ours, n_points), compress(peer, n_points)
+    assert isinstance(small, KernelMap)
+    signs = np.sign((ours.transform(X) * peer.transform(X)).sum(axis=0))
+    assert_allclose(small.transform(X_test), expected.transform(X_test) * signs, atol=1e-5)
+    assert_array_equal(small.compression_.indices, expected.compression_.indices)
+    assert_allclose(small.compression_.errors, expected.compression_.errors, rtol=1e-5, atol=1e-9)
+    assert len(ours.points_) == 200 and not hasattr(ours, "offset_")  # the original is as it was
+
+
+def test_values_of_a_kernel_map_are_free(digits):
+    X, _, X_test, _ = digits
+    for options in ({}, {"center": False}, {"method": "landmarks", "n_landmarks": 50}):
+        model = KernelMap(n_components=5, gamma=0.3, random_state=0, **options).fit(X)
+        f = model.to_expansion()
+        assert_allclose(f(X_test), model.transform(X_test), atol=1e-9)
+        if f.values is not None:
+            assert_allclose(f.values, f.without_intercept(f.points), atol=1e-9)
+    with pytest.raises(ValueError, match="random Fourier features have none"):
+        KernelMap(method="fourier", gamma=0.3).fit(X).to_expansion()
+    with pytest.raises(ValueError, match="expansion has 1 outputs, must have 5"):
+        model.with_expansion(Expansion(X, np.ones(200), RBF(0.3)))
+
+
+def test_a_compressed_kernel_map_is_a_map(digits):
+    X, _, X_test, _ = digits
+    model = KernelMap(n_components=4, gamma=0.3, preimage="learned").fit(X)
+    small = compress(model, 60)
+    Z = small.transform(X_test)
+    assert_array_equal(pickle.loads(pickle.dumps(small)).transform(X_test), Z)
+    assert list(small.get_feature_names_out()) == list(model.get_feature_names_out())
+    W = np.arange(8.0).reshape(4, 2)
+    coef, offset = small.collapse(W)
+    assert_allclose(gram(small.kernel_, X_test, small.points_) @ coef + offset, Z @ W, atol=1e-9)
+    assert small.expand(Z).shape == (100, 60)
+    # The points with the same coordinates are near each other in feature space.
+    G, H = model.expand(Z[:5]), small.expand(Z[:5])
+    square = np.einsum("ti,ij,tj->t", G, gram(RBF(0.3), X), G)
+    cross = np.einsum("ti,ij,tj->t", G, gram(RBF(0.3), X, small.points_), H)
+    other = np.einsum("ti,ij,tj->t", H, gram(RBF(0.3), small.points_), H)
+    assert (square - 2 * cross + other < 0.05 * square).all()
+    assert_allclose(small.inverse_transform(Z), model.inverse_transform(Z))
+    assert_allclose(small.residual(X_test), model.residual(X_test), atol=0.05)
+    again = small.fit(X)  # a fit forgets the compression
+    assert_allclose(again.transform(X_test), model.transform(X_test))
+
+
+def test_a_compressed_map_keeps_single_precision(digits):
+    X, _, X_test, _ = digits
+    single = compress(KernelMap(n_components=4, gamma=0.3).fit(X.astype(np.float32)), 60)
+    double = compress(KernelMap(n_components=4, gamma=0.3).fit(X), 60)
+    Z = single.transform(X_test.astype(np.float32))
+    assert Z.dtype == compress(single, 30).transform(X_test.astype(np.float32)).dtype == np.float32
+    assert_allclose(Z, double.transform(X_test), atol=2e-3)
+    assert double.transform(X_test.astype(np.float32)).dtype == np.float64
+
+
+def test_a_compressed_map_of_objects_and_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc"), 5)) for _ in range(30)]
+    model = KernelMap(SequenceKernel(0.3), n_components=3).fit(words)
+    assert_allclose(compress(model, 30).transform(words), model.transform(words), atol=1e-9)
+    small = compress(model, 12)
+    save(small, tmp_path / "small.isthmus")
+    again = load(tmp_path / "small.isthmus")
+    assert_array_equal(again.transform(words), small.transform(words))
+    assert len(again.points_) == 12
+
+
+def test_a_compressed_map_of_a_matrix(digits):
+    X, _, X_test, _ = digits
+    K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
+    known = compress(KernelMap("precomputed", n_components=4).fit(K), 30, X=K)
+    same = compress(KernelMap(RBF(0.3), n_components=4).fit(X), 30)
+    assert_allclose(known.transform(K_test), same.transform(X_test), atol=1e-6)
+    with pytest.raises(ValueError, match="kernel is precomputed"):
+        known.expand(np.zeros((1, 4)))
+
+
 def test_precomputed(digits):
     X, y, X_test, _ = digits
     K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
@@ -292,6 +473,8 @@ def test_one_point_duplicates_float32_and_a_huge_scale():
         ({"refit": "inputs"}, "refit == 'inputs'"),
         ({"n_points": 3, "chunk_size": 1}, "chunk_size == 1"),
         ({"n_points": 3, "chunk_size": 9, "method": "l1"}, "chunk_size is for"),
+        ({"n_points": 3, "selection": "best"}, "selection == 'best'"),
+        ({"n_points": 3, "selection": "kmeans"}, "selection is for method='landmarks'"),
     ],
 )
 def test_bad_arguments(options, message):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from isthmus import Expansion, compress
 from isthmus.compression.pursuit import factor_points, greedy_pursuit
+from isthmus.compression.select import by_rank, make_problem
 from isthmus.compression.sparse import _shrink, l0_coefficients, l1_coefficients
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
 
@@ -40,6 +42,24 @@ def test_e7_greedy(rule, order, errors):
     if rule == "ols":
         B = pursuit.coefficients().ravel()
         assert_allclose(B, [2.16111996, 0.50604368, 0.40512055], atol=5e-9)
+
+
+def test_e7_pivoted_cholesky():
+    expansion = Expansion(X7, A7.ravel(), RBF(0.25))
+    small = compress(expansion, 3, method="landmarks", selection="cholesky", refit=None)
+    assert_array_equal(small.compression_.indices, [0, 5, 2])
+    assert_allclose(small.compression_.errors[-1], 0.15841502, atol=5e-9)
+    assert_array_equal(by_rank(make_problem(expansion, None), 3, 0.0)[0], [0, 5, 2])
+
+
+def test_e7_selection_by_the_whole_function_is_worse():
+    """The rule of the source looks at w alone, not at what is left of it: the negative control."""
+    K = gram(RBF(0.25), X7)
+    chosen = np.argsort(-np.abs(K @ A7).ravel() / np.sqrt(K.diagonal()), kind="stable")[:3]
+    assert_array_equal(chosen, [3, 2, 4])
+    by_w = relative_error(K, A7, chosen)
+    assert_allclose(by_w, 0.04850183, atol=5e-9)
+    assert run(K, A7, 3).errors[-1] < by_w
 
 
 def test_e7_l1():

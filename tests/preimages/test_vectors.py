@@ -447,6 +447,7 @@ def test_a_constant_before_the_kernel_changes_no_answer(method, kernel, scale, X
     assert_allclose(scaled, plain, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # its repr takes the root
 def test_a_negative_constant_has_no_form(X):
     embedding, scores = embed(X, RBF(0.3))
     embedding.kernel_ = -1.0 * RBF(0.3)

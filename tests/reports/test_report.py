@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from isthmus import MethodSearchCV, fit_auto
 from isthmus.datasets import make_low_rank_regression
 from isthmus.reports import Figure, Section, png_uri, render
+from isthmus.reports.kernel_models import kernel_scores, sensitivity
 
 X, Y, _ = make_low_rank_regression(50, 8, 3, rank=2, noise=0.4, random_state=0)
 
@@ -149,3 +150,40 @@ def test_render_escapes_what_it_is_given():
     page = render("t & u", "s", [section])
     assert "x &lt; y" in page and "A &lt;b&gt;" in page and "t &amp; u" in page
     assert page.count("</script>") == 2
+
+
+def test_kernel_models_have_scores_and_importance(tmp_path):
+    rng = np.random.default_rng(0)
+    A = rng.uniform(-2, 2, size=(60, 4))
+    B = np.column_stack([np.sin(2 * A[:, 0]), 100 * A[:, 0] * A[:, 1]])
+    search = MethodSearchCV("kernel", cv=2).fit(A, B)
+    search.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    for part in ("Scores and outliers", "Which inputs matter", "Compression"):
+        assert f"<h2>{part}</h2>" in page
+    assert "There are no Q residuals" in page and "has no loadings" in page
+    assert "Most important here: x0, x1, " in page
+
+
+def test_sensitivity_and_scores_of_a_kernel_model():
+    """Finite differences of the predictions; distances in the functions by the covariance."""
+    rng = np.random.default_rng(0)
+    A = rng.uniform(-2, 2, size=(60, 3)) * [1, 5, 1]
+    B = np.column_stack([np.sin(2 * A[:, 0]), 100 * A[:, 0] * A[:, 1], A[:, 1]])
+    model = MethodSearchCV("kernel", cv=2, n_components=2).fit(A, B).best_estimator_
+    found = sensitivity(model, A, B.std(axis=0))
+    squares = []
+    for j in range(3):
+        step = np.zeros(3)
+        step[j] = 1e-5
+        slope = (model.predict(A + step) - model.predict(A - step)) / 2e-5
+        squares.append((slope**2 / B.var(axis=0)).sum(axis=1).mean() * A[:, j].var())
+    assert_allclose(found, np.sqrt(squares / np.mean(squares)), rtol=1e-6)
+
+    display = kernel_scores(model, A, training=True)
+    F = model[-1].expansion_(model[:-1].transform(A))
+    F = F - F.mean(axis=0)
+    expected = np.einsum("ij,jk,ik->i", F, np.linalg.inv(np.cov(F.T)), F)
+    assert_allclose(display.t2.values, expected, rtol=1e-6)
+    assert display.q is None and display.scores.shape == (60, 2)
+    assert 0 <= display.outlying.mean() < 0.15

@@ -264,7 +264,8 @@ class Imitator:
         """
         n_skin = np.array([view.n_skin for view in views], dtype=np.intp)
         seen = np.array([bool(view.person.any()) for view in views])
-        reliable = seen & (n_skin >= SKIN_SHARE * self.median_skin_)
+        enough = n_skin >= SKIN_SHARE * self.median_skin_
+        reliable = seen & enough if self.features_.uses_skin else seen
         q = np.full((len(views), self.arm.n_joints), np.nan)
         distance = np.full(len(views), np.inf)
         first = self._begin() if start is None else check_joints(start, self.arm.n_joints)[0][0]

@@ -84,7 +84,9 @@ class Camera:
 
 
 class PictureFeatures(ABC):
-    """Views as vectors."""
+    """Views as vectors. ``uses_skin`` tells whether a view without skin tells nothing."""
+
+    uses_skin: bool = True
 
     @abstractmethod
     def fit(self, views: list[View]) -> PictureFeatures:
@@ -174,16 +176,20 @@ class SoftMaps(PictureFeatures):
         Height and width of the maps.
     blur : float, default=1.0
         Standard deviation of the blur, in pixels of the maps.
+    skin : bool, default=True
+        False leaves the map of skin out: for shirts and rooms in the colour of skin. An arm in front
+        of the trunk is then not seen.
     """
 
-    def __init__(self, size: int = 16, blur: float = 1.0):
-        self.size, self.blur = size, blur
+    def __init__(self, size: int = 16, blur: float = 1.0, skin: bool = True):
+        self.size, self.blur, self.uses_skin = size, blur, skin
 
     def fit(self, views: list[View]) -> SoftMaps:
         return self
 
     def vector(self, view: View) -> Array:
-        return np.concatenate([self._map(view.skin), self._map(view.person)])
+        maps = [view.skin, view.person] if self.uses_skin else [view.person]
+        return np.concatenate([self._map(mask) for mask in maps])
 
     def _map(self, mask: Mask) -> Array:
         cv2 = need("cv2")

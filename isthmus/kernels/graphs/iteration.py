@@ -13,7 +13,6 @@ processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ CG_BELOW = 0.05
 """Conjugate gradients need fewer steps than Chebyshev's iteration for a ``stop`` below this."""
 _DENSE = 48  # nodes up to which the transitions of one graph are a dense matrix
 _LOOK = 4  # steps between two looks at the change
+_BLOCK = 2**14  # numbers of a block of rows, such that the block and its like stay in the cache
 
 
 @dataclass
@@ -37,50 +37,68 @@ class Solution:
     converged: bool
 
 
-def operator(
-    M: Array,
-    rows: list[sparse.csr_matrix],
-    columns: list[sparse.csr_matrix],
-    alike: Array | None,
-    scale: float,
-) -> Callable[[Array], Array]:
+class Operator:
     """``X -> scale M * sum_e P_e X P'_e^T``; ``alike`` are kernel values of edge labels, None: 0/1.
 
     The transitions of a small graph are a dense matrix, for which products are fastest; those of a
-    large one stay sparse, so that the cost is edges times nodes.
+    large one stay sparse, so that the cost is edges times nodes. The products are made a block of rows at a
+    time: what is done to a block afterwards finds it in the cache, and nothing of the size of X is
+    allocated in a step.
     """
-    right = [scale * P for P in columns]
-    if alike is not None:  # the sum over the labels of the one graph is taken first
-        right = [sum(a * P for a, P in zip(row, right)) for row in alike]
-    pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
-    if M.shape[1] <= _DENSE:
-        dense = [(P, np.ascontiguousarray(C.toarray().T)) for P, C in pairs]
 
-        def step(X: Array) -> Array:
-            out = dense[0][0] @ (X @ dense[0][1])
-            for P, Ct in dense[1:]:
-                out += P @ (X @ Ct)
-            return np.asarray(out)
-    else:
+    def __init__(
+        self,
+        M: Array,
+        rows: list[sparse.csr_matrix],
+        columns: list[sparse.csr_matrix],
+        alike: Array | None,
+        scale: float,
+    ) -> None:
+        right = [scale * P for P in columns]
+        if alike is not None:  # the sum over the labels of the one graph is taken first
+            right = [sum(a * P for a, P in zip(row, right)) for row in alike]
+        pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
+        n, m = M.shape
+        size = max(1, _BLOCK // m)
+        self.M, self.small = M, m <= _DENSE
+        self.blocks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        self.left = [
+            [P if len(self.blocks) == 1 else P[block] for P, _ in pairs] for block in self.blocks
+        ]
+        self.right = [np.ascontiguousarray(C.toarray().T) if self.small else C for _, C in pairs]
+        self.products = [np.empty((n, m)) for _ in pairs]
 
-        def step(X: Array) -> Array:
-            Xt = np.ascontiguousarray(X.T)
-            out = pairs[0][0] @ np.ascontiguousarray((pairs[0][1] @ Xt).T)
-            for P, C in pairs[1:]:
-                out += P @ np.ascontiguousarray((C @ Xt).T)
-            return np.asarray(out)
+    def begin(self, X: Array) -> None:
+        """Take ``X P'_e^T`` for all e; :meth:`rows` is then about this X."""
+        for C, product in zip(self.right, self.products):
+            if self.small:
+                np.matmul(X, C, out=product)
+                continue
+            for block in self.blocks:
+                product[block] = (C @ np.ascontiguousarray(X[block].T)).T
 
-    def apply(X: Array) -> Array:
-        if not pairs:
-            return np.zeros_like(X)
-        out = step(X)
-        out *= M
+    def rows(self, number: int) -> Array:
+        """The result in one of the blocks of rows, in memory of its own."""
+        block = self.blocks[number]
+        if not self.products:
+            return np.zeros((block.stop - block.start, self.M.shape[1]))
+        out = self.left[number][0] @ self.products[0]
+        for P, product in zip(self.left[number][1:], self.products[1:]):
+            out += P @ product
+        out *= self.M[block]
+        return np.asarray(out)
+
+    def __call__(self, X: Array) -> Array:
+        self.begin(X)
+        if len(self.blocks) == 1:
+            return self.rows(0)
+        out = np.empty_like(X)
+        for number, block in enumerate(self.blocks):
+            out[block] = self.rows(number)
         return out
 
-    return apply
 
-
-def plain(op: Callable[[Array], Array], Q: Array, tol: float, max_iter: int) -> Solution:
+def plain(op: Operator, Q: Array, tol: float, max_iter: int) -> Solution:
     """``X <- Q + T X``."""
     X, change = Q, np.inf
     for step in range(1, max_iter + 1):
@@ -93,30 +111,33 @@ def plain(op: Callable[[Array], Array], Q: Array, tol: float, max_iter: int) -> 
     return Solution(X, max_iter, change, False)
 
 
-def chebyshev(
-    op: Callable[[Array], Array], Q: Array, rho: float, tol: float, max_iter: int
-) -> Solution:
-    """``X_{k+1} = w_{k+1} (T X_k + Q - X_{k-1}) + X_{k-1}``."""
-    before, X = Q, op(Q)
+def chebyshev(op: Operator, Q: Array, rho: float, tol: float, max_iter: int) -> Solution:
+    """``X_{k+1} = w_{k+1} (T X_k + Q - X_{k-1}) + X_{k-1}``, written over ``X_{k-1}``."""
+    before, X = Q.copy(), op(Q)
     X += Q
     w, change = 1.0 / (1.0 - rho**2 / 2.0), np.inf
     for step in range(2, max_iter + 1):
-        after = op(X)
-        after += Q
-        after -= before
-        after *= w
-        after += before
-        before, X = X, after
+        look = step % _LOOK == 0 or step == max_iter
+        change = 0.0
+        op.begin(X)
+        for number, block in enumerate(op.blocks):
+            new, old = op.rows(number), before[block]
+            new += Q[block]
+            new *= w
+            old *= 1.0 - w
+            old += new
+            if look:
+                np.subtract(old, X[block], out=new)
+                change = max(change, float(np.abs(new, out=new).max()))
+        before, X = X, before
         w = 1.0 / (1.0 - rho**2 * w / 4.0)
-        if step % _LOOK == 0 or step == max_iter:
-            change = float(np.abs(X - before).max())
-            if change < tol:
-                return Solution(X, step, change, True)
+        if look and change < tol:
+            return Solution(X, step, change, True)
     return Solution(X, max_iter, change, False)
 
 
 def conjugate_gradients(
-    op: Callable[[Array], Array], Q: Array, scale: Array, tol: float, max_iter: int
+    op: Operator, Q: Array, scale: Array, tol: float, max_iter: int
 ) -> Solution:
     """Conjugate gradients for ``scale X``, in which the operator is symmetric.
 

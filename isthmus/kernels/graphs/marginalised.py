@@ -223,7 +223,7 @@ class _Work:
         rows = self._row_steps(a, b)
         columns = [P[c:d, c:d] for P in self.packed.steps]
         scale = (1.0 - float(self.kernel.stop)) ** 2
-        return iteration.operator(M, rows, columns, self.edges_alike, scale)
+        return iteration.Operator(M, rows, columns, self.edges_alike, scale)
 
     def _row_steps(self, a: int, b: int) -> list[sparse.csr_matrix]:
         if self._rows is None or self._rows[:2] != (a, b):  # the same for all of a rectangle
