@@ -12,8 +12,8 @@ PY := $(VENV)/bin/python
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
 
-test: lint $(VENV)/.browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+test: lint $(VENV)/.browser $(VENV)/.graphics
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MUJOCO_GL=$${MUJOCO_GL:-osmesa} \
 	    $(PY) -m pytest -n $(WORKERS)
 
 lint: $(VENV)/.dev
@@ -36,6 +36,7 @@ docs: $(VENV)/.dev
 	$(PY) benchmarks/dependency.py --write docs/dependency.md
 	$(PY) benchmarks/imitation.py --write docs/imitation.md
 	$(PY) benchmarks/kinematics.py --write docs/imitation.md
+	$(PY) benchmarks/silhouettes.py --write docs/imitation.md
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
@@ -58,6 +59,16 @@ $(VENV)/.browser: | $(PY)
 	      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	          chromium fonts-dejavu-core >/dev/null; } || \
 	    echo "No chromium, and no right to install it: the tests of the report in a browser are skipped."
+	@touch $@
+
+# Films of the imitation are rendered in software by Mesa; where it may not be installed those
+# tests are skipped.
+$(VENV)/.graphics: | $(PY)
+	@$(PY) -c 'import ctypes.util, sys; sys.exit(not ctypes.util.find_library("OSMesa"))' || \
+	    { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	          libosmesa6 >/dev/null; } || \
+	    echo "No libosmesa6, and no right to install it: the tests that render a person are skipped."
 	@touch $@
 
 $(PY):

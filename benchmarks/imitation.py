@@ -171,9 +171,9 @@ def scenes_part(studio: Studio) -> list[str]:
     outline = imitator("soft_maps", "constrained", lesson, features=SoftMaps(skin=False))
     trunk = imitator("soft_maps", "constrained", studio.through("torso").lesson(taught))
     lines = [
-        "| scene | chain of the thesis | soft maps | light balanced by the background "
+        "| scene | chain of the thesis | soft maps | light balanced by the background | light followed "
         "| skin picked again | silhouette alone | box at the trunk, skin picked again |",
-        "|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for label, changes in SCENES.items():
         with Film(replace(Scene(), **changes), random_state=3) as film:
@@ -186,6 +186,7 @@ def scenes_part(studio: Studio) -> list[str]:
             (chain, Camera(room, studio.skin)),
             (maps, Camera(room, studio.skin)),
             (maps, Camera(room, studio.skin, reference=studio.background)),
+            (maps, Camera(studio.background, studio.skin, follow_light=True)),
             (maps, Camera(room, skin)),
             (outline, Camera(room, skin)),
             (trunk, Camera(room, skin, roi="torso")),

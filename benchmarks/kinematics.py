@@ -182,6 +182,7 @@ def solver_rows(found, n_samples: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=("speed", "solvers"), action="append")
     parser.add_argument("--postures", type=int, default=100_000)
     parser.add_argument("--samples", type=int, default=25)
     parser.add_argument("--write", type=Path, help="replace the tables of this document")
@@ -190,6 +191,8 @@ def main() -> None:
     parts = {"speed": lambda: speed_part(arguments.postures)}
     parts["solvers"] = lambda: solver_part(arguments.samples)
     for part, table in parts.items():
+        if arguments.part and part not in arguments.part:
+            continue
         try:
             lines = table()
         except DatasetNotFoundError as error:

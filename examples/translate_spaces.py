@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap, compress
 from isthmus.plotting import PreimageDisplay
-from isthmus.preimages import Candidates
+from isthmus.preimages import CandidateSearch
 
 FIGURE = Path("isthmus-translate.png")
 N_TRAIN, N_CANDIDATES, SEED = 1200, 100, 0
@@ -43,7 +43,7 @@ def main():
     small = compress(model, 150)
     print(f"the same with 150 of {N_TRAIN} points: {small.score(X_test, Y_test):.2f}")
 
-    catalogue = Candidates(Y_test).fit(Y, model.outputs_.transform(Y), model.outputs_)
+    catalogue = CandidateSearch(Y_test).fit(Y, model.outputs_.transform(Y), model.outputs_)
     ranked, _ = catalogue.inverse(model.predict_embedding(X_test), n_best=5, return_loss=True)
     found = np.stack([best[0] for best in ranked])
     first = np.mean([np.array_equal(best[0], true) for best, true in zip(ranked, Y_test)])

@@ -289,7 +289,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _fit_preimage(self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any) -> None:
         chosen = self.outputs.preimage
-        method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_)
+        method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
             coordinates = self._unseen_scores(X, Psi, inputs, map_)

@@ -19,6 +19,10 @@ EXPECTED = {
         r"^loss over the nearest's: sequences (\S+), graphs (\S+)$",
         "between_sequences_and_graphs.png",
     ),
+    "letter_images_to_words.py": (
+        r"^search +(\S+)$",
+        "letter_images_to_words.png",
+    ),
     "molecules_through_a_strip.py": (
         r"^  40 +(\S+) +(\S+)$",
         "molecules_through_a_strip.png",
@@ -76,6 +80,7 @@ ANSWERS = {
     "posterior_arviz.py": lambda inside: 85 <= inside <= 95,
     "between_sequences_and_graphs.py": lambda sequences, graphs: sequences < 0.5 and graphs < 0.9,
     "molecules_through_a_strip.py": lambda exact, likeness: exact > 0.9 and likeness > 0.99,
+    "letter_images_to_words.py": lambda share: share > 0.6,
     "spelling_to_sounds.py": lambda share: share > 0.9,
     "compressed_svm.py": lambda full, third: third < full + 0.5,
     "denoise_digits.py": lambda ours, theirs: 1.2 * ours < theirs,

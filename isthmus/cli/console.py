@@ -83,7 +83,7 @@ def paired_difference(mean: float | None, error: float | None) -> str:
     """How far a method is from the best, with the standard error of the difference."""
     if mean is None or error is None or mean != mean:
         return ""
-    return "best" if mean == error == 0 else f"{mean:.4f} ± {error:.4f}"
+    return "best" if mean == error == 0 else f"{mean:.3f} ± {error:.3f}"
 
 
 _CURRENT = [Console()]

@@ -142,19 +142,22 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
         rows.append(
             [
                 results["label"][k] + chosen,
-                f"{results['mean_test_score'][k]:.4f}" if done else status,
-                f"{results['standard_error'][k]:.4f}" if done else "",
+                f"{results['mean_test_score'][k]:.4f} ± {results['standard_error'][k]:.4f}"
+                if done
+                else status,
                 paired_difference(
                     results["difference_to_best"][k], results["difference_standard_error"][k]
                 ),
                 f"{results['mean_fit_time'][k]:.2f}",
             ]
         )
-    header = ["method", "R2", "standard error", "difference to best", "seconds a fit"]
-    console.table("Cross-validation", header, rows)
+    header = ["method", "R2", "less the best", "fit s"]
+    console.table("Cross-validation, with standard errors over the folds", header, rows)
     rank = search.rank_
-    with_rank = "" if rank is None else f", {rank} components"
+    with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
     console.say(f"* the simplest within one standard error of the best{with_rank}.")
+    if rank is not None and search.n_components not in ("auto", rank):
+        console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.best_score_ <= search.baseline_score_:
         console.notice("the model is no better than predicting the mean.")
     console.say(f"Model: {output}")

@@ -18,7 +18,10 @@ def register(app: Any) -> None:
 
 def imitate(
     mocap: Annotated[
-        str | None, typer.Option("--mocap", help="Follow this BVH file by optimisation.")
+        str | None,
+        typer.Option(
+            "--mocap", help="Follow this BVH or AMC file (its ASF beside it) by optimisation."
+        ),
     ] = None,
     video: Annotated[
         str | None, typer.Option("--video", help="Follow the person in this film, by learning.")
@@ -43,7 +46,7 @@ def imitate(
     ] = None,
     unit: Annotated[
         float | None,
-        typer.Option("--unit", help="Metres a unit of the BVH file; guessed if not given."),
+        typer.Option("--unit", help="Metres a unit of the motion file; guessed if not given."),
     ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The page; the film lies beside it as .mp4.")

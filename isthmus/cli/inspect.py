@@ -46,6 +46,7 @@ def inspect(
         ("files", "fitted on"),
         ("n_samples", "rows"),
         ("n_components", "components"),
+        ("compressed_from", "compressed from points"),
     ):
         if summary.get(key) is not None:
             value = summary[key]
@@ -75,14 +76,12 @@ def _cross_validation(console: Any, summary: dict[str, Any]) -> None:
         rows.append(
             [
                 row["label"] + mark,
-                row["status"] if score is None else f"{score:.4f}",
-                "" if error is None else f"{error:.4f}",
+                row["status"] if score is None else f"{score:.4f} ± {error:.4f}",
                 paired_difference(
                     row.get("difference_to_best"), row.get("difference_standard_error")
                 ),
             ]
         )
     if rows:
-        console.table(
-            "Cross-validation", ["method", "R2", "standard error", "difference to best"], rows
-        )
+        title = "Cross-validation, with standard errors over the folds"
+        console.table(title, ["method", "R2", "less the best"], rows)

@@ -41,11 +41,13 @@ def read_pair(
 ) -> Pair:
     """Two files, or one file with target columns."""
     x = read_table(x_file, header=header, id_column=id_column, ignore=ignore, key="X")
+    left_out = x.ignored
     if y_file is not None:
         y = _read_outputs(y_file, x, id_column, ignore, header)
+        left_out = left_out | y.ignored
         if target_columns:
             y = y.take([y.place(name) for name in target_columns])
-        x, y = _aligned(x, y)
+        x, y = aligned(x, y)
     elif target_columns:
         places = [x.place(name) for name in target_columns]
         y, x = x.take(places), x.without(set(places))
@@ -55,6 +57,10 @@ def read_pair(
         raise InputError(
             f"{x_file} alone says not what to predict: give a second file, or --target-columns."
         )
+    unknown = [name for name in ignore if name not in left_out]
+    if unknown:
+        files = x_file if y_file is None else f"{x_file} and {y_file}"
+        raise InputError(f"--ignore-columns: {files} have no column {_some(unknown)}.")
     return _checked(x, y)
 
 
@@ -70,7 +76,8 @@ def _read_outputs(
     return read_table(path, header=header, ignore=ignore, key="Y")
 
 
-def _aligned(x: Table, y: Table) -> tuple[Table, Table]:
+def aligned(x: Table, y: Table) -> tuple[Table, Table]:
+    """Outputs in the order of the inputs: by the names of the rows, if both have them."""
     if x.n_rows != y.n_rows:
         raise InputError(
             f"{x.path} has {x.n_rows} rows and {y.path} has {y.n_rows}: they must be the same."
@@ -138,7 +145,7 @@ def rows_for_model(
         current().notice(
             f"{path} has no header: its columns are taken to be in the order of training."
         )
-        return table.numbers("input"), table
+        return _complete(search, table), table
     if wanted is None or not table.has_names:
         kept = table
         if len(kept.names) != n:
@@ -146,7 +153,7 @@ def rows_for_model(
                 f"{path} has {len(kept.names)} columns, the model was fitted on {n}"
                 + ("." if wanted is None else f": {_some([str(w) for w in wanted])}.")
             )
-        return kept.numbers("input"), table
+        return _complete(search, kept), table
     names = [str(name) for name in wanted]
     missing = [name for name in names if name not in table.names]
     if missing:
@@ -160,4 +167,25 @@ def rows_for_model(
         current().notice(
             f"{path}: columns that the model does not know are ignored: {_some(extra)}."
         )
-    return table.take([table.names.index(name) for name in names]).numbers("input"), table
+    return _complete(search, table.take([table.names.index(name) for name in names])), table
+
+
+def _complete(search: Any, table: Table) -> NDArray:
+    """The rows as numbers; holes are for models that were fitted with them."""
+    X = table.numbers("input")
+    holes = np.argwhere(np.isnan(X))
+    if len(holes) and getattr(search.best_estimator_, "missing", "error") != "em":
+        i, j = holes[0]
+        raise InputError(
+            f"{table.path}: column {table.names[j]!r} has no value in row {i + 1} and the model was fitted "
+            "on complete rows: fill it, leave the row out, or fit on rows with missing values."
+        )
+    return X
+
+
+def id_column_for(search: Any, path: str, asked: str | None, header: bool | None) -> str | None:
+    """The id column that was asked for, or that of training if the file has it."""
+    name = getattr(search, "origin_", {}).get("id_column")
+    if asked is not None or name is None:
+        return asked
+    return name if name in read_table(path, header=header).names else None

@@ -48,16 +48,15 @@ def predict(
 
     import numpy as np
 
-    from isthmus.cli.matching import rows_for_model
+    from isthmus.cli.matching import id_column_for, rows_for_model
     from isthmus.cli.models import load_search
     from isthmus.cli.tables import WRITABLE, check_output, table_bytes
     from isthmus.persistence import write_atomically
 
     check_output(output, WRITABLE)
     search = load_search(model)
-    origin = getattr(search, "origin_", {}).get("id_column")
     X, table = rows_for_model(
-        search, new, id_column=id_column or _if_there(origin, new, header), header=header,
+        search, new, id_column=id_column_for(search, new, id_column, header), header=header,
         drop=search.target_names_,
     )  # fmt: skip
     Y = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
@@ -77,13 +76,3 @@ def predict(
     write_atomically(output, content)
     console.say(f"{len(X)} rows predicted: {output}")
     console.result({"rows": len(X), "targets": list(search.target_names_), "output": output})
-
-
-def _if_there(name: str | None, path: str, header: bool | None) -> str | None:
-    """The id column of training, if the new file has it."""
-    if name is None:
-        return None
-    from isthmus.cli.tables import read_table
-
-    table = read_table(path, header=header)
-    return name if name in table.names else None

@@ -52,7 +52,7 @@ def report(
     }
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import rows_for_model, split_names
+    from isthmus.cli.matching import aligned, id_column_for, rows_for_model, split_names
     from isthmus.cli.models import load_search
     from isthmus.cli.tables import check_output, read_table
     from isthmus.reports import write_report
@@ -60,8 +60,12 @@ def report(
     check_output(output, (".html", ".htm"))
     search = load_search(model)
     targets = split_names(target_columns) or search.target_names_
-    X, table = rows_for_model(search, x_file, id_column=id_column, header=header, drop=targets)
-    y = table if y_file is None else read_table(y_file, header=header, id_column=None, key="Y")
+    ids = id_column_for(search, x_file, id_column, header)
+    X, table = rows_for_model(search, x_file, id_column=ids, header=header, drop=targets)
+    y = table
+    if y_file is not None:
+        ids = id_column_for(search, y_file, None, header)
+        _, y = aligned(table, read_table(y_file, header=header, id_column=ids, key="Y"))
     if y.has_names:
         y = y.take([y.place(name) for name in targets])
     Y = y.numbers("output")

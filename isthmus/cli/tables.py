@@ -42,6 +42,7 @@ class Table:
     ids: list[str] | None = None
     id_name: str | None = None
     extra: dict[str, NDArray] = field(default_factory=dict)  # further arrays of an npz
+    ignored: set[str] = field(default_factory=set)  # columns left out by name
 
     @property
     def n_rows(self) -> int:
@@ -129,9 +130,12 @@ def read_table(
     repeated = [name for name, count in Counter(table.names).items() if count > 1]
     if repeated:
         raise InputError(f"{path} has several columns of one name: {_some(repeated)}.")
-    if ignore:
-        table = table.without({table.place(name) for name in ignore if name in table.names})
-    return _with_ids(table, id_column)
+    ignored = set(ignore or []) & set(table.names)
+    if ignored:
+        table = table.without({table.place(name) for name in ignored})
+    table = _with_ids(table, id_column)
+    table.ignored = ignored
+    return table
 
 
 def _split_key(given: str) -> tuple[str, str | None]:

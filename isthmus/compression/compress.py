@@ -76,8 +76,8 @@ def compress(
     method : {"greedy", "l1", "l0", "rank", "landmarks", "construct"}, default="greedy"
         Greedy pursuit; l1 or l0 penalties (slow, for comparison); lossless, as many points as the
         kernel matrix has rank; points chosen without a look at the functions; greedy points that then
-        move, for kernels with gradients: as a rule half as many do for the same error, and the fit
-        takes ten to fifty times as long.
+        move, for kernels with gradients: as a rule half as many do for the same error, but they
+        take some fifty times as long to find.
     rule : {"ols", "omp"}, default="ols"
         What the pursuit maximises: the fall of the error, or the alignment with what is left.
     selection : {"uniform", "kmeans", "cholesky", "leverage"}, default="uniform"

@@ -222,7 +222,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # which model files cannot.
         embedding = copy(self)
         embedding.preimage = None
-        method = make_preimage(self.preimage, self.kernel_)
+        method = make_preimage(self.preimage, self.kernel_, X)
         self.preimage_ = method.fit(X, scores, embedding=embedding)
 
     # -- new samples ----------------------------------------------------------------------------
@@ -330,7 +330,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         other.row_means_, other.mean_coef_ = self._mean_at(expansion.points)
         offset = expansion.intercept + other.row_means_ @ coef
         # Few coefficients may be large: they stay in double precision, what they give does not.
-        other.offset_ = offset.astype(getattr(self, "offset_", self.dual_coef_).dtype)
+        before = self.offset_ if hasattr(self, "offset_") else self.dual_coef_
+        other.offset_ = offset.astype(before.dtype)
         return other
 
     def _mean_at(self, points: Any) -> tuple[NDArray, NDArray | None]:

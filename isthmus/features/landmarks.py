@@ -14,9 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags, takes_vectors
 from isthmus.kernels import Precomputed, gram, gram_blocks, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
-from isthmus.kernels.gram import BLOCK_BYTES, take
+from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.validation import check_memory, check_option, check_rank
+
+# Blocks of this size stay in memory that was used before; larger ones are asked of the system anew
+# each time, which makes a row of many dearer than a row of few.
+BLOCK_BYTES = 2**24
 
 
 class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -152,7 +156,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         size = np.dtype(dtype).itemsize * n * m
         check_memory(size, f"{n} x {m} features", "n_components takes less")
         F = np.empty((n, m), dtype=dtype)
-        factor = self.factor_.astype(dtype, copy=False)
+        factor = np.asfortranarray(self.factor_, dtype=dtype)  # once, not for every block
         blocks = gram_blocks(
             self.kernel_, X, self.points_, block_bytes=BLOCK_BYTES, n_jobs=self.n_jobs
         )

@@ -9,8 +9,7 @@
 ``distance.py``          ``Distance``: at the right distances from neighbours
 ``learned.py``           ``Learned``: regression from coordinates to objects; the default
 ``nearest.py``           ``Nearest``: the best fitted object, whatever it is
-``candidates.py``        ``Candidates``: the best of given objects
-``candidate_search.py``  ``CandidateSearch``: ranks candidates, each target its own
+``candidate_search.py``  ``CandidateSearch``: the best of given objects
 ``sequences.py``         ``SequenceSearch``: new sequences, by n-grams, beam and local search
 ``graphs.py``            ``GraphSearch``: new graphs, by local search and cross-entropy
 ``forms.py``             kernels as functions of a distance or an inner product
@@ -22,7 +21,6 @@ All work on many targets at once: ``method.fit(objects, coordinates, embedding)`
 
 from isthmus.preimages.base import Preimage, RankingPreimage, Targets
 from isthmus.preimages.candidate_search import CandidateSearch
-from isthmus.preimages.candidates import Candidates
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
 from isthmus.preimages.fixed_point import FixedPoint
@@ -35,7 +33,6 @@ from isthmus.preimages.sequences import SequenceSearch
 
 __all__ = [
     "CandidateSearch",
-    "Candidates",
     "Distance",
     "Exact",
     "FixedPoint",

@@ -1,4 +1,4 @@
-"""Pre-image among candidates that differ from target to target."""
+"""Pre-image among objects that the user names, the same for all targets or each target its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from isthmus.preimages.base import RankingPreimage, Targets, is_precomputed, sma
 
 
 class CandidateSearch(RankingPreimage):
-    r"""Rank candidates by the full loss, fast for many targets and for sets of their own.
+    r"""The best of given candidates by the full loss, or the k best with their losses.
 
     .. math::
-        k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG
+        \min_{z \in C} k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG
 
-    As metabolites are identified, [BPDR2016]_: a spectrum predicts a point of the feature space of
-    molecules, and each has its own list of candidates, those of the right mass. Kernel values of
-    ``objects`` with the points of the expansion are computed once, in fit; a target then costs one product.
+    The candidates need not have been fitted: a dictionary of words, a catalogue of molecules, all
+    postures a robot can reach, [B2006]_ Sec. 3.1. As metabolites are identified, [BPDR2016]_, each target
+    may have a list of its own: a spectrum predicts a point of the feature space of molecules, and those
+    of the right mass are ranked. Kernel values of ``objects`` with the points of the expansion are
+    computed once, in fit; a target then costs one product.
 
     Parameters
     ----------
@@ -53,11 +55,13 @@ class CandidateSearch(RankingPreimage):
                 "CandidateSearch needs kernel values of its candidates, but the kernel is "
                 "'precomputed': use Nearest(), which ranks the fitted objects."
             )
-        self.candidates_ = self.objects_ if self.objects is None else self.objects
-        if len(self.candidates_) == 0:
+        if self.objects is not None and len(self.objects) == 0:
             raise ValueError(
                 "objects is empty: name at least one candidate, or None for the fitted ones."
             )
+        given = self.objects_ if self.objects is None else self.objects
+        numeric = hasattr(self.objects_, "shape") and not hasattr(given, "shape")
+        self.candidates_ = np.asarray(given, dtype=self.objects_.dtype) if numeric else given
         self.matrix_ = gram(self.kernel_, self.candidates_, self.embedding_.points_)
         self.diagonal_ = gram_diagonal(self.kernel_, self.candidates_)
 

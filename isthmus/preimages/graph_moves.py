@@ -87,8 +87,13 @@ def local_search(
     relabel: bool,
     goal: float,
     max_iter: int = 100,
+    screen: int = 10**9,
+    max_evaluations: int = 10**9,
 ) -> tuple[Ints, Ints, float]:
-    """Go to the best neighbour, small changes first, until none is better or the goal is met."""
+    """Go to the best neighbour, small changes first, until none is better or the goal is met.
+
+    Of a ring with more than ``screen`` graphs those most promising to first order are looked at.
+    """
     n_marks, n_labels = len(target.edge_names), len(target.node_names)
     value = float(target.losses(code[None], labels)[0])
     for _ in range(max_iter):
@@ -96,6 +101,8 @@ def local_search(
         for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
             if not len(codes):
                 continue
+            if len(codes) > screen and tags is labels:
+                codes = codes[target.promising(code, labels, codes, screen)]
             values = target.losses(codes, tags)
             pool.add(codes, tags, values)
             best = int(values.argmin())
@@ -103,7 +110,7 @@ def local_search(
                 code, value, better = codes[best], float(values[best]), True
                 labels = tags[best] if tags.ndim == 2 else tags
                 break
-        if not better or value <= goal:
+        if not better or value <= goal or target.n_evaluated > max_evaluations:
             break
     return code, labels, value
 

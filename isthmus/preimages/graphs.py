@@ -19,6 +19,7 @@ from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus.validation import check_option
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
+_ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
 _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
 
@@ -50,6 +51,12 @@ class GraphSearch(RankingPreimage):
         Of the cross-entropy method: weight of the prior for few edges, and the least probability.
     max_points : int, default=12
         The expansion is reduced to as many graphs while searching; answers are ranked by the whole.
+    screen : int, default=24
+        Of each kind of change local search looks at so many, those that promise most to first order; all
+        where there are fewer.
+    max_evaluations : int or None, default=None
+        Search for a target ends once so many graphs were looked at. None: what takes some seconds, 3e7
+        over the product of nodes, nodes of the expansion and edge labels.
     random_state : int, RandomState or None, default=None
         Chance.
     """
@@ -68,6 +75,8 @@ class GraphSearch(RankingPreimage):
         penalty: float = 0.01,
         noise: float = 0.02,
         max_points: int = 12,
+        screen: int = 24,
+        max_evaluations: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.method = method
@@ -79,6 +88,8 @@ class GraphSearch(RankingPreimage):
         self.penalty = penalty
         self.noise = noise
         self.max_points = max_points
+        self.screen = screen
+        self.max_evaluations = max_evaluations
         self.random_state = random_state
 
     def _prepare(self) -> None:
@@ -208,6 +219,9 @@ class _Search:
                 return
         if with_cross_entropy:
             for m in sizes:
+                left = self.budget(int(m)) - self.target.n_evaluated
+                if left < _ROUNDS * self.owner.n_samples:
+                    return
                 self._improve(*self._cross_entropy(int(m)))
                 if self.pool.lowest <= self.goal:
                     return
@@ -231,10 +245,26 @@ class _Search:
 
     def _improve(self, code: Ints, labels: Ints) -> bool:
         self.pool.add(code[None], labels, self.target.losses(code[None], labels))
+        owner = self.owner
+        soft = owner.kernel_.edge_label_kernel is not None
         _, _, value = moves.local_search(
-            self.target, code, labels, self.pool, relabel=self.owner.relabel, goal=self.goal
+            self.target,
+            code,
+            labels,
+            self.pool,
+            relabel=owner.relabel,
+            goal=self.goal,
+            screen=10**9 if soft else owner.screen,
+            max_evaluations=self.budget(len(labels)),
         )
-        return value <= self.goal
+        return value <= self.goal or self.target.n_evaluated > self.budget(len(labels))
+
+    def budget(self, m: int) -> int:
+        """How many graphs of m nodes may be looked at."""
+        if self.owner.max_evaluations is not None:
+            return int(self.owner.max_evaluations)
+        cost = m * max(len(self.target.labels), m) * len(self.owner.edge_names_)
+        return max(500, int(3e7 / cost))
 
     def _cross_entropy(self, m: int) -> tuple[Ints, Ints]:
         owner, labels = self.owner, self._labels(m)

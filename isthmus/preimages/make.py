@@ -6,9 +6,11 @@ from typing import Any
 
 from sklearn.base import clone
 
+from isthmus.kernels import GraphKernel
+from isthmus.kernels.graphs.graph import as_graph
+from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.preimages.base import Preimage, is_precomputed
 from isthmus.preimages.candidate_search import CandidateSearch
-from isthmus.preimages.candidates import Candidates
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
 from isthmus.preimages.fixed_point import FixedPoint
@@ -20,7 +22,6 @@ from isthmus.preimages.sequences import SequenceSearch
 
 NAMES: dict[str, type[Preimage]] = {
     "candidate_search": CandidateSearch,
-    "candidates": Candidates,
     "distance": Distance,
     "exact": Exact,
     "fixed_point": FixedPoint,
@@ -32,18 +33,22 @@ NAMES: dict[str, type[Preimage]] = {
 }
 
 
-def make_preimage(preimage: Any = "auto", kernel: Any = None) -> Preimage:
+def make_preimage(preimage: Any = "auto", kernel: Any = None, objects: Any = None) -> Preimage:
     """Return a pre-image method, not fitted: a copy of the one given, or the one of a name.
 
     Parameters
     ----------
     preimage : Preimage or str, default="auto"
-        A method, ``"auto"``, or one of ``"candidates"``, ``"candidate_search"``,
+        A method, ``"auto"``, or one of ``"candidate_search"``,
         ``"graphs"``, ``"sequences"``, ``"distance"``, ``"exact"``,
         ``"fixed_point"``, ``"gradient"``, ``"learned"``, ``"nearest"``.
     kernel : kernel, default=None
         What ``"auto"`` is chosen by: ``Exact`` for the linear kernel, ``Learned`` for other kernels of
-        vectors, ``Nearest`` for objects and for precomputed kernels.
+        vectors, ``SequenceSearch`` for those that count n-grams (``SequenceKernel``,
+        ``SpectrumKernel``), ``GraphSearch`` for ``GraphKernel``, both with a fixed ``random_state``, and
+        ``Nearest`` for other objects and for precomputed kernels.
+    objects : sequence of objects, default=None
+        What will be fitted: directed graphs, which ``GraphSearch`` does not make, have ``Nearest``.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def make_preimage(preimage: Any = "auto", kernel: Any = None) -> Preimage:
     """
     if isinstance(preimage, str):
         if preimage == "auto":
-            return _by_kernel(kernel)
+            return _by_kernel(kernel, objects)
         if preimage in NAMES:
             return NAMES[preimage]()
     elif hasattr(preimage, "inverse") and hasattr(preimage, "fit"):
@@ -70,7 +75,11 @@ def make_preimage(preimage: Any = "auto", kernel: Any = None) -> Preimage:
     )
 
 
-def _by_kernel(kernel: Any) -> Preimage:
+def _by_kernel(kernel: Any, objects: Any) -> Preimage:
+    if isinstance(kernel, NgramKernel) and getattr(kernel, "label_kernel", None) is None:
+        return SequenceSearch(random_state=0)
+    if isinstance(kernel, GraphKernel) and not _directed(kernel, objects):
+        return GraphSearch(random_state=0)
     if type(kernel).__name__ == "Linear":
         return Exact()
     if (
@@ -80,3 +89,8 @@ def _by_kernel(kernel: Any) -> Preimage:
     ):
         return Nearest() if kernel is not None else Learned()
     return Learned()
+
+
+def _directed(kernel: GraphKernel, objects: Any) -> bool:
+    found = [] if objects is None else objects
+    return any(as_graph(g, kernel.node_label, kernel.edge_label).directed for g in found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state
 
 from isthmus.kernels import gram, gram_diagonal
@@ -20,6 +22,7 @@ from isthmus.solvers.cross_entropy import InversionCodes, cross_entropy, decode_
 from isthmus.validation import check_option
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
+SIZES = ("mean", "ridge", "exact")
 _EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
 _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
@@ -44,8 +47,13 @@ class SequenceSearch(RankingPreimage):
         best locally; kernels without n-grams have the last three but the beam.
     beam_width : int, default=50
         Prefixes that are kept at each step.
+    size : {"mean", "ridge", "exact"}, default="mean"
+        Estimate of the size. "mean": weighted mean of the sizes of the expansion; "ridge": ridge
+        regression of sizes on kernel rows, the best where targets are projected on few axes; "exact":
+        ``1 / (1 - sum of bigram weights)``, right where the target is an image (of a kernel that
+        divides by the length; others take the mean).
     size_window : int, default=5
-        Sizes are tried this far around the weighted mean of the sizes of the expansion.
+        All sizes this far around the estimate are tried and the best loss is kept; 0: the estimate.
     n_starts : int, default=3
         Sequences from which local search begins.
     n_samples, max_void : int, default=200, 20
@@ -71,6 +79,7 @@ class SequenceSearch(RankingPreimage):
         method: str = "auto",
         *,
         beam_width: int = 50,
+        size: str = "mean",
         size_window: int = 5,
         n_starts: int = 3,
         n_samples: int = 200,
@@ -79,6 +88,7 @@ class SequenceSearch(RankingPreimage):
     ) -> None:
         self.method = method
         self.beam_width = beam_width
+        self.size = size
         self.size_window = size_window
         self.n_starts = n_starts
         self.n_samples = n_samples
@@ -87,6 +97,7 @@ class SequenceSearch(RankingPreimage):
 
     def _prepare(self) -> None:
         check_option("method", self.method, METHODS)
+        check_option("size", self.size, SIZES)
         if is_precomputed(self.kernel_):
             raise ValueError(
                 "SequenceSearch needs kernel values of new sequences, but the kernel is "
@@ -110,6 +121,12 @@ class SequenceSearch(RankingPreimage):
             self.alphabet_ = Alphabet(points)
         self.point_lengths_ = np.array([len(x) for x in points])
         self._shares = _symbol_shares(self.alphabet_, points)
+        if self.size == "ridge":
+            rows = gram(self.kernel_, self.embedding_.points_)
+            self._row_scale = float(np.abs(rows).max())
+            self.size_model_ = RidgeCV(np.logspace(-8, 2, 21)).fit(
+                rows / self._row_scale, self.point_lengths_
+            )
 
     def _ranked(
         self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
@@ -193,17 +210,33 @@ class _Search:
         return n_best == 1 and self._exact()
 
     def _sizes(self) -> Ints:
-        """Around the weighted mean size of the expansion, within those that were fitted."""
+        """Around the estimate of the size, within those that were fitted."""
         lengths = self.owner.point_lengths_
-        total = self.coef.sum()
-        if abs(total) < 1e-8:
-            mean = len(self.near[0]) if self.near else lengths.mean()
-        else:
-            mean = self.coef @ lengths / total
-        centre = int(np.rint(np.clip(mean, lengths.min(), lengths.max())))
+        centre = int(np.rint(np.clip(self.estimated_size(), lengths.min(), lengths.max())))
         window = int(self.owner.size_window)
         low = max(1, centre - window, int(lengths.min()) - window)
         return np.arange(low, centre + window + 1)
+
+    def estimated_size(self) -> float:
+        """One of three estimates, before it is rounded and clipped."""
+        owner, lengths = self.owner, self.owner.point_lengths_
+        if owner.size == "ridge":
+            row = self.targets.inner(self.targets.points) / owner._row_scale
+            return float(owner.size_model_.predict(row)[0])
+        coef = self.coef
+        if owner.size == "exact" and self.target is not None and self.target.index.divides:
+            if owner.kernel_.normalise:
+                raw = clone(owner.kernel_).set_params(normalise=False)
+                coef = coef / np.sqrt(gram_diagonal(raw, self.targets.points))
+            # All symbols of a sequence weigh 1 together and all bigrams (m - 1)/m: their ratio is kept
+            # by any factor, that of a normalised kernel too.
+            inverse = float(coef @ (1.0 / lengths)) / (float(coef.sum()) or 1.0)
+            if inverse > 0.0:
+                return 1.0 / inverse
+        total = self.coef.sum()
+        if abs(total) < 1e-8:
+            return float(len(self.near[0]) if self.near else lengths.mean())
+        return float(self.coef @ lengths / total)
 
     def _read(self, allowed: tuple[int, int] | None) -> list[Ints]:
         """The longest n-gram whose weight is that of a whole sequence."""

@@ -166,7 +166,9 @@ def proximal_block(
 def _pull(Xc: Array, w: Array, gamma: float | None) -> float:
     if gamma is not None:
         return float(gamma)
-    return _DEFAULT_PULL * float(w @ (Xc**2).mean(axis=1))
+    # A block with fewer rows than inputs has its squares in as many directions as it has rows.
+    directions = min(np.count_nonzero(w), Xc.shape[1])
+    return _DEFAULT_PULL * float(w @ (Xc**2).sum(axis=1)) / directions
 
 
 def _span(Xc: Array, A: Array) -> Array:

@@ -184,7 +184,8 @@ def shaken(
     options: dict[str, Any],
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     """Leave shallow local minima, which losses with kinks have, where trying costs little."""
-    if problem.Y.size > _SHAKEN_ENTRIES or result.reason is Reason.INTERRUPTED:
+    few = problem.Y.size <= _SHAKEN_ENTRIES and best[0].size  # inputs that do not vary have none
+    if not few or result.reason is Reason.INTERRUPTED:
         return best, result
     rng, value = np.random.default_rng(0), problem.objective(*best)
     for _ in range(_SHAKES):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import svd
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
-from isthmus.losses import Squared, get_loss, robust_scale
+from isthmus.losses import Squared, get_loss
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,
@@ -22,35 +18,12 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import RowForm
+from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.online import ProximalFit
-from isthmus.regression.optimum import RankConstrained, RankOptimum
-from isthmus.regression.pls import PLS
-from isthmus.regression.rank_descent import (
-    Penalty,
-    RankProblem,
-    descend_factors,
-    descend_geodesics,
-    finite_or_raise,
-    identity_start,
-    shaken,
-    singular_form,
-    winsorised,
-)
-from isthmus.regression.spectrum import whitening_of
-from isthmus.solvers import Reason
+from isthmus.regression.optimum import RankConstrained
 from isthmus.validation import check_option
 
 _SOLVERS = ("auto", "exact", "lbfgs", "paper")
-# Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
-_SETTLING, _SETTLED = 8, 0.01
-# Share of the scale at the start below which it is not followed: where most targets are alike, as in
-# indicators, most residuals tend to zero and all others would end as outliers.
-_LEAST_SCALE = 0.2
-_COLLAPSED = (
-    "More than half of the residuals tend to zero, as they do with indicators: the parameter of the loss, "
-    "which follows them, was kept at {!r}. Give it a value."
-)
 _STARTS = ("exact", "pls", "ridge", "identity")
 
 
@@ -69,7 +42,7 @@ def _has_path(self: StiefelRegression) -> bool:
     return True
 
 
-class StiefelRegression(ProximalFit, CallbackSupportMixin, RankConstrained):
+class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrained):
     r"""Multi-output regression under a rank constraint with the loss of your choice.
 
     .. math::
@@ -107,7 +80,8 @@ class StiefelRegression(ProximalFit, CallbackSupportMixin, RankConstrained):
         pulls it towards its own fit, with any loss.
     gamma : float or None, default=None
         Weight of the pull of "proximal" towards the last map, in units of X'X of a block: larger is
-        slower. None is half the block's rows times the mean variance of its columns.
+        slower. None is half the sum of the block's squares, shared out over its directions, the fewer of
+        its rows and inputs.
     gamma_growth : {"constant", "linear"}, default="constant"
         Whether gamma is multiplied by the number of the block.
     forget : float, default=1.0
@@ -274,167 +248,6 @@ class StiefelRegression(ProximalFit, CallbackSupportMixin, RankConstrained):
         self.loss_.check_targets(Y)
         return self._fit_loss(X, np.asarray(Y, dtype=np.float64), weights, n_components)
 
-    def _fit_loss(
-        self, X: NDArray, Y: Array, weights: Array | None, n_components: int | None
-    ) -> tuple[RowForm, Factors]:
-        """Descent from a start in the whitened coordinates of X."""
-        easy = winsorised(Y, self.loss_, weights)
-        form = RowForm.from_rows(X, easy, weights, self.scale)
-        form.Y, form.frame.y_scale = form.Y * form.frame.y_scale, np.ones(Y.shape[1])
-        form.y_squares = (form.Y**2).sum(axis=0)
-        spectrum = whitening_of(form)
-        alpha = self._alpha_in_frame(spectrum, form)
-        rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
-        optimum = RankOptimum(form, spectrum, alpha, exact=True)
-        most = min(len(spectrum.squares), Y.shape[1])
-        r = most if n_components is None else min(n_components, most)
-        A, D = self._start(form, spectrum, optimum, r)  # C = basis A D'
-        b = form.frame.y_mean.copy()
-        if r == 0:
-            A, D = np.zeros((len(spectrum.squares), 1)), np.zeros((Y.shape[1], 1))
-        A, D, b, result = self._settle(rows, spectrum.squares, Y, weights, alpha, (A, D, b))
-        finite_or_raise(A, self.loss_)
-        self._report(result)
-        return self._as_factors(form, spectrum.basis @ A[:, :r], D[:, :r], Y - b, b, weights)
-
-    def _settle(
-        self,
-        rows: Array,
-        squares: Array,
-        Y: Array,
-        weights: Array | None,
-        alpha: float,
-        factors: tuple[Array, Array, Array],
-    ) -> tuple[Array, Array, Array, Any]:
-        """Descend; where the loss takes its parameters from the residuals, until those settle."""
-        given = get_loss(self.loss)
-        descend = descend_geodesics if self.solver == "paper" else descend_factors
-        A, D, b = factors
-        n_iter, least = 0, 0.0
-        for _ in range(_SETTLING):
-            residual = Y - (rows @ A) @ D.T - b
-            scale = robust_scale(residual, weights)
-            least = least or _LEAST_SCALE * scale
-            if scale < least:  # the parameters are proportional to the residuals
-                residual, scale = residual * (least / scale), least
-            self.loss_ = given.resolve(residual, weights)
-            g = 1.0 / np.sqrt(squares + alpha / self.loss_.typical_curvature(scale))
-            problem = RankProblem(
-                rows * g,
-                g,
-                Y,
-                weights,
-                self.loss_,
-                Penalty(alpha),
-                self._output_weights(Y.shape[1]),
-            )
-            options: dict[str, Any] = {
-                "scale": scale,
-                "max_iter": self.max_iter,
-                "tol": self.tol,
-                "verbose": self.verbose,
-                "callback": self._step_hook,
-            }
-            (A, D, b), result = descend(problem, (A / g[:, None], D, b), **options)
-            if self.solver != "paper" and not self.loss_.is_smooth:
-                (A, D, b), result = shaken(problem, (A, D, b), result, options)
-            self.objective_ = problem.objective(A, D, b)
-            A, n_iter = g[:, None] * A, n_iter + result.n_iter
-            if given is self.loss_ or not result.converged:
-                break
-            settled = robust_scale(Y - (rows @ A) @ D.T - b, weights)
-            if settled < least and scale <= least:
-                warnings.warn(_COLLAPSED.format(self.loss_), UserWarning, stacklevel=6)
-                break
-            if abs(settled - scale) <= _SETTLED * scale:
-                break
-        return A, D, b, replace(result, n_iter=n_iter)
-
-    def _output_weights(self, n_targets: int) -> Array | None:
-        if self.output_weight is None:
-            return None
-        given = np.asarray(self.output_weight, dtype=np.float64)
-        if given.shape != (n_targets,):
-            raise ValueError(
-                f"output_weight has shape {given.shape}, expected (n_targets,) = ({n_targets},)."
-            )
-        if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
-            raise ValueError(
-                f"output_weight == {self.output_weight!r}, must be finite, >= 0 and not all zero."
-            )
-        return given
-
-    def _start(
-        self, form: RowForm, spectrum: Any, optimum: RankOptimum, r: int
-    ) -> tuple[Array, Array]:
-        """Factors of the start in the coordinates of the spectrum, (k, r) and (q, r)."""
-        k, q = len(spectrum.squares), form.Y.shape[1]
-        given = self._last_coef if self._last_coef is not None else self.init
-        if isinstance(given, str):
-            if given == "identity":
-                return identity_start(k, q, r)
-            if given == "exact" or r == 0:
-                A, D = optimum.factors(min(r, optimum.rank))
-                A = np.pad(A, ((0, k - len(A)), (0, 0)))
-            elif given == "ridge":
-                W, s, V = singular_form(*optimum.factors(optimum.rank))
-                A, D = np.pad(W * s, ((0, k - len(W)), (0, 0)))[:, :r], V[:, :r]
-            else:
-                factors = PLS(max(r, 1))._solve(form, max(r, 1), exact=True)
-                A, D = spectrum.basis.T @ factors.rotations, factors.y_loadings
-        else:
-            coef = np.asarray(given, dtype=np.float64)
-            if coef.shape != (q, len(form.frame.x_scale)):
-                raise ValueError(
-                    f"init has shape {coef.shape}, expected (n_targets, n_features) = "
-                    f"{(q, len(form.frame.x_scale))}."
-                )
-            U, s, Vt = svd(spectrum.basis.T @ (coef * form.frame.x_scale).T, full_matrices=False)
-            A, D = U[:, :r] * s[:r], Vt[:r].T
-        return _widened(A, D, r)
-
-    def _as_factors(
-        self,
-        form: RowForm,
-        A: Array,
-        D: Array,
-        Y: Array,
-        b: Array,
-        weights: Array | None,
-    ) -> tuple[RowForm, Factors]:
-        """Factors of the map A D' for the base class; the intercept stands in for the mean of y."""
-        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-        form.frame.y_mean, form.Y = b, Y * root
-        form.y_squares = (form.Y**2).sum(axis=0)
-        if A.shape[1]:
-            W, s, V = singular_form(A, D)
-            keep = s > 1e-14 * max(s[0], np.finfo(float).tiny)
-            W, s, V = W[:, keep], s[keep], V[:, keep]
-        else:
-            W, s, V = A, np.zeros(0), D
-        T = form.X @ W
-        factors = Factors(
-            rotations=W,
-            y_loadings=V * s,
-            weights=None,
-            x_cross=form.X.T @ T,
-            y_cross=T.T @ form.Y,
-            gram=T.T @ T,
-            solver="paper" if self.solver == "paper" else "lbfgs",
-        )
-        return form, factors
-
-    def _report(self, result: Any) -> None:
-        self.n_iter_ = max(result.n_iter, 1)
-        self._interrupted = result.reason is Reason.INTERRUPTED
-        if not result.converged and not self._interrupted:
-            warnings.warn(
-                f"{result.reason} (max_iter={self.max_iter}, gradient norm {result.certificate:.1e}): "
-                "raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-
     def _turn(self, factors: Factors) -> Array | None:
         """From the nested basis to the singular vectors of the map."""
         if not factors.y_loadings.shape[1]:
@@ -528,17 +341,6 @@ class StiefelRegression(ProximalFit, CallbackSupportMixin, RankConstrained):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._is_exact()
         return tags
-
-
-def _widened(A: Array, D: Array, r: int) -> tuple[Array, Array]:
-    """Fill up to r columns with tiny ones: a column of zeros has no gradient to leave it."""
-    lack = r - A.shape[1]
-    if lack <= 0:
-        return A[:, :r], D[:, :r]
-    size = 1e-3 * max(float(np.linalg.norm(A)), 1e-3) / max(A.shape[0], 1)
-    rng = np.random.default_rng(0)
-    extra = [size * rng.standard_normal((len(F), lack)) for F in (A, D)]
-    return np.hstack([A, extra[0]]), np.hstack([D, extra[1]])
 
 
 def _squared_objective(form: Any, factors: Factors, alpha: float) -> float:

@@ -68,4 +68,5 @@ def columns(values: Any, names: Any, at: Any, is_curve: bool, **more: Any) -> di
     if is_curve:
         style = {"type": "scatter", "mode": "lines", "line": {"color": color, "width": 1.5}}
         return {"x": numbers(at), **style, **common}
-    return {"x": plain(names), "type": "bar", "marker": {"color": color}, **common}
+    style = {"type": "bar", "marker": {"color": color}, "textposition": "none"}  # text is for hover
+    return {"x": plain(names), **style, **common}

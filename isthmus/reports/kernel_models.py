@@ -32,12 +32,16 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
 
     The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one a component of the map. Their values at
     the points of the expansion give mean, directions and spread; T2 is the squared Mahalanobis
-    distance in them, with the limits of :func:`isthmus.diagnostics.hotelling_t2`.
+    distance in them, with the limits of :func:`isthmus.diagnostics.hotelling_t2`. The few points of a
+    compressed model are no sample of anything: then the rows themselves take their place.
     """
-    expansion = expansion_model(model).expansion_
+    step, rows = expansion_model(model), before_the_kernel(model, X)
+    expansion = step.expansion_
+    is_small = hasattr(step, "compression_")
+    training = training or is_small
     values, at_points = (
-        np.asarray(expansion(rows)).reshape(len(rows), -1)
-        for rows in (before_the_kernel(model, X), expansion.points)
+        np.asarray(expansion(Z)).reshape(len(Z), -1)
+        for Z in (rows, rows if is_small else expansion.points)
     )
     mean = at_points.mean(axis=0)
     _, s, V = np.linalg.svd(at_points - mean, full_matrices=False)

@@ -310,29 +310,23 @@ def comparison(data: ReportData) -> Section:
         rows.append(
             [
                 results["label"][k] + mark,
-                _short(scores[k]) if state == "done" else state,
-                _short(errors[k]),
+                f"{scores[k]:.4f} ± {errors[k]:.4f}" if state == "done" else state,
                 _paired(results, k),
                 _short(results["mean_fit_time"][k]),
                 f"{results['rows_per_second'][k]:,.0f}" if state == "done" else "",
             ]
         )
-    header = [
-        "method",
-        "R2 in cross-validation",
-        "standard error",
-        "difference to the best, fold by fold",
-        "seconds a fit",
-        "rows/s predicted",
-    ]
+    header = ["method", "R2", "less the best", "seconds a fit", "rows/s predicted"]
     text = [
         f"Nested cross-validation with {search.n_splits_} outer folds: every method chose its own "
         "numbers in inner folds of the training rows, and predicted the rows that were left out once."
     ]
-    figure = Figure("comparison", caption, [("", [points, rule], lay)], height=height)
-    return Section(
-        "Comparison of methods", text, [figure], [("The same in numbers.", header, rows)]
+    told = (
+        "The same in numbers, with standard errors over the folds. Differences to the best are taken "
+        "fold by fold: what all methods find hard cancels."
     )
+    figure = Figure("comparison", caption, [("", [points, rule], lay)], height=height)
+    return Section("Comparison of methods", text, [figure], [(told, header, rows)])
 
 
 def _paired(results: dict[str, Any], k: int) -> str:
@@ -341,7 +335,7 @@ def _paired(results: dict[str, Any], k: int) -> str:
     if not np.isfinite(mean):
         return ""
     error = results["difference_standard_error"][k]
-    return "best" if mean == error == 0 else f"{mean:.2g} ± {error:.2g}"
+    return "best" if mean == error == 0 else f"{mean:.4f} ± {error:.4f}"
 
 
 def components(data: ReportData) -> Section | None:

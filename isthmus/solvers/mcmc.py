@@ -1,9 +1,24 @@
 """Markov chain Monte Carlo on the geometries that are handed to it.
 
 ``hmc_step`` follows geodesics with momentum, ``DualAveraging`` and ``AcceptanceTuner`` find step
-lengths during warm-up. A ``Flow`` is what
-Hamiltonian dynamics needs to know of one curved or flat part of the variables; those of the Stiefel
-manifold and of flat space are in ``isthmus.geometry``.
+lengths during warm-up. A ``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part
+of the variables; those of the Stiefel manifold and of flat space are in ``isthmus.geometry``.
+
+>>> import numpy as np
+>>> from isthmus.geometry import StiefelFlow, uniform_stiefel
+>>> from isthmus.solvers import hmc_step
+>>> rng, F = np.random.default_rng(0), np.diag([3.0, 1.0, 0.0])[:, :2]
+>>> def log_density(parts):  # matrix Langevin
+...     return float((F * parts[0]).sum()), [F]
+>>> point, flows = [uniform_stiefel(3, 2, rng)], [StiefelFlow(3, 2)]
+>>> value, gradient = log_density(point)
+>>> draws = []
+>>> for _ in range(500):
+...     step = hmc_step(log_density, flows, point, value, gradient, step=0.3, n_steps=5, rng=rng)
+...     point, value, gradient = step.point, step.log_density, step.gradient
+...     draws.append(point[0])
+>>> bool(np.mean(draws, axis=0)[0, 0] > 0.5)  # near the mode
+True
 """
 
 from __future__ import annotations

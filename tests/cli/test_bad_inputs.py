@@ -174,11 +174,15 @@ CASES = {
     "model of other width": (
         {"new.csv": text(X[:, :3])}, (*PREDICT, "--no-header"), "3 columns, the model was fitted on 4", 1,
     ),
+    "unknown column to ignore": (
+        {}, (*FIT, "--ignore-columns", "q"), "--ignore-columns: X.csv and Y.csv have no column 'q'", 1,
+    ),
     "text in new rows": (
         {"new.csv": with_cell(GOOD_X, 1, 0, "?!")}, PREDICT, "column 'a' has text in row 2", 1,
     ),
     "holes in new rows": (
-        {"new.csv": with_cell(GOOD_X, 1, 0, "")}, PREDICT, "contains NaN", 1,
+        {"new.csv": with_cell(GOOD_X, 1, 0, "")}, PREDICT,
+        "column 'a' has no value in row 1 and the model was fitted on complete rows", 1,
     ),
     "no such model": ({}, ("predict", "no.isthmus", "X.csv"), "no.isthmus: no such file", 1),
     "model is a directory": ({"d/x": ""}, ("inspect", "d"), "d is a directory", 1),
@@ -197,12 +201,12 @@ CASES = {
     ),
     "report on fewer rows": (
         {"Z.csv": text(Y[:5], ["u", "v"])}, ("report", "m.isthmus", "X.csv", "Z.csv"),
-        "has 5 rows and 2 outputs, expected 20 and 2", 1,
+        "X.csv has 20 rows and Z.csv has 5: they must be the same", 1,
     ),
 }  # fmt: skip
 # By a process of its own: one of each kind of trouble.
 BY_PROCESS = (
-    "empty file", "text in a column", "not UTF-8", "a million columns", "npy of objects",
+    "empty file", "text in a column", "not UTF-8", "ragged rows", "npy of objects",
     "unknown method", "one fold", "no place for the model", "model of other columns",
     "model is a pickle", "unknown command", "compress a linear model",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -187,6 +188,40 @@ def test_rows_are_matched_by_name(tables, run, tmp_path, write_csv):
     assert code == 0 and "put in the order of X.csv" in err
     a, b = isthmus.load("a.isthmus"), isthmus.load("b.isthmus")
     assert_array_equal(a.predict_rows(X), b.predict_rows(X))
+
+
+def test_a_report_matches_rows_by_name_too(model, run, tmp_path, write_csv):
+    _, Y = model
+    code, _, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "a.html")
+    assert code == 0, err
+    turned = np.arange(40)[::-1]
+    write_csv(tmp_path / "Y.csv", Y[turned], ["fat", "water"], [f"s{i}" for i in turned])
+    code, _, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "b.html")
+    assert code == 0 and "put in the order of X.csv" in err
+    a, b = (re.search(r"explains [-.\d]+ %", (tmp_path / f).read_text("utf-8"))[0]
+            for f in ("a.html", "b.html"))  # fmt: skip
+    assert a == b
+
+
+def test_a_report_knows_the_id_column_of_training(tables, run, tmp_path):
+    X, Y = tables
+    lines = ["lot,a,b,c,d,e,f,fat,water"]
+    lines += [",".join(map(str, [100 + i, *X[i], *Y[i]])) for i in range(40)]
+    (tmp_path / "one.csv").write_text("\n".join(lines))
+    one = ("fit", "one.csv", "-t", "fat,water", "--id-column", "lot", "-o", "m.isthmus", *FIT)
+    assert run(*one)[0] == 0
+    code, _, err = run("report", "m.isthmus", "one.csv", "-o", "r.html")
+    assert (code, err) == (0, "")
+    assert '"139"' in (tmp_path / "r.html").read_text("utf-8")  # on hover
+
+
+def test_the_notes_of_fit(tables, run):
+    code, out, err = run(
+        "fit", "X.csv", "Y.csv", "-m", "pls", "--cv", "2", "--components", "99", "-o", "m.isthmus"
+    )
+    assert code == 0 and err.count("--components 99: the method and the data allow 6") == 1
+    code, out, _ = run("inspect", "m.isthmus")
+    assert code == 0 and "less the best" in out and "best" in out
 
 
 def test_missing_values(tables, run, tmp_path, write_csv):
@@ -401,7 +436,7 @@ def test_real_files_by_the_real_command(name, loader, tmp_path, run_process, wri
     write_csv(tmp_path / "Y.csv", data.target.reshape(len(data.data), -1), data.target_names)
     done = run_process(
         "fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--report", "r.html", "--json", "--cv", "4",
-        "-m", "pls,pcr,ridge,reduced_rank",
+        "-m", "pls,ridge,reduced_rank",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

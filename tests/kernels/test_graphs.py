@@ -133,7 +133,7 @@ def test_enumerated_paths_of_a_thousand_graphs(termination, directed):
     """Four settings of 250 graphs with labels of nodes and edges: each with itself and the next.
 
     Paths of l steps have mass (1 - stop)^l at most in either graph and end with probability 1 (constant
-    termination: stop) at most, so that all from L steps on add at most (1 - stop)^(2 L) / (1 - (1 - stop)^2).
+    termination: stop) at most: all from L steps on add (1 - stop)^(2 L) / (1 - (1 - stop)^2) at most.
     """
     rng = np.random.default_rng([5, directed, termination == "proper"])
     graphs = [random_graph(rng, directed, marked=i % 5 > 0, high=5) for i in range(250)]

@@ -48,7 +48,6 @@ from isthmus.features import FourierFeatures
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import SequenceKernel
 from isthmus.preimages import (
-    Candidates,
     CandidateSearch,
     Distance,
     Exact,
@@ -155,7 +154,6 @@ FITTED = {
     "Distance": (lambda: vectors_by(Distance()), brought_back(X)),
     "Learned": (lambda: vectors_by(Learned()), brought_back(X)),
     "Nearest": (lambda: vectors_by(Nearest()), brought_back(X)),
-    "Candidates": (lambda: vectors_by(Candidates(X[::2])), brought_back(X)),
     "CandidateSearch": (lambda: words_by(CandidateSearch(WORDS[::2])), brought_back(WORDS)),
     "SequenceSearch": (lambda: words_by(SequenceSearch(random_state=0)), brought_back(WORDS)),
     "GraphSearch": (

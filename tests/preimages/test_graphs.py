@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from isthmus import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman
-from isthmus.preimages import CandidateSearch, GraphSearch
+from isthmus.preimages import CandidateSearch, GraphSearch, Nearest
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.graph_losses import GraphTarget, reduced_expansion
 
@@ -101,6 +101,75 @@ def test_reduced_expansion_keeps_the_point(rng):
         full[index] = fitted
         errors.append((full - coef) @ K @ (full - coef) / norm)
     assert errors[0] > errors[1] > errors[2] and errors[2] < 1e-8
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("n_marks", [1, 2])
+def test_slopes_of_the_loss_are_differences(n_marks, normalise, rng):
+    """Transitions a little of the way to another graph, against the fixed points solved anew."""
+    kernel = GraphKernel(0.2, normalise=normalise)
+    points = [random_graph(rng, m, 3, n_marks) for m in (6, 8, 9)]
+    coef = rng.normal(size=3)
+    norm = float(coef @ kernel(points) @ coef)
+    target = GraphTarget(kernel, points, coef, norm, [0, 1, 2], [None] if n_marks == 1 else [1, 2])
+    code, labels = moves.random_code(7, 8, n_marks, rng), rng.randint(3, size=7)
+    P = target._transitions(code[None])
+    other = target._transitions(moves.shaken(code, 3, n_marks, rng)[None])
+    predicted = sum(
+        ((b - a)[0] * G).sum() for a, b, G in zip(P, other, target._slopes(code, labels))
+    )
+    q = np.full((1, 7), 0.2)
+
+    def loss(share):
+        mixed = [a + share * (b - a) for a, b in zip(P, other)]
+        own = target._iterate(
+            target.alike[labels[:, None], labels][None],
+            q[:, :, None] * q[:, None, :],
+            lambda X: target._own_step(X, mixed),
+            1e-14,
+        )
+        cross = target._iterate(
+            target.alike[target.labels[:, None], labels][None],
+            target.q[:, None] * q[:, None, :],
+            lambda X: target._cross_step(X, mixed),
+            1e-14,
+        )
+        inner, square = target.weights @ cross[0].sum(axis=1) / 7, own.sum() / 49
+        return 1 - 2 * inner / np.sqrt(square) if normalise else square - 2 * inner
+
+    difference = (loss(1e-4) - loss(-1e-4)) / 2e-4
+    assert_allclose(predicted, difference, rtol=2e-2, atol=1e-4 * norm)
+
+
+def test_promising_changes_are_the_good_ones(rng):
+    kernel = GraphKernel(0.1)
+    points = [random_graph(rng, m) for m in (8, 9, 10, 12)]
+    target = GraphTarget(kernel, points, np.full(4, 0.25), 1.0, [0, 1, 2], [None])
+    code, labels = moves.random_code(9, 10, 1, rng), rng.randint(3, size=9)
+    codes = moves.flips(code, 1)
+    best = int(target.losses(codes, labels).argmin())
+    assert best in target.promising(code, labels, codes, len(codes) // 4)
+
+
+def test_automatic_preimage_makes_new_graphs(rng):
+    points = [random_graph(rng, m) for m in (4, 5, 5, 6)]
+    embedding = KernelMap(GraphKernel(0.2), preimage="auto").fit(points)
+    assert isinstance(embedding.preimage_, GraphSearch)
+    assert embedding.inverse_transform(embedding.transform(points)) == points
+    ring = Graph((0, 0, 0), ((0, 1), (1, 2), (2, 0)), None, True)
+    embedding = KernelMap(GraphKernel(0.2), preimage="auto").fit([*points, ring])
+    assert isinstance(embedding.preimage_, Nearest)
+
+
+def test_search_keeps_to_its_budget(rng):
+    points = [random_graph(rng, 8) for _ in range(5)]
+    embedding = KernelMap(GraphKernel(0.2), center=False).fit(points)
+    search = GraphSearch(max_evaluations=50, random_state=0)
+    search.fit(points[1:], embedding.transform(points[1:]), embedding)
+    _, short = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
+    search.max_evaluations = None
+    _, long = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
+    assert long[0] <= short[0] + 1e-12
 
 
 @pytest.mark.parametrize("n_marks", [1, 2])

@@ -11,11 +11,12 @@ from sklearn.linear_model import Ridge
 from isthmus import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import Normalised, SequenceKernel, SpectrumKernel, SubsequenceKernel
-from isthmus.preimages import CandidateSearch, Nearest, SequenceSearch
+from isthmus.preimages import CandidateSearch, Nearest, SequenceSearch, make_preimage
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, largest_remainder, probed_weight
 from isthmus.preimages.sequence_moves import neighbours
+from isthmus.preimages.sequences import _Search
 from isthmus.projections import COIR, MORP
 
 KERNELS = [
@@ -243,6 +244,49 @@ def test_scores_of_a_centred_map_come_back(rng):
 def test_bad_parameters_are_named(search, message, rng):
     with pytest.raises(ValueError, match=message):
         fitted(search, words(5, rng), SequenceKernel())
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_size_of_an_image_is_read_off_its_bigrams(normalise, rng):
+    points = words(12, rng)
+    kernel = SequenceKernel(0.2, normalise=normalise)
+    search, _ = fitted(SequenceSearch("beam", size="exact", size_window=0), points, kernel)
+    found = search.inverse_expansion(np.eye(12))
+    assert [len(z) for z in found] == [len(x) for x in points]
+
+
+def test_size_by_ridge_beats_the_weighted_mean_of_projected_targets(rng):
+    X = ["".join(rng.choice(list("abcde"), rng.integers(5, 31))) for _ in range(240)]
+    embedding = KernelMap(SequenceKernel(0.1), n_components=60).fit(X[:200])
+    Z, sizes = embedding.transform(X[200:]), np.array([len(x) for x in X[200:]])
+    errors = {}
+    for size in ("mean", "ridge"):
+        search = SequenceSearch(size=size).fit(X[:200], embedding.transform(X[:200]), embedding)
+        targets = search._targets(Z)
+        norms = targets.squared_norms
+        near = np.zeros((len(Z), 1), dtype=int)
+        found = [
+            _Search(search, targets, t, norms[t], near[t], None).estimated_size()
+            for t in range(len(Z))
+        ]
+        errors[size] = np.abs(np.clip(found, 5, 30) - sizes).mean()
+    assert errors["ridge"] < errors["mean"] < 1.2 * np.abs(sizes - sizes.mean()).mean()
+    with pytest.raises(ValueError, match="size == 'median'"):
+        SequenceSearch(size="median").fit(X, embedding.transform(X), embedding)
+
+
+@pytest.mark.parametrize("kernel", [SequenceKernel(0.2), SpectrumKernel(3)])
+def test_automatic_preimage_makes_new_sequences(kernel, rng):
+    X = [
+        "".join("ab"[int(i * 10 / m) >= k] for i in range(m))
+        for m in (8, 9, 10)
+        for k in range(1, 10)
+    ]
+    embedding = KernelMap(kernel, preimage="auto").fit(X)
+    assert isinstance(embedding.preimage_, SequenceSearch)
+    assert embedding.inverse_transform(embedding.transform(X[:3])) == X[:3]
+    soft = SequenceKernel(label_kernel=lambda a, b: float(a == b))
+    assert isinstance(make_preimage("auto", soft), Nearest)
 
 
 # -- candidates -------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from isthmus.kernels import (
     gram,
 )
 from isthmus.preimages import (
-    Candidates,
+    CandidateSearch,
     Distance,
     Exact,
     FixedPoint,
@@ -59,7 +59,7 @@ METHODS = [
         for kernel in [RBF(0.3), L2Laplacian(0.4), *SCALED[:3]]
     ),
     *((Nearest(), kernel) for kernel in ANY),
-    *((Candidates(), kernel) for kernel in ANY),
+    *((CandidateSearch(), kernel) for kernel in ANY),
 ]
 ids = [f"{type(m).__name__}-{k!r:.40}" for m, k in METHODS]
 
@@ -313,7 +313,7 @@ def test_candidates_and_nearest_rank_by_the_loss(X, rng):
     others = rng.normal(size=(30, 3))
     Z = scores[:4] * 0.9
     G = embedding.expand(Z)
-    for method, pool in ((Candidates(others), others), (Nearest(), X), (Candidates(), X)):
+    for method, pool in ((CandidateSearch(others), others), (Nearest(), X), (CandidateSearch(), X)):
         answers, losses = method.fit(X, scores, embedding).inverse(Z, return_loss=True, n_best=5)
         brute = np.array([[direct_loss(RBF(0.3), z, X, g) for z in pool] for g in G])
         order = np.argsort(brute, axis=1)[:, :5]
@@ -335,7 +335,7 @@ def test_names():
 
 
 @pytest.mark.parametrize(
-    "method", [FixedPoint(), Gradient(), Distance(), Learned(), Nearest(), Candidates()]
+    "method", [FixedPoint(), Gradient(), Distance(), Learned(), Nearest(), CandidateSearch()]
 )
 def test_one_point_is_the_answer(method):
     point = np.array([[1.0, 2.0]])
@@ -417,7 +417,7 @@ def test_precomputed_kernels_have_nearest_and_learned(X):
         (FixedPoint(pull=-1.0), RBF(1.0), "pull == -1"),
         (Learned(alpha=0.0), RBF(1.0), "alpha == 0"),
         (Learned("cubic"), RBF(1.0), "regression == 'cubic'"),
-        (Candidates([]), RBF(1.0), "objects is empty"),
+        (CandidateSearch([]), RBF(1.0), "objects is empty"),
     ],
 )
 def test_what_cannot_be_done_is_said(method, kernel, message, X):

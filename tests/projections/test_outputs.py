@@ -297,3 +297,83 @@ def test_kdr_finds_the_plane_and_goes_down():
     cosines = np.linalg.svd(end.components_ @ directions.T, compute_uv=False)
     assert cosines.min() > 0.9
     assert KDR(2, max_iter=5, tol=0.1, cv=2).fit(X, y).held_out_score_ > 0.5
+
+
+# -- as found by use --------------------------------------------------------------------------
+
+
+def test_names_in_several_columns_of_objects(curves):
+    X, y, _ = curves
+    high, right = np.where(y > 0, "high", "low"), np.where(X[:, 0] > 0, "right", "left")
+    both = np.column_stack([high, right]).astype(object)
+    joined = np.char.add(high, right)
+    for model in (SIR(2), KernelSIR(n_components=2)):
+        Z = model.fit(X, both).transform(X)
+        assert model.n_slices_ == 4
+        assert_allclose(model.fit(X, joined).transform(X), Z, atol=1e-10)
+
+
+def test_rows_far_from_zero_are_not_constant(curves):
+    X, y, _ = curves
+    for model in (SIR(2, cv=None), COIR("linear", cv=None), KDR(max_iter=2, tol=0.1)):
+        Z = model.fit(X, y).transform(X)
+        far = model.fit(X + 1e8, y).transform(X + 1e8)
+        assert_allclose(far, Z, atol=1e-5 * np.abs(Z).max())
+        with pytest.raises(ValueError, match="X is constant"):
+            model.fit(np.full_like(X, 0.1 + 1e8), y)
+    Z = COIR(n_components=1, kernel_y="linear", cv=None).fit(X, y + 1e8).transform(X)
+    near = COIR(n_components=1, kernel_y="linear", cv=None).fit(X, y).transform(X)
+    assert_allclose(Z, near, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", ["mean", "ridge", "zero"])
+def test_names_and_words_have_no_holes(missing, curves):
+    X, y, _ = curves
+    names = np.where(y > 0, "high", "low")
+    texts = words(len(X), 0)[0]
+    for outputs, options in ((names, {}), (texts, {"kernel_y": SpectrumKernel()})):
+        Z = MORP(missing=missing, cv=None, **options).fit(X, outputs).transform(X)
+        assert_allclose(Z, MORP(cv=None, **options).fit(X, outputs).transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel_y", ["rbf", "linear"])
+def test_names_on_the_output_side_of_kernel_cca(kernel_y, curves):
+    X, y, _ = curves
+    names = np.where(y > 1, "high", np.where(y > -1, "middle", "low"))
+    classes, numbers = np.unique(names, return_inverse=True)
+    model = KernelCCA(kernel_y=kernel_y, cv=None).fit(X, names)
+    onehot = np.eye(3)[numbers]
+    same = KernelCCA(kernel_y=kernel_y, cv=None).fit(X, onehot)
+    assert_allclose(model.transform_y(names), same.transform_y(onehot), atol=1e-10)
+    assert_allclose(model.transform_y(["low"]), same.transform_y(np.eye(3)[1:2]), atol=1e-10)
+    assert np.isfinite(model.transform_y(["never seen"])).all()
+    assert model.y_classes_ == [classes.tolist()]
+
+
+def test_arrays_of_words_on_the_output_side_of_kernel_cca(curves):
+    texts = words(60, 0)[0]
+    model = KernelCCA(kernel_y=SpectrumKernel(), cv=None).fit(curves[0][:60], texts)
+    assert_allclose(model.transform_y(np.array(texts)), model.transform_y(texts))
+
+
+@pytest.mark.parametrize("selection", ["uniform", "kmeans", "cholesky", "leverage"])
+def test_selection_of_landmarks(selection, curves):
+    X, y, _ = curves
+    options = {"solver": "features", "cv": None}
+    for estimator in (KernelSIR, COIR, MORP, KernelCCA):
+        exact = estimator(cv=None).fit(X, y)
+        model = estimator(n_landmarks=140, selection=selection, **options).fit(X, y)
+        if selection != "kmeans":
+            assert_array_equal((model.points_[:, None] == X).all(-1).any(1), True)
+        assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=0.05)
+    with pytest.raises(ValueError, match="selection == 'best'"):
+        COIR(selection="best").fit(X, y)
+
+
+def test_means_of_objects_are_not_asked_for(curves):
+    texts = words(60, 0)[0]
+    X = curves[0][:60]
+    options = {"solver": "features", "n_landmarks": 30, "selection": "kmeans", "cv": None}
+    assert COIR(kernel_y=SpectrumKernel(), **options).fit(X, texts).points_.shape == (30, 6)
+    with pytest.raises(ValueError, match="needs vectors"):
+        COIR(SpectrumKernel(), **options).fit(texts, X[:, 0])

@@ -239,7 +239,7 @@ def run_gibbs(problem, likelihood, start, n_warmup, n_draws, rng):
     return gibbs_mixture(problem, likelihood, prior, start, n_warmup, n_draws, rng)
 
 
-@pytest.mark.parametrize(("likelihood", "power", "thin"), [("gaussian", 2, 5), ("laplace", 1, 15)])
+@pytest.mark.parametrize(("likelihood", "power", "thin"), [("gaussian", 2, 5), ("laplace", 1, 10)])
 def test_ranks_of_the_truth_are_uniform(likelihood, power, thin):
     ranks = calibrate(run_gibbs, likelihood, from_normal_prior(power), thin, 60)
     p_values = [uniformity(column) for column in ranks.T]
@@ -253,7 +253,8 @@ def test_the_thesis_walk_is_calibrated_only_with_its_hastings_term(hastings):
         return thesis_chain(posterior, start, n_warmup, n_draws, rng)
 
     prior = Prior("half_normal", 1.0, *NOISE)
-    ranks = calibrate(run, "gaussian", from_half_normal_prior, 10, 60, n_simulations=60)
+    n_simulations = 60 if hastings else 30  # the failure is gross
+    ranks = calibrate(run, "gaussian", from_half_normal_prior, 10, 60, n_simulations)
     p_size = uniformity(ranks[:, 3])
     assert p_size > 0.002 if hastings else p_size < 1e-4
 
@@ -312,8 +313,9 @@ def test_full_rank_is_the_matrix_normal_posterior(sampler, shape):
         prior_variance=1.5,
         noise_prior=(3e6, 3e6),  # the noise is known to be 1
         sampler=sampler,
-        n_chains=3,
-        n_draws=400 if sampler == "hmc" else 4000,
+        n_chains=2,
+        n_warmup=200 if sampler == "hmc" else 500,
+        n_draws=300 if sampler == "hmc" else 2500,
         **RAW,
     ).fit(X, Y)
     precision = X.T @ X + np.eye(p) / 1.5
@@ -371,7 +373,7 @@ def test_wide_normal_factors_are_not_a_flat_prior():
 def test_rotations_of_inputs_do_not_matter(likelihood):
     X, Y, _ = make_low_rank_regression(60, 5, 3, rank=2, noise=0.7, random_state=1)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
-    options = {"likelihood": likelihood, **SHORT, "n_draws": 800}
+    options = {"likelihood": likelihood, **SHORT, "n_draws": 800, "thin": 2}
     plain = BayesianStiefelRegression(2, **options).fit(X, Y)
     turned = BayesianStiefelRegression(2, **options).fit(X @ turn, Y)
     mean, error = errors_of(plain)
@@ -449,9 +451,8 @@ def test_intervals_cover_new_rows(design):
     if design == "laplacian":
         Y = Y + np.random.default_rng(0).laplace(scale=0.5, size=Y.shape)
     X, Y, X_new, Y_new = X[:100], Y[:100], X[100:], Y[100:]
-    model = BayesianStiefelRegression(data["rank"], **options, **{**SHORT, "n_draws": 500}).fit(
-        X, Y
-    )
+    options = {**options, **SHORT, "n_draws": 500, "thin": 1}
+    model = BayesianStiefelRegression(data["rank"], **options).fit(X, Y)
     mean, bounds = model.predict(X_new, interval=0.9)
     inside = (bounds[..., 0] < Y_new) & (Y_new < bounds[..., 1])
     assert bounds.shape == (1000, 5, 2) and 0.87 < inside.mean() < 0.93

@@ -149,3 +149,13 @@ def test_bad_blocks_are_refused():
             model.partial_fit(X[:, :-1], Y)
         with pytest.raises(ValueError, match="targets"):
             model.partial_fit(X, Y[:, :-1])
+
+
+@pytest.mark.parametrize(("rows", "directions"), [(20, 20), (120, 50)])
+def test_default_pull_is_half_a_mean_direction_of_the_block(rows, directions):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(rows, 50)), rng.normal(size=(rows, 3))
+    gamma = 0.5 * ((X - X.mean(axis=0)) ** 2).sum() / directions
+    models = [StiefelRegression(2, online="proximal", gamma=g) for g in (None, gamma)]
+    default, given = (model.partial_fit(X, Y).coef_ for model in models)
+    assert_allclose(default, given, atol=1e-12)

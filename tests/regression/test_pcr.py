@@ -70,3 +70,13 @@ def test_road_follows_shape_and_spectrum(shape, decay, solver):
     Y = X[:, :5] @ rng.normal(size=(5, 2))
     model = PCR(150 if min(shape) > 150 else 3).fit(X, Y)
     assert model.solver_ == solver
+
+
+def test_signs_with_many_components_follow_the_scores():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 100)) * 1e6 + 1e9
+    X = np.vstack([X, 2 * X.mean(axis=0) - X])  # every score has its opposite but for the last rows
+    X[-1] += 1e6
+    scores = PCR().fit(X, X[:, :2] @ [1.0, 2.0]).transform(X)
+    assert scores.shape[1] == 100
+    assert (scores.max(axis=0) >= -scores.min(axis=0) * (1 - 1e-9)).all()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression, StiefelRegression
 from isthmus.losses import (
@@ -19,6 +20,7 @@ from isthmus.losses import (
     Quantile,
     robust_scale,
 )
+from isthmus.regression.scales import least_scale
 
 ROBUST = ["absolute", "huber", "quantile", "epsilon_insensitive", "log_cosh", "huber_rows"]
 
@@ -449,14 +451,61 @@ def test_wrong_output_weights(wrong):
         StiefelRegression(2, output_weight=np.ones(4), solver="exact").fit(X, Y)
 
 
-def test_delta_does_not_follow_residuals_of_indicators_to_zero():
-    X, _, _ = make(n=200)
-    labels = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-1, 0, 1, 2, 3])
-    Y = (labels[:, None] == np.unique(labels)).astype(float)
-    with pytest.warns(UserWarning, match="as they do with indicators"):
-        model = StiefelRegression(4, loss="huber").fit(X, Y)
-    start = ReducedRankRegression(4).fit(X, Y)
-    assert model.loss_.delta > 0.1 * 1.345 * robust_scale(Y - start.predict(X))
+@pytest.mark.parametrize("loss", ["huber", "huber_rows", "log_cosh"])
+def test_automatic_parameter_is_as_good_as_the_squared_loss_on_indicators(loss):
+    X, labels = load_digits(return_X_y=True)
+    Y = (labels[:, None] == np.arange(10)).astype(float)
+    train, test = np.arange(0, 1797, 2), np.arange(1, 1797, 2)
+    hits = {}
+    for name in ("squared", loss):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = StiefelRegression(loss=name).fit(X[train], Y[train])
+        hits[name] = (model.predict(X[test]).argmax(axis=1) == labels[test]).mean()
+    assert hits[loss] > hits["squared"] - 0.02
+    assert model.loss_.delta > 0.9  # what a fit leaves of a jump from 0 to 1 is no outlier
+
+
+@pytest.mark.parametrize("loss", ["huber", "huber_rows", "log_cosh"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-8, "auto"])
+def test_automatic_parameter_where_the_start_interpolates(loss, alpha):
+    rng, grid = np.random.default_rng(0), np.linspace(0, 1, 300)
+    bands = np.exp(-((grid - rng.random((8, 1))) ** 2) / 0.01)
+    amounts = rng.random((120, 8))
+    X = amounts @ bands + 1e-3 * rng.standard_normal((120, 300))
+    Y = amounts[:, :3] + 0.02 * rng.standard_normal((120, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = StiefelRegression(loss=loss, alpha=alpha).fit(X[:60], Y[:60])
+        squared = StiefelRegression(alpha=alpha).fit(X[:60], Y[:60])
+    # Near the size of the errors, not of the residuals, which tend to zero with alpha.
+    assert 0.3 * 0.02 < model.loss_.delta < 5 * 0.02
+    errors = [np.abs(m.predict(X[60:]) - Y[60:]).mean() for m in (model, squared)]
+    assert errors[0] < 1.1 * errors[1]
+
+
+def test_scale_of_an_interpolating_start_is_that_of_left_out_rows():
+    X, Y, _ = make(n=30, p=60)
+    n, alpha = len(X), 0.5
+    U, d, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    U, d = U[:, : n - 1], d[: n - 1]
+    refits = [
+        Y[i] - Ridge(alpha).fit(np.delete(X, i, 0), np.delete(Y, i, 0)).predict(X[i : i + 1])[0]
+        for i in range(n)
+    ]
+    leverage = 1 / n + (U**2) @ (d**2 / (d**2 + alpha))
+    found = least_scale(np.zeros_like(Y) + 1e-300, U * d, d**2, Y, Y, None, alpha)
+    assert_allclose(found, np.median(leverage) * robust_scale(np.array(refits)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "huber", "log_cosh"])
+def test_outputs_far_from_zero(loss):
+    X, Y, _ = make(n=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        far = StiefelRegression(2, loss=loss).fit(X, Y - 1e7)
+    near = StiefelRegression(2, loss=loss).fit(X, Y)
+    assert_allclose(far.predict(X) + 1e7, near.predict(X), atol=1e-4)
 
 
 def test_wide_stage_that_is_cut_short_is_told():

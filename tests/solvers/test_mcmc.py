@@ -1,15 +1,18 @@
 """Chain statistics against ArviZ and known chains; step lengths; leave-one-out scores."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from isthmus.geometry import EuclideanFlow
 from isthmus.solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
 from isthmus.solvers.mcmc import (
     AcceptanceTuner,
     DualAveraging,
+    hmc_step,
     metropolis_accepts,
     warmup_windows,
 )
@@ -112,6 +115,32 @@ def test_dual_averaging_finds_the_step_of_its_target():
     assert_allclose(tuner.settle(), -np.log(0.8), rtol=0.05)
 
 
+def test_the_step_of_a_gaussian_has_its_target_acceptance():
+    """Steps found during warm-up, then kept: what is accepted after it is near the target."""
+    rng = np.random.default_rng(0)
+    variance = np.geomspace(0.1, 1.0, 20)
+
+    def log_density(parts):
+        return float(-0.5 * (parts[0] ** 2 / variance).sum()), [-parts[0] / variance]
+
+    flows, point, accepted = [EuclideanFlow(np.ones(20))], [np.zeros(20)], []
+    value, gradient = log_density(point)
+    tuner = DualAveraging(0.1, gamma=0.1)
+    for i in range(1500):
+        n_steps = int(np.ceil(rng.uniform(0.5, 1.5) / tuner.step))
+        move = hmc_step(
+            log_density, flows, point, value, gradient, step=tuner.step, n_steps=n_steps, rng=rng
+        )
+        point, value, gradient = move.point, move.log_density, move.gradient
+        if i < 500:
+            tuner.update(move.accept)
+        if i == 499:
+            tuner.settle()
+        if i >= 500:
+            accepted.append(move.accept)
+    assert abs(np.mean(accepted) - 0.8) < 0.08, np.mean(accepted)
+
+
 def test_a_random_walk_finds_its_scale():
     tuner = AcceptanceTuner(10.0, 0.35)
     for _ in range(3000):
@@ -131,5 +160,5 @@ def test_metropolis_takes_what_is_better_and_refuses_nan():
 @pytest.mark.parametrize("n", [0, 10, 40, 500, 3000])
 def test_windows_lie_inside_the_warm_up(n):
     ends = warmup_windows(n)
-    assert all(0 < a < b for a, b in zip(ends, ends[1:])) and all(0 < end < n for end in ends)
+    assert all(0 < a < b for a, b in pairwise(ends)) and all(0 < end < n for end in ends)
     assert bool(ends) == (n >= 40)

@@ -13,7 +13,8 @@ file                  what is in it
 ``execution.py``      :func:`follow`: the tip exactly, the posture softly; :func:`track`
 ``quadratic.py``      its solvers that need a quadratic programme
 ``transfer.py``       :func:`transfer`: all of this for a motion-capture clip
-``bvh.py``            motion files
+``bvh.py``            motion files in BVH format
+``amc.py``            motion files in ASF/AMC format
 ``clips.py``          right arms over time: shipped, from motion files, generated
 ``actor.py``          a rendered person and camera
 ``vision.py``         foreground, region, skin, outline
@@ -30,6 +31,7 @@ programmes need the extra ``imitation``, and say so.
 """
 
 from isthmus.applications.imitation.actor import Film, Scene, pick_skin
+from isthmus.applications.imitation.amc import read_amc
 from isthmus.applications.imitation.arm import SerialArm, ShoulderElbowArm, pa10
 from isthmus.applications.imitation.bvh import Motion, Skeleton, read_bvh, write_bvh
 from isthmus.applications.imitation.clips import (
@@ -128,6 +130,7 @@ __all__ = [
     "plane_map",
     "posture_normals",
     "reachable_targets",
+    "read_amc",
     "read_bvh",
     "read_urdf",
     "region",

@@ -287,14 +287,20 @@ class _Slsqp:
 
 
 class _GaussNewton:
-    """Pseudo-inverse for the tip, least squares in its null space for the rest; no line search."""
+    """Pseudo-inverse for the tip, least squares in its null space for the rest; no line search.
+
+    Steps that do not at least halve are made shorter each time: without that the normal, whose
+    Jacobian has rank one, makes the posture swing to and fro for ever.
+    """
+
+    first_step = 0.5  # radians of the joint that turns most
 
     def __init__(self, problem: FollowProblem, max_iter: int = 50):
         self.problem, self.max_iter = problem, max_iter
 
     def __call__(self, start: Array) -> Array:
         f, q = self.problem, start
-        root = np.sqrt(f.alpha + 1e-8)
+        root, longest, last = np.sqrt(f.alpha + 1e-8), self.first_step, np.inf
         for _ in range(self.max_iter):
             f.evaluate(q)
             _, sigma, Vt = np.linalg.svd(f.J)
@@ -304,10 +310,14 @@ class _GaussNewton:
             rows = np.concatenate([f.Jn, root * np.eye(len(q))])
             rest = np.concatenate([f.normal - f.n, root * (f.previous - q)]) - rows @ move
             step = move + null @ np.linalg.lstsq(rows @ null, rest, rcond=None)[0]
-            step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
+            step *= min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
+            size = float(np.abs(step).max())
             q = f.arm.clip(q + step)
-            if np.abs(step).max() < 1e-10:
+            if size < 1e-10:
                 break
+            if size > 0.5 * last:
+                longest = 0.7 * min(longest, size)
+            last = size
         return q
 
 

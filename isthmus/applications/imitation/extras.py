@@ -31,7 +31,8 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
         backend = os.environ.get("MUJOCO_GL", "osmesa")
         raise ImportError(
             f"MuJoCo cannot render off screen with MUJOCO_GL={backend} ({type(error).__name__}: "
-            f"{error}). On Debian and Ubuntu: apt-get install libosmesa6"
+            f"{error}). On Debian and Ubuntu: apt-get install libosmesa6; if mujoco was imported "
+            "before this package, set MUJOCO_GL=osmesa before that import"
         ) from error
 
 

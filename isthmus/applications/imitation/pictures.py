@@ -52,6 +52,10 @@ class Camera:
     reference : ndarray of shape (H, W, 3), default=None
         A background under the light in which the skin was picked. The channels of pictures are then
         multiplied so that the two backgrounds have the same mean colour: coloured light is undone.
+    follow_light : bool, default=False
+        Whether the channels of each picture are first multiplied so that most of its pixels agree with
+        the background: light that changed since the background was taken is undone. The person must
+        cover less than half of the picture.
     """
 
     def __init__(
@@ -61,9 +65,10 @@ class Camera:
         *,
         roi: str = "tight",
         reference: NDArray | None = None,
+        follow_light: bool = False,
     ):
         self.background = check_image(background, "background")
-        self.skin, self.roi = skin, roi
+        self.skin, self.roi, self.follow_light = skin, roi, follow_light
         self.gains: Array | None = None
         if reference is not None:
             here = self.background.reshape(-1, 3).mean(axis=0)
@@ -72,15 +77,27 @@ class Camera:
 
     def view(self, image: NDArray) -> View:
         """Look at a picture; :class:`NoActorError` where it shows nobody."""
+        if self.follow_light:
+            image = self._like_background(image)
         person = foreground(image, self.background)
         skin = self.skin.mask(self._balanced(image), person)
         box = region(person, self.roi)
         return View(crop(person, box), crop(skin, box), int(skin.sum()))
 
     def _balanced(self, image: NDArray) -> NDArray:
-        if self.gains is None:
-            return image
-        return np.clip(np.round(image * self.gains), 0, 255).astype(np.uint8)
+        return image if self.gains is None else _lit(image, self.gains)
+
+    def _like_background(self, image: NDArray) -> NDArray:
+        """The picture in the light of the background; medians do not see the person."""
+        image = check_image(image)
+        if image.shape != self.background.shape:
+            return image  # told by foreground()
+        ratio = self.background / np.maximum(image, 1.0)
+        return _lit(image, np.median(ratio.reshape(-1, 3), axis=0))
+
+
+def _lit(image: NDArray, gains: Array) -> NDArray:
+    return np.clip(np.round(image * gains), 0, 255).astype(np.uint8)
 
 
 class PictureFeatures(ABC):

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.applications.imitation.actor import Film
+from isthmus.applications.imitation.actor import Film, Scene
+from isthmus.applications.imitation.amc import read_amc
 from isthmus.applications.imitation.arm import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.bvh import CMU_UNIT, Motion, read_bvh
 from isthmus.applications.imitation.clips import (
@@ -31,6 +32,7 @@ Progress = Callable[[str, int, int], None]
 Array = NDArray[np.float64]
 
 ARM_LENGTH = 0.55  # metres from shoulder to wrist, by which the unit of a motion file is guessed
+SHOWN = 320  # pixels of the pictures to look at; 160 are enough to learn from
 UNITS = (1.0, 0.01, 0.001, 0.0254, CMU_UNIT)
 
 
@@ -66,7 +68,9 @@ def learned_story(
     with Film(random_state=random_state + 1) as film:
         pictures = _frames(film, unseen, progress)
     done = lesson.imitator.predict(watch(lesson.camera, pictures)[0])
-    return _learned(arm, unseen, lesson, done, pictures, clip, road)
+    with Film(Scene(noise=0.0), size=SHOWN) as film:
+        large = _frames(film, unseen, progress, "filming the person, large")
+    return _learned(arm, unseen, lesson, done, large, clip, road)
 
 
 def _learned(
@@ -128,7 +132,7 @@ def mocap_story(
     controller = track(arm, moved.targets, moved.start)
     pictures = None
     if film:
-        with Film(random_state=0) as camera:
+        with Film(Scene(noise=0.0), size=SHOWN) as camera:
             pictures = _frames(camera, clip, progress)
     reached = int(run.converged.sum())
     worst = run.tip_error[run.converged].max() if reached else np.nan
@@ -151,6 +155,8 @@ def mocap_story(
 
 
 def _motion(path: str | Path, unit: float | None) -> Motion:
+    if Path(path).suffix.lower() == ".amc":
+        return read_amc(path, unit=unit)
     motion = read_bvh(path, unit=1.0 if unit is None else unit)
     if unit is not None:
         return motion
@@ -210,7 +216,7 @@ def video_story(
         arm=arm,
         q=done.q,
         fps=fps,
-        person=np.stack([_square(image, 320) for image in images]),
+        person=np.stack([_square(image, SHOWN) for image in images]),
         errors={},
         held=~done.reliable,
         facts={
@@ -220,11 +226,13 @@ def video_story(
     )
 
 
-def _frames(film: Film, clip: ArmClip, progress: Progress) -> NDArray[np.uint8]:
+def _frames(
+    film: Film, clip: ArmClip, progress: Progress, text: str = "filming the person"
+) -> NDArray[np.uint8]:
     out = []
     for i, (u, v) in enumerate(zip(clip.upper, clip.fore)):
         out.append(film.arm_frame(u, v))
-        progress("filming the person", i + 1, len(clip))
+        progress(text, i + 1, len(clip))
     return np.array(out, dtype=np.uint8)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus.linalg import Array
+from isthmus.losses import Logistic
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data
@@ -97,7 +98,7 @@ class PosteriorModel(LatentRegression):
 
     def _count_variance(self, rates: Array) -> Array:
         """Variance of labels and counts about their rates."""
-        if rates.max(initial=0.0) <= 1.0 and type(self._law.loss).__name__ == "Logistic":
+        if isinstance(self._law.loss, Logistic):
             return (rates * (1 - rates)).mean(axis=0)
         return rates.mean(axis=0)
 

@@ -1,9 +1,14 @@
 """One lesson for all tests that need a taught imitator; skipped where nothing can be rendered."""
 
+import os
+
 import numpy as np
 import pytest
 
-from isthmus.applications.imitation import make_clip, pa10
+# MuJoCo reads it once, when it is imported, and some tests import it before the package does.
+os.environ.setdefault("MUJOCO_GL", "osmesa")
+
+from isthmus.applications.imitation import make_clip, pa10  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
+from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 
 from isthmus import DependencyRegressor, KernelMap
@@ -244,6 +245,30 @@ def test_the_actor_points_where_it_should(renderer):
     assert_allclose((hand - elbow) / np.linalg.norm(hand - elbow), fore, atol=1e-6)
     assert shoulder[0] < 0 < data.body("LeftArm").xpos[0]  # the right is -X
     assert 1.2 < shoulder[2] < 1.6 and data.body("Head").xpos[2] > shoulder[2]
+
+
+def test_a_whole_body_is_filmed_as_its_motion_has_it(renderer):
+    """A motion that turns the arms as the standing person does gives the same picture."""
+    from isthmus.applications.imitation import Film, Motion, Scene
+    from isthmus.applications.imitation.actor import standing_qpos
+
+    scene = Scene(noise=0.0)
+    skeleton = scene.skeleton
+    upper, fore = np.array([-0.8, -0.6, 0.0]), np.array([0.0, -0.6, 0.8])
+    values = np.zeros((2, skeleton.n_channels))
+    turns = standing_qpos(scene, upper, fore)[7:].reshape(-1, 4)
+    joints = [name for name in skeleton.names if not name.endswith("_end")]
+    for name in ("LeftArm", "RightArm", "RightForeArm"):
+        quaternion = np.roll(turns[joints.index(name) - 1], -1)
+        begin = sum(len(c) for c in skeleton.channels[: skeleton.index(name)])
+        values[1, begin : begin + 3] = Rotation.from_quat(quaternion).as_euler("ZYX", degrees=True)
+    with Film(scene) as film:
+        wanted = film.arm_frame(upper, fore)
+        motion = Motion(skeleton, values, 1 / 30)
+        spread, same = film.motion_frame(motion, 0), film.motion_frame(motion, 1)
+    off = np.abs(same.astype(int) - wanted).max(axis=2)
+    assert (off > 2).mean() < 1e-3  # rounding moves pixels of outlines
+    assert (np.abs(spread.astype(int) - wanted).max(axis=2) > 30).mean() > 0.01  # the T pose
 
 
 def test_the_shortest_turn():

@@ -1,6 +1,7 @@
 """Oracles: a skeleton whose places are known by hand, a round trip, the real conversions."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from isthmus.applications.imitation import (
     load_clips,
     make_clip,
     pa10,
+    read_amc,
     read_bvh,
     write_bvh,
 )
@@ -99,6 +101,150 @@ def test_round_trip(tmp_path):
 def test_errors_name_the_line(old, new, message):
     with pytest.raises(ValueError, match=message):
         parse_bvh(TEXT.replace(old, new, 1).splitlines())
+
+
+# -- ASF and AMC ------------------------------------------------------------------------------
+
+ASF = """# a comment
+:version 1.10
+:units
+  mass 1.0
+  length 0.0254
+  angle deg
+:root
+  order TX TY TZ RX RY RZ
+  axis XYZ
+  position 0 0 0
+  orientation 0 0 0
+:bonedata
+  begin
+    id 1
+    name thigh
+    direction 1 0 0
+    length 1
+    axis 0 0 0 XYZ
+    dof rx ry rz
+    limits (-160 20)
+           (-70 70)
+           (-60 70)
+  end
+  begin
+    id 2
+    name shin
+    direction 0 1 0
+    length 2
+    axis 0 0 90 XYZ
+    dof rx
+  end
+:hierarchy
+  begin
+    root thigh
+    thigh shin
+  end
+"""
+AMC = """#!OML:ASF
+:FULLY-SPECIFIED
+:DEGREES
+1
+root 0 0 0 0 0 0
+thigh 0 0 0
+shin 0
+2
+root 1 2 3 0 0 90
+thigh 90 0 90
+shin 90
+"""
+
+
+def amc_files(folder, asf=ASF, amc=AMC):
+    (folder / "7.asf").write_text(asf)
+    (folder / "7_01.amc").write_text(amc)
+    return folder / "7_01.amc"
+
+
+def test_bones_known_by_hand(tmp_path):
+    motion = read_amc(amc_files(tmp_path), fps=60)
+    assert motion.skeleton.names == ("root", "thigh", "shin", "shin_end")
+    assert motion.fps == pytest.approx(60) and motion.unit == 1  # an inch over 0.0254
+    p = motion.positions()
+    assert_allclose(p[0], [[0, 0, 0], [0, 0, 0], [1, 0, 0], [1, 2, 0]], atol=1e-12)
+    # Root: x to y, y to -x. Thigh: first about x (y to z), then about z: its x becomes y, the y of
+    # the root, -x of the world. The shin's rx is about its own axis, the thigh's y.
+    assert_allclose(p[1, 2], [0, 2, 3], atol=1e-12)
+    assert_allclose(p[1, 3], [0, 2, 5], atol=1e-12)  # y to z by the thigh; the shin about itself
+
+
+def test_an_amc_motion_can_be_written_as_bvh(tmp_path):
+    motion = read_amc(amc_files(tmp_path))
+    write_bvh(motion, tmp_path / "m.bvh")
+    assert_allclose(read_bvh(tmp_path / "m.bvh").positions(), motion.positions(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("dof rx ry rz", "dof rx ry rw", "line 19: unknown channel 'rw'"),
+        ("length 2", "length two", "line 28: 'two' are no numbers"),
+        ("thigh shin\n", "thigh foot\n", "line 35: bone 'foot' is not in the skeleton"),
+        ("    thigh shin\n", "", "bone 'shin' is not in the hierarchy"),
+        ("thigh 0 0 0", "thigh 0 0", "line 6: 2 numbers, must be 3"),
+        ("shin 0\n", "", "bone 'shin' has 0 values in 1 frames"),
+        ("shin 90\n", "foot 90\n", "bone 'foot' is not in the skeleton"),
+    ],
+)
+def test_errors_of_asf_and_amc_name_the_line(tmp_path, old, new, message):
+    assert old in ASF + AMC
+    path = amc_files(tmp_path, ASF.replace(old, new, 1), AMC.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message):
+        read_amc(path)
+
+
+def test_a_missing_skeleton_is_named(tmp_path):
+    path = amc_files(tmp_path)
+    (tmp_path / "7.asf").rename(tmp_path / "other.asf")
+    assert len(read_amc(path).values) == 2  # the only one there is
+    (tmp_path / "other.asf").unlink()
+    with pytest.raises(FileNotFoundError, match=r"neither 7_01\.asf nor 7\.asf"):
+        read_amc(path)
+
+
+@real_data
+def test_amc_of_real_walks(tmp_path):
+    """The set holds bones, angles and the places of the bones' far ends, computed elsewhere."""
+    with np.load(Path(os.environ["ISTHMUS_DATA"]) / "cmu_mocap_walk.npz") as file:
+        walk = {key: file[key] for key in file.files}
+    who = list(walk["skeleton_subject"]).index(walk["trial_subject"][0])
+    names, rows = [str(name) for name in walk["joint_names"]], slice(0, 200, 40)
+    columns = [str(name).rsplit("_", 1) for name in walk["channel_names"]]
+    freedoms = {n: [dof for name, dof in columns if name == n] for n in names}
+    asf = [
+        ":units",
+        "  length 0.45",
+        "  angle deg",
+        ":root",
+        "  order TX TY TZ RX RY RZ",
+        ":bonedata",
+    ]
+    for j, name in enumerate(names[1:], start=1):
+        asf += ["begin", f"name {name}"]
+        asf += [f"direction {' '.join(map(str, walk['bone_direction'][who, j]))}"]
+        asf += [f"length {walk['bone_length'][who, j]}"]
+        asf += [f"axis {' '.join(map(str, walk['bone_axis_deg'][who, j]))} XYZ"]
+        asf += [f"dof {' '.join(freedoms[name])}"] * bool(freedoms[name]) + ["end"]
+    asf += [":hierarchy", "begin"]
+    asf += [f"{names[parent]} {name}" for name, parent in zip(names[1:], walk["joint_parent"][1:])]
+    amc = [":DEGREES"]
+    for k, values in enumerate(walk["channels"][rows], start=1):
+        amc.append(str(k))
+        for name in names:
+            own = [str(v) for v, (bone, _) in zip(values, columns) if bone == name]
+            amc += [f"{name} {' '.join(own)}"] * bool(own)
+    motion = read_amc(amc_files(tmp_path, "\n".join(asf), "\n".join(amc)))
+    p, tree = motion.positions(), motion.skeleton
+    for j, name in enumerate(names):
+        far = [i for i, parent in enumerate(tree.parents) if parent == tree.index(name)]
+        at = tree.index(name) if j == 0 else far[0]
+        assert_allclose(p[:, at], walk["positions_m"][rows, j], atol=2e-5, err_msg=name)
 
 
 # -- clips ------------------------------------------------------------------------------------

@@ -210,6 +210,34 @@ def test_coloured_light_is_undone_by_the_background(background, skin):
 # -- errors -----------------------------------------------------------------------------------
 
 
+def test_light_that_changed_since_the_background_was_taken(background, skin):
+    """A channel that is dimmed is brought back: the views are nearly those of the old light."""
+    image = painted(noise=2)
+    dimmed = np.round(image * [1.0, 0.8, 0.6]).astype(np.uint8)
+    wanted = Camera(background, skin).view(image)
+    off = Camera(background, skin).view(dimmed)
+    seen = Camera(background, skin, follow_light=True).view(dimmed)
+    assert (seen.person != wanted.person).mean() < 0.02 < (off.person != wanted.person).mean()
+    assert abs(seen.n_skin - wanted.n_skin) < 0.1 * wanted.n_skin
+    with pytest.raises(ValueError, match="must be alike"):
+        Camera(background, skin, follow_light=True).view(image[:50])
+
+
+def test_the_box_at_the_trunk_grows_with_the_person(background):
+    mask = foreground(painted(), background)
+    half = cv2.resize(mask, (80, 80), interpolation=cv2.INTER_NEAREST)
+    assert (
+        np.abs(np.subtract(region(mask, "torso"), np.multiply(2, region(half, "torso")))).max() <= 6
+    )
+
+
+def test_maps_without_skin_see_the_outline_alone(background, skin):
+    view = Camera(background, skin).view(painted())
+    both, alone = SoftMaps().vector(view), SoftMaps(skin=False).vector(view)
+    assert_array_equal(alone, both[256:])
+    assert SoftMaps().uses_skin and not SoftMaps(skin=False).uses_skin
+
+
 def test_images_of_another_kind_are_refused(background):
     with pytest.raises(ValueError, match=r"image has shape \(80, 160, 3\) and background"):
         foreground(background[:80], background)
