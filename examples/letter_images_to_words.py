@@ -1,8 +1,8 @@
 """Can handwritten words be read as wholes, no letter of them ever classified?
 
 A word is a row of pictures; the answer is a string. Pictures are laid side by side in places of their own
-(a Gaussian kernel of the whole row), strings are compared by the n-grams they share, a ridge regression leads
-from the one feature space to the other, and the string is searched whose image is nearest to the
+(a Gaussian kernel of the whole row), strings are compared by the n-grams they share, a ridge regression
+leads from the one feature space to the other, and the string is searched whose image is nearest to the
 prediction: any string of the right length, or one of a dictionary.
 
 Beside them the nearest neighbour, and a logistic regression that is told where each letter is and reads

@@ -33,6 +33,15 @@ def test_curves_depend_on_two_directions():
     assert_array_equal(again[0], X)
 
 
+def test_curves_along_drawn_directions():
+    X, y, directions = make_curves(5000, directions="random", random_state=0)
+    assert_allclose(np.linalg.norm(directions, axis=1), 1)
+    assert np.abs(directions).min() > 0  # all inputs count
+    assert np.corrcoef(np.sign(X @ directions[0]), y)[0, 1] > 0.6  # the sign is rarely noise
+    with pytest.raises(ValueError, match="directions == 'none'"):
+        make_curves(10, directions="none")
+
+
 def test_curves_with_noise_outputs():
     X, Y, _ = make_curves(4000, noise_outputs=4, random_state=0)
     plain = make_curves(4000, random_state=0)

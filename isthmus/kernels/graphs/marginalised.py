@@ -18,7 +18,8 @@ from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 from isthmus.linalg import Array
 
-_CACHED = 2**17  # numbers of X that are iterated at once
+# Numbers of X iterated at once: they stay in the cache, and are too few for BLAS to start threads.
+_CACHED = 2**14
 
 
 class GraphKernel(StoppedKernel):

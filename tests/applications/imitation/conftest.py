@@ -8,7 +8,7 @@ import pytest
 # MuJoCo reads it once, when it is imported, and some tests import it before the package does.
 os.environ.setdefault("MUJOCO_GL", "osmesa")
 
-from isthmus.applications.imitation import make_clip, pa10  # noqa: E402
+from isthmus.applications.imitation import make_clip, pa10
 
 
 @pytest.fixture(scope="session")
