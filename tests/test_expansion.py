@@ -50,7 +50,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("model", NUMBERS, ids=lambda m: f"{m}"[:60])
+@pytest.mark.parametrize("model", NUMBERS, ids=lambda m: f"{m}".split(" at 0x")[0][:60])
 def test_predictions_of_regressors(model, iris):
     X, y, X_test = iris
     model.fit(X, y)

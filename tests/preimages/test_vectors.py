@@ -61,7 +61,7 @@ METHODS = [
     *((Nearest(), kernel) for kernel in ANY),
     *((CandidateSearch(), kernel) for kernel in ANY),
 ]
-ids = [f"{type(m).__name__}-{k!r:.40}" for m, k in METHODS]
+ids = [f"{type(m).__name__}-{k!r:.40}".split(" at 0x")[0] for m, k in METHODS]
 
 
 def embed(X, kernel, **options):
