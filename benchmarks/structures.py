@@ -327,7 +327,7 @@ def main() -> None:
             show(automata_rows(3, 150, {"auto": 0.6, "beam": np.inf}))
             show([exact_graphs(15, 20, "auto", 0.6), exact_graphs(15, 5, "cross_entropy", 0.0)])
             show(automata_rows(3, 10, {"auto": np.inf}))
-            # A fifth of the default's budget: with all of it one target takes minutes.
+            # A fifth of the default's budget.
             show(automata_rows(1, 150, {"cross_entropy": np.inf},
                                n_samples=100, max_void=8))  # fmt: skip
     print_summary(rows)
