@@ -274,6 +274,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.solver_ = fit.solver
         self.eigenvalues_ = axes.eigenvalues
         self.n_components_ = len(axes.eigenvalues)
+        if fit.solver != "features":
+            fit.remember(axes)
         coef = axes.coef * self._scaling(fit, axes)
         coef, offset = fit.collapse(coef)
         self.points_ = inputs.points

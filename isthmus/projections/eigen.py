@@ -48,10 +48,12 @@ class Axes:
     eigenvalues: Array
     coef: Array  # (m, r) for features, (n, r) for a Gram matrix
     total: float  # sum of all eigenvalues, nan where only the leading ones are known
+    scores: Array | None = None  # coordinates of the rows of the fit, where they came for nothing
 
     def head(self, r: int) -> Axes:
         """The first r components."""
-        return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total)
+        scores = None if self.scores is None else self.scores[:, :r]
+        return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total, scores)
 
 
 def rank_of(eigenvalues: Array) -> int:
@@ -144,18 +146,20 @@ def solve_factor(
     inputs: RidgeGram | EigenGram, Q: Array, method: str, r: int | None = None
 ) -> Axes:
     """Form 2: ``G = Q Q'`` with few columns, a problem of their number."""
-    solved = inputs.solve(Q)
+    solved, smooth = inputs.solve(Q), None
     if method == "generalized":
         # A Cholesky factor knows S Q from the solution; eigenvectors solve on the range of K alone.
         whole = isinstance(inputs, RidgeGram)
-        P = Q.T @ (Q - inputs.alpha * solved if whole else inputs.smooth(Q))
+        smooth = Q - inputs.alpha * solved if whole else inputs.smooth(Q)
+        P = Q.T @ smooth
     else:
         P = Q.T @ inputs.times(Q) / inputs.n
     eigenvalues, u = leading_pairs((P + P.T) / 2, r)
     kept = max(rank_of(eigenvalues), 1)
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
-    safe = np.maximum(eigenvalues, np.finfo(float).tiny)
-    return Axes(eigenvalues, solved @ u * np.sqrt(inputs.n / safe), float(np.trace(P)))
+    u = u * np.sqrt(inputs.n / np.maximum(eigenvalues, np.finfo(float).tiny))
+    scores = None if smooth is None else smooth @ u  # K (K + alpha I)^-1 Q u
+    return Axes(eigenvalues, solved @ u, float(np.trace(P)), scores)
 
 
 def solve_krylov(

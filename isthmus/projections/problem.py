@@ -217,6 +217,11 @@ class GramFit:
         Kt = self.problem.K[np.ix_(rows, self.rows)]
         return center_test(Kt, self.row_means, self.mean, copy=False) @ coef
 
+    def remember(self, axes: Axes) -> None:
+        """Keep the coordinates of the rows that a form got for nothing."""
+        if axes.scores is not None:
+            self._scores = axes.coef, axes.scores
+
     def scores(self, coef: Array) -> Array:
         """Coordinates of the rows of the fit; asked for twice, computed once."""
         if self._scores is None or self._scores[0] is not coef:
