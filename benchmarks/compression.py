@@ -276,8 +276,9 @@ Inputs standardised, RBF kernel of the median width, ridge weight by held-out ro
 long tables, of decades for the two lines after them, since the bounds must not depend on the model. The
 error is the mean squared error of standardised outputs on the rows that remain. `greedy` chooses points,
 `construct` lets them move from there, `landmarks` takes them without a look at the functions; all are
-refitted on the outputs. Points that move need half as many on three of the four sets (not on pumadyn at 25):
-compare `construct` with `greedy` of twice the size. `digits` are scikit-learn's, 1200 rows, one output a class.
+refitted on the outputs. Points that move need half as many on three of the four sets (not on pumadyn):
+compare `construct` with `greedy` of twice the size. `digits` are scikit-learn's, 1200 rows, one output
+a class.
 
 {ridge}
 
