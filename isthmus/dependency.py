@@ -28,6 +28,7 @@ from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
 from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.products import Linear
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
 from isthmus.preimages import Learned, make_preimage
 from isthmus.regression import ReducedRankRegression
@@ -239,7 +240,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.cv is not None and self.outputs_ is not None:
             inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
             self._loo_scores = Psi - a / (inverse.diagonal() - u**2 / total)[:, None]
-        points = np.arange(n) if type(kernel).__name__ == "Precomputed" else X
+        points = np.arange(n) if is_precomputed(kernel) else X
         self.expansion_ = Expansion(points, a, kernel, values=Psi - alpha * a - intercept)
         self.embedding_intercept_, self.y_loadings_ = intercept, None
         return True

@@ -16,6 +16,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.kernels import Kernel, gram, resolve_kernel
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
 
 _BLOCK = 2**19  # kernel values held at a time: they stay in the cache
@@ -87,9 +88,7 @@ class Expansion:
     @property
     def is_precomputed(self) -> bool:
         """Whether the kernel is known as a matrix alone."""
-        return type(self.kernel).__name__ == "Precomputed" or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
+        return is_precomputed(self.kernel)
 
     def __call__(self, X: Any) -> Array:
         """Values at new points, (n,) or (n, n_outputs), computed in blocks of rows.

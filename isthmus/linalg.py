@@ -9,6 +9,8 @@ from scipy.linalg import eigh
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+TIE = 1e-9
+"""Entries whose sizes differ by this fraction tie: rounding would decide which is the larger."""
 GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
 
@@ -57,10 +59,17 @@ def safe_cholesky(gram: Array) -> Array:
 
 
 def column_signs(scores: Array) -> Array:
-    """+1 or -1 for each column, so that its entry of largest absolute value becomes positive."""
+    """+1 or -1 a column: its entry of largest absolute value becomes positive; of a tie, the first."""
     if scores.shape[0] == 0:
         return np.ones(scores.shape[1])
-    return np.where(scores.max(axis=0) >= -scores.min(axis=0), 1.0, -1.0)
+    high, low = scores.max(axis=0), -scores.min(axis=0)
+    signs = np.where(high >= low, 1.0, -1.0)
+    tied = np.flatnonzero(np.abs(high - low) <= TIE * np.maximum(high, low))
+    if tied.size:
+        sizes = np.abs(scores[:, tied])
+        first = (sizes >= (1 - TIE) * sizes.max(axis=0)).argmax(axis=0)
+        signs[tied] = np.where(scores[first, tied] < 0, -1.0, 1.0)
+    return signs
 
 
 def power_of_two(A: NDArray) -> float:

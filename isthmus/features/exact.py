@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.features.eigen import leading_eigenpairs, smallest_ritz_value
-from isthmus.features.samples import is_precomputed
-from isthmus.features.spectrum import choose_rank, signs
+from isthmus.features.spectrum import choose_rank
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
 from isthmus.kernels.composite import is_psd
+from isthmus.kernels.wrappers import is_precomputed
+from isthmus.linalg import column_signs
 from isthmus.validation import check_memory
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64
@@ -45,7 +46,7 @@ def fit_exact(model: Any, X: Any) -> NDArray:
     )
     values, vectors = values[:r].astype(np.float64), vectors[:, :r]
     roots = np.sqrt(values)
-    scores = vectors * (roots * signs(vectors))
+    scores = vectors * (roots * column_signs(vectors))
     model.eigenvalues_ = values
     model.dual_coef_ = (scores / values).astype(dtype)
     model.row_means_, model.mean_ = row_means, mean

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from isthmus.expansion import Expansion
 from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_features
-from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags
+from isthmus.features.samples import check_samples, set_kernel_tags
 from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.validation import check_option
 
 EXACT_ROWS = 3000

@@ -11,11 +11,12 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.features.samples import check_samples, is_precomputed, set_kernel_tags, takes_vectors
+from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
 from isthmus.kernels import Precomputed, gram, gram_blocks, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.validation import check_memory, check_option, check_rank
 
 # Blocks of this size stay in memory that was used before; larger ones are asked of the system anew

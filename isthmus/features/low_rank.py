@@ -10,8 +10,9 @@ from scipy.linalg import solve_triangular
 
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
-from isthmus.features.spectrum import choose_rank, signs
+from isthmus.features.spectrum import choose_rank
 from isthmus.kernels import gram_diagonal
+from isthmus.linalg import column_signs
 
 
 def fit_features(model: Any, X: Any) -> NDArray:
@@ -63,7 +64,7 @@ def _principal_axes(model: Any, F: NDArray, means: NDArray) -> tuple[NDArray, ND
     axes = vectors[:, :r] if m <= n else Fc.T @ (vectors[:, :r] / np.sqrt(values[:r]))
     scores = F @ axes.astype(F.dtype)
     scores -= (means @ axes).astype(F.dtype)
-    flips = signs(scores)
+    flips = column_signs(scores)
     scores *= flips.astype(F.dtype)
     return axes * flips, scores
 

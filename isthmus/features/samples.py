@@ -10,11 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.validation import validate_data
 
 from isthmus.kernels import Function, Precomputed
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether rows are kernel values already."""
-    return (isinstance(kernel, str) and kernel == "precomputed") or isinstance(kernel, Precomputed)
+from isthmus.kernels.wrappers import is_precomputed
 
 
 def takes_vectors(kernel: Any, X: Any = None) -> bool:

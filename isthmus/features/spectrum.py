@@ -40,10 +40,3 @@ def choose_rank(
         return min(asked, rank)
     shares = np.cumsum(values[:rank]) / trace
     return min(int(np.searchsorted(shares, float(asked) * (1 - 1e-12))) + 1, rank)
-
-
-def signs(scores: NDArray) -> NDArray:
-    """+1 or -1 a column: its entry of largest absolute value becomes positive (ties: the first)."""
-    size = np.abs(scores)
-    first = (size >= size.max(axis=0) * (1 - 1e-9)).argmax(axis=0)  # a tie is one up to rounding
-    return np.where(np.take_along_axis(scores, first[None], axis=0)[0] < 0, -1.0, 1.0)

@@ -139,3 +139,8 @@ class Precomputed(Kernel):
                 f"A precomputed kernel matrix has shape {K.shape}, must have n_train = {n_samples} "
                 "columns: one row a new sample, one column a training sample."
             )
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether samples are rows of kernel values already."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")

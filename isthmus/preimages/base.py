@@ -23,6 +23,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
 
 BLOCK = 2**22
@@ -41,11 +42,6 @@ def row_blocks(n: int, width: int) -> Iterator[slice]:
     size = max(1, BLOCK // max(width, 1))
     for begin in range(0, n, size):
         yield slice(begin, min(begin + size, n))
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether a kernel is only known as a matrix."""
-    return type(kernel).__name__ == "Precomputed" or kernel == "precomputed"
 
 
 class Targets:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, is_precomputed, smallest, take
+from isthmus.preimages.base import RankingPreimage, Targets, smallest, take
 
 
 class CandidateSearch(RankingPreimage):

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from isthmus.kernels import GraphKernel
 from isthmus.kernels.graphs.graph import as_graph
 from isthmus.kernels.sequences.ngrams import NgramKernel
-from isthmus.preimages.base import Preimage, is_precomputed
+from isthmus.kernels.wrappers import is_precomputed
+from isthmus.preimages.base import Preimage
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact

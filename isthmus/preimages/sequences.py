@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
 from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, is_precomputed, smallest
+from isthmus.preimages.base import RankingPreimage, Targets, smallest
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder

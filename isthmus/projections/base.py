@@ -20,7 +20,8 @@ from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS
-from isthmus.linalg import Array
+from isthmus.kernels.wrappers import is_precomputed
+from isthmus.linalg import Array, column_signs
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.crossval import choose
 from isthmus.projections.eigen import Axes, rank_of
@@ -284,7 +285,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.points_, coef = features.points, features.collapse(coef)
             signs = _streamed_signs(fit, axes)
         else:
-            signs = leading_signs(fit.project(axes.coef))
+            signs = column_signs(fit.project(axes.coef))
         self.dual_coef_, self.offset_ = coef * signs, offset * signs
 
     def _scaling(self, fit: Any, axes: Axes) -> Array:
@@ -383,7 +384,7 @@ class KernelProjection(Projection):
 
     def _check_new(self, X: Any) -> Any:
         if needs_vectors(self.kernel) or looks_like_vectors(X):
-            if not self._is_precomputed():
+            if not is_precomputed(self.kernel):
                 return super()._check_new(X)
             X = np.asarray(X)
             if X.ndim == 2 and X.shape[1] != self.n_features_in_:
@@ -396,12 +397,9 @@ class KernelProjection(Projection):
             return super()._check_new(X)
         return list(X)
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
 
@@ -439,14 +437,8 @@ def _rounding(features: Any) -> float:
     return OF_ROWS if getattr(features, "landmarks", None) is None else OF_KERNELS
 
 
-def leading_signs(z: Array) -> Array:
-    """Signs that make the entry of largest absolute value positive in every column."""
-    largest = np.abs(z).argmax(axis=0)
-    return np.where(z[largest, np.arange(z.shape[1])] < 0, -1.0, 1.0)
-
-
 def _streamed_signs(fit: Any, axes: Axes) -> Array:
-    """The same without all coordinates in memory."""
+    """The rule of ``column_signs`` without all coordinates in memory."""
     best, signs = np.zeros(len(axes.eigenvalues)), np.ones(len(axes.eigenvalues))
     for _, F, _ in fit.problem.blocks():
         z = fit.project_features(axes.coef, F)

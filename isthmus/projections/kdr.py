@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus.kernels import center_train, median_gamma
-from isthmus.linalg import Array
-from isthmus.projections.base import leading_signs, seed_of
+from isthmus.linalg import Array, column_signs
+from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
 from isthmus.projections.problem import OF_ROWS, require_variation
@@ -122,7 +122,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X -= self._mean  # distances keep their digits far from zero
         require_variation(float((X**2).sum()), size, "X", OF_ROWS)
         B = self._solve(X, L)
-        self.components_ = (B * leading_signs(X @ B)).T
+        self.components_ = (B * column_signs(X @ B)).T
         self.held_out_score_ = np.nan
         if self.cv is not None:
             self.held_out_score_ = self._held_out(X, raw, judge or KernelJudge(raw))
