@@ -20,6 +20,10 @@ from isthmus.moments import Moments
 _CONSTANT_ULPS = 8.0
 # A mean this many deviations away is centred twice.
 _FAR = 1e3
+# A mean at most this many deviations away costs half a digit where only products are centred.
+_NEAR = 4.0
+# Rows of this many entries and fewer are copied: that costs nothing, and keeps the last digit.
+_WORTH_NO_COPY = 2**20
 
 
 class InaccurateGram(Exception):
@@ -100,21 +104,57 @@ class MomentForm:
 
 @dataclass
 class RowForm:
-    """The standardised rows, each times the root of its weight."""
+    """The standardised rows, each times the root of its weight.
+
+    Where the means are small beside the deviations, the user's rows serve as they are and only the
+    products with them are centred and scaled; ``X`` makes the copy when somebody asks for it.
+    """
 
     frame: Frame
-    X: Array
     Y: Array
     x_squares: Array
     y_squares: Array
+    held: Array  # X, or the rows of the user
+    factor: Array | None = None  # what a column of the user's centred rows is multiplied by
 
     @classmethod
     def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
-        Xs, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scale)
         Ys, y_mean, _, y_scale, y_squares = _standardise(Y, weights, scale)
+        described = None if weights is not None else _describe(X, scale)
+        if described is None:
+            held, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scale)
+            factor = None
+        else:
+            held, x_rest = X, np.zeros(X.shape[1])
+            x_mean, x_scale, x_squares, factor = described
         weight = float(len(X)) if weights is None else float(weights.sum())
         frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X), x_rest)
-        return cls(frame, Xs, Ys, x_squares, y_squares)
+        return cls(frame, Ys, x_squares, y_squares, held, factor)
+
+    @property
+    def X(self) -> Array:
+        """The standardised rows themselves, (n, p)."""
+        if self.factor is not None:
+            self.held = self.held - self.frame.x_mean
+            self.held *= self.factor
+            self.factor = None
+        return self.held
+
+    def times(self, r: Array) -> Array:
+        """X r, (n,)."""
+        if self.factor is None:
+            return self.held @ r
+        r = r * self.factor
+        return self.held @ r - self.frame.x_mean @ r
+
+    def along(self, T: Array) -> Array:
+        """T'X for T of shape (n,) or (n, k): long rows, which memory likes."""
+        if self.factor is None:
+            return T.T @ self.held
+        H = T.T @ self.held
+        H -= np.multiply.outer(T.sum(axis=0), self.frame.x_mean)
+        H *= self.factor
+        return H
 
     @property
     def gram_form(self) -> GramForm:
@@ -122,7 +162,7 @@ class RowForm:
 
     @cached_property
     def xy(self) -> Array:
-        return (self.Y.T @ self.X).T  # long rows, which memory likes
+        return self.along(self.Y).T
 
 
 @dataclass
@@ -146,6 +186,20 @@ Form = MomentForm | GramForm | RowForm
 def _out_of_range(squares: Array) -> bool:
     """Whether sums of squares overflowed, underflowed or came near to it."""
     return squares.size > 0 and not 1e-200 < squares.max() < 1e200
+
+
+def _describe(A: NDArray, scale: bool) -> tuple[Array, Array, Array, Array] | None:
+    """Means, scales, squares and factors of the columns, where it is enough to centre products."""
+    if A.dtype != np.float64 or A.size <= _WORTH_NO_COPY:
+        return None
+    n = float(len(A))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (np.ones(len(A)) @ A) / n
+        squares = np.einsum("ij,ij->j", A, A) - n * mean**2
+    if _out_of_range(squares) or not (n * mean**2 <= _NEAR**2 * squares).all():
+        return None
+    scales, live = column_scales(squares, mean, n, scale)
+    return mean, scales, live * squares / scales**2, live / scales
 
 
 def _standardise(

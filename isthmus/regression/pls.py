@@ -164,7 +164,7 @@ class PLS(LatentRegression):
         moments = isinstance(form, MomentForm)
         path = primal_pls(
             form.xy[None],
-            moment_product(form.xx) if moments else row_product(form.X, scores),
+            moment_product(form.xx) if moments else row_product(form, scores),
             k,
             tol=rank_tolerance(form.frame.n_samples, form.xy.shape[0]),
             simpls=self.algorithm == "simpls",

@@ -76,13 +76,17 @@ def primal_pls(
     projects :math:`S` off the span of the loadings instead. A problem of the stack ends when its
     leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
     """
-    first = np.ascontiguousarray(_t(cross))  # Y'X: long rows, which memory likes
-    S = first.copy()
-    b, q, p = S.shape
+    b, p, n_outputs = cross.shape
     k = n_components
-    step = np.empty_like(S)
-    weights, rotations, loadings, x_cross = (np.zeros((b, k, p)) for _ in range(4))
+    # Y'X has long rows, which memory likes, in fours, which BLAS likes; those added stay zero.
+    q = n_outputs if n_outputs == 1 else n_outputs + -n_outputs % 4
+    first = np.zeros((b, q, p))
+    first[:, :n_outputs] = _t(cross)
+    S, step = first.copy() if simpls else first, np.empty_like(first)
+    weights, rotations, x_cross = (np.zeros((b, k, p)) for _ in range(3))
+    basis = np.zeros((b, k if simpls else 0, p))  # orthonormal, of the loadings
     y_loadings, score_norms = np.zeros((b, k, q)), np.zeros((b, k))
+    inverses = np.zeros((b, k))  # 1 / t't
     floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
     alive = floor > 0
     n_found = np.zeros(b, dtype=int)
@@ -92,26 +96,29 @@ def primal_pls(
         if not alive.any():
             break
         w *= alive[:, None]
-        r = w if simpls else w - _combine(rotations[:, :i], loadings[:, :i], w)
+        r = w
+        if not simpls:
+            overlaps = _times(x_cross[:, :i], w) * inverses[:, :i]  # p_j'w
+            r = w - _times(_t(rotations[:, :i]), overlaps)
         h, tt = gram_product(r)
         alive &= tt > 0
-        inverse = alive / np.where(alive, tt, 1.0)
-        loading = h * inverse[:, None]
+        inverse = inverses[:, i] = alive / np.where(alive, tt, 1.0)
         y_loading = _times(first if simpls else S, r) * inverse[:, None]
         weights[:, i], rotations[:, i], x_cross[:, i] = w, r * alive[:, None], h * alive[:, None]
         y_loadings[:, i], score_norms[:, i] = y_loading, tt * alive
         n_found += alive
         if simpls:
-            v = loading
+            v = h * inverse[:, None]
             for _ in range(2):  # once is not enough when the loadings are nearly dependent
-                v = v - _combine(loadings[:, :i], loadings[:, :i], v)
+                v = v - _times(_t(basis[:, :i]), _times(basis[:, :i], v))
             v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.finfo(float).tiny)
-            loadings[:, i] = v  # an orthonormal basis of the loadings
+            basis[:, i] = v
             S -= np.multiply(_times(S, v)[:, :, None], v[:, None, :], out=step)
         else:
-            loadings[:, i] = loading
             S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
-    return PrimalPath(weights, rotations, x_cross, y_loadings, score_norms, n_found)
+    return PrimalPath(
+        weights, rotations, x_cross, y_loadings[:, :, :n_outputs], score_norms, n_found
+    )
 
 
 def dual_pls(gram: Array, Y: Array, n_components: int, *, tol: float) -> DualPath:
@@ -164,11 +171,6 @@ def _leading_right(S: Array) -> tuple[Array, Array]:
     return w, np.sqrt(np.maximum(values, 0.0))
 
 
-def _combine(rows: Array, duals: Array, x: Array) -> Array:
-    """sum_j (duals_j' x) rows_j for each problem of the stack."""
-    return _times(_t(rows), _times(duals, x))
-
-
 def _times(A: Array, x: Array) -> Array:
     return (A @ x[:, :, None])[:, :, 0]
 
@@ -187,13 +189,13 @@ def moment_product(H: Array) -> GramProduct:
     return product
 
 
-def row_product(X: Array, scores: list[Array]) -> GramProduct:
+def row_product(rows: Any, scores: list[Array]) -> GramProduct:
     """The product through the scores X r, which are kept: twice the digits of an explicit X'X."""
 
     def product(r: Array) -> tuple[Array, Array]:
-        t = X @ r[0]
+        t = rows.times(r[0])
         scores.append(t)
-        return (t @ X)[None], np.array([t @ t])
+        return rows.along(t)[None], np.array([t @ t])
 
     return product
 

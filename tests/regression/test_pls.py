@@ -9,6 +9,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
 
 from isthmus import PLS, ReducedRankRegression
+from isthmus.regression.forms import RowForm
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
 YA = np.array([[1, 2, 0], [0, 1, 1], [2, 2, 1], [3, 3, -1], [-2, 1, 3]], dtype=float)
@@ -242,3 +243,27 @@ def test_auto_is_the_search():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_allclose(model.coef_, search.best_estimator_.coef_)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("mean", [0.0, 2.0, 50.0])
+def test_rows_that_are_not_copied_give_the_same_fit(mean, scale):
+    """Wide rows with small means are used as they are: only products with them are centred."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3000)) * rng.uniform(0.8, 2.0, 3000) + mean
+    Y = X[:, :5] @ rng.normal(size=(5, 3)) + rng.normal(size=(400, 3))
+    X[:, 7] = 0.0  # never varies
+    described = RowForm.from_rows(X, Y, None, scale)
+    assert (described.factor is not None) == (mean < 4)
+    Z = X - X.mean(axis=0)
+    Z /= np.where(Z.any(axis=0), Z.std(axis=0, ddof=1), 1.0) if scale else 1.0
+    r, T = rng.normal(size=3000), rng.normal(size=(400, 2))
+    assert_allclose(described.times(r), Z @ r, atol=1e-11)
+    assert_allclose(described.along(T), T.T @ Z, atol=1e-11)
+    assert_allclose(described.X, Z, atol=1e-12)
+    assert_allclose(described.times(r), Z @ r, atol=1e-11)
+    model = PLS(6, scale=scale).fit(X, Y)
+    whole = PLS(6, scale=scale).fit(X, Y, sample_weight=np.ones(len(X)))  # weights need a copy
+    assert model.solver_ == "rows"
+    assert_allclose(model.coef_, whole.coef_, atol=1e-13 * np.abs(whole.coef_).max() * 10)
+    assert_allclose(model.predict(X), whole.predict(X), atol=1e-11)

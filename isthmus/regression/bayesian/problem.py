@@ -130,10 +130,10 @@ def make_problem(
     else:
         scaled = RowForm(
             frame,
-            form.X / x_unit,
             form.Y / y_unit,
             form.x_squares / x_unit**2,
             form.y_squares / y_unit**2,
+            form.X / x_unit,
         )
     spectrum = spectrum_of(scaled)
     squares, cross, basis = spectrum.squares, spectrum.cross, spectrum.basis
