@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
@@ -17,6 +19,11 @@ GRAM_RANK_TOL = 1e-10
 # Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
 # threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
 _ONE_VECTOR_ORDER = 100
+
+
+def row_blocks(n: int, size: int) -> Iterator[slice]:
+    """Slices of at most ``size`` that cover ``range(n)``."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length, gen_batches
+from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import Array, two_sum
+from isthmus.linalg import Array, row_blocks, two_sum
 from isthmus.validation import check_memory, check_weights
 
 _BLOCK_BYTES = 2**23
@@ -124,34 +124,22 @@ class Moments:
         x_mean, y_mean = (w @ X) / self.weight, (w @ Y) / self.weight
         if weights is None and self._sum_near_zero(X, Y, x_mean, y_mean):
             return
-        root = np.sqrt(w)[:, None]
-        # One symmetric product of [x, y, 1] gives all moments; with very many targets of which only
-        # the variances are wanted, the cross products alone are cheaper.
-        together = self.yy.ndim == 2 or q <= p
-        sums = np.zeros((p + q + 1 if together else p, p + q + 1))
-        y_rest, y_squares = np.zeros(q), np.zeros(q)
-        n_rows = max(256, _BLOCK_BYTES // (8 * (p + q + 1)))
-        buffer = np.empty((min(n_rows, X.shape[0]), p + q + 1))
-        for rows in gen_batches(X.shape[0], n_rows):
-            Z = buffer[: rows.stop - rows.start]
-            np.subtract(_dense(X[rows]), x_mean, out=Z[:, :p])
-            np.subtract(Y[rows], y_mean, out=Z[:, p : p + q])
-            Z[:, -1] = 1.0
+        root = np.sqrt(w)
+        x_rest, y_rest = np.zeros(p), np.zeros(q)
+        n_rows = max(256, _BLOCK_BYTES // (8 * (p + q)))
+        x_buffer, y_buffer = (np.empty((min(n_rows, len(w)), m)) for m in (p, q))
+        for rows in row_blocks(len(w), n_rows):
+            size = rows.stop - rows.start
+            A = np.subtract(_dense(X[rows]), x_mean, out=x_buffer[:size])
+            B = np.subtract(Y[rows], y_mean, out=y_buffer[:size])
             if weights is not None:
-                Z *= root[rows]
-            if together:
-                sums += Z.T @ Z
-            else:
-                sums += Z[:, :p].T @ Z
-                y_rest += Z[:, -1] @ Z[:, p:-1]
-                y_squares += np.einsum("ij,ij->j", Z[:, p:-1], Z[:, p:-1])
-        self.xx, self.xy = sums[:p, :p].copy(), sums[:p, p:-1].copy()
-        x_rest = sums[:p, -1]
-        if together:
-            yy, y_rest = sums[p:-1, p:-1], sums[p:-1, -1]
-            self.yy = yy.copy() if self.yy.ndim == 2 else yy.diagonal().copy()
-        else:
-            self.yy = y_squares
+                A *= root[rows, None]
+                B *= root[rows, None]
+            self.xx += A.T @ A
+            self.xy += A.T @ B
+            self.yy += B.T @ B if self.yy.ndim == 2 else np.einsum("ij,ij->j", B, B)
+            x_rest += root[rows] @ A
+            y_rest += root[rows] @ B
         # The rounded means leave a rest of a few ulps; without it a large mean spoils the merge.
         self._recentre(x_rest / self.weight, y_rest / self.weight)
         self._x_mean = two_sum(x_mean, x_rest / self.weight)
@@ -166,8 +154,8 @@ class Moments:
             return False
         if len(X) < _SAMPLE:
             return False
-        sample = X[:: len(X) // _SAMPLE]
-        if (x_mean**2 > _NEAR * sample.var(axis=0)).any():
+        sample = X[:: len(X) // _SAMPLE] - x_mean
+        if (len(sample) * x_mean**2 > _NEAR * np.einsum("ij,ij->j", sample, sample)).any():
             return False
         xx = X.T @ X
         xx -= np.outer(self.weight * x_mean, x_mean)

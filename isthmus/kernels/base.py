@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
+
+from isthmus.linalg import row_blocks
 
 TILE, WIDE_TILE = 256, 1536
 """Rows of the strips in which a square Gram matrix is filled, and rows and columns of the tiles of
@@ -101,15 +102,15 @@ class VectorKernel(Kernel):
             self._fill_symmetric(A, B, K)
             np.fill_diagonal(K, self.diag(X))
             return K
-        for rows in tiles(len(A), WIDE_TILE):
-            for columns in tiles(len(B), WIDE_TILE):
+        for rows in row_blocks(len(A), WIDE_TILE):
+            for columns in row_blocks(len(B), WIDE_TILE):
                 self._fill(A[rows], B[columns], K[rows, columns])
         return K
 
     def _fill_symmetric(self, A: NDArray, B: NDArray, K: NDArray) -> None:
         """The lower half tile by tile, and its mirror image: symmetric to the last digit."""
-        for rows in tiles(len(A)):
-            for columns in tiles(rows.stop, 3 * TILE):
+        for rows in row_blocks(len(A), TILE):
+            for columns in row_blocks(rows.stop, 3 * TILE):
                 self._fill(A[rows], B[columns], K[rows, columns])
             K[: rows.start, rows] = K[rows, : rows.start].T
             corner = K[rows, rows]
@@ -138,11 +139,6 @@ def as_vectors(X: Any) -> NDArray:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     return X if X.ndim == 2 else np.atleast_2d(X)
-
-
-def tiles(n: int, size: int = TILE) -> Iterator[slice]:
-    """Slices that cover ``range(n)``."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def free(name: str, value: float | None, bounds: Any) -> Hyperparameter:

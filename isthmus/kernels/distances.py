@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from isthmus.kernels.base import VectorKernel, _common_type, as_vectors, free, positive, tiles
+from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
+from isthmus.linalg import row_blocks
 
 
 class DistanceKernel(VectorKernel):
@@ -116,7 +117,7 @@ class L2Laplacian(DistanceKernel):
         Z, X = as_vectors(Z), as_vectors(X)
         gamma = positive(self, "gamma", self.gamma)
         gradient = np.empty_like(Z, dtype=np.float64)
-        for rows in tiles(len(Z)):
+        for rows in row_blocks(len(Z), TILE):
             D = cdist(Z[rows], X)
             # At a sample itself there is a kink; the middle of its slopes is 0.
             V = np.divide(

@@ -10,9 +10,10 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
-from isthmus.kernels.base import VectorKernel, tiles
+from isthmus.kernels.base import VectorKernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import Precomputed
+from isthmus.linalg import row_blocks
 from isthmus.validation import check_memory
 
 BLOCK_BYTES = 2**26
@@ -72,17 +73,15 @@ def gram_blocks(
     """
     kernel = _as_object(kernel, Y)
     size = max(1, block_bytes // (8 * max(1, _length(Y))))
-    for rows in tiles(_length(X), size):
+    for rows in row_blocks(_length(X), size):
         yield rows, gram(kernel, take(X, rows), Y, n_jobs=n_jobs, block_bytes=block_bytes)
 
 
 def take(X: Any, rows: slice | NDArray | Sequence[int]) -> Any:
-    """Some of the samples, of an array or of a list."""
-    if isinstance(X, np.ndarray):
+    """Some of the samples: an array of an array, a list of a list."""
+    if hasattr(X, "shape") or isinstance(rows, slice):
         return X[rows]
-    if isinstance(rows, slice):
-        return X[rows] if isinstance(X, list | tuple) else np.asarray(X)[rows]
-    return [X[int(i)] for i in rows]
+    return [X[int(i)] for i in np.asarray(rows).ravel()]
 
 
 def _as_object(kernel: Any, X: Any) -> Any:
@@ -100,10 +99,10 @@ def _pieces(n: int, m: int, symmetric: bool, block_bytes: int, at_least: int = 1
     """Rows and columns of the pieces; columns are None on the diagonal of a symmetric matrix."""
     if symmetric:
         size = max(1, min(int(np.sqrt(block_bytes / 8)), -(-n // at_least)))
-        rows = list(tiles(n, size))
+        rows = list(row_blocks(n, size))
         return [(r, None if c is r else c) for i, r in enumerate(rows) for c in rows[: i + 1]]
     size = max(1, min(block_bytes // (8 * max(m, 1)), -(-n // at_least)))
-    return [(rows, slice(0, m)) for rows in tiles(n, size)]
+    return [(rows, slice(0, m)) for rows in row_blocks(n, size)]
 
 
 def _assemble(kernel: Any, X: Any, Y: Any, pieces: list[Piece]) -> NDArray:

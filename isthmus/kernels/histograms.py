@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from isthmus.kernels.base import VectorKernel, as_vectors, tiles
+from isthmus.kernels.base import TILE, VectorKernel, as_vectors
+from isthmus.linalg import row_blocks
 
 # A matrix product does about this many columns in the time in which a distance does one.
 _UNARY_PER_COLUMN = 8
@@ -89,7 +90,9 @@ def _unary_width(A: NDArray, B: NDArray) -> NDArray | None:
     width = np.maximum(A.max(axis=0), B.max(axis=0))
     if not np.isfinite(width).all() or width.sum() > _UNARY_PER_COLUMN * A.shape[1]:
         return None
-    whole = all((X[rows] == np.floor(X[rows])).all() for X in (A, B) for rows in tiles(len(X)))
+    whole = all(
+        (X[rows] == np.floor(X[rows])).all() for X in (A, B) for rows in row_blocks(len(X), TILE)
+    )
     return width.astype(int) if whole else None
 
 

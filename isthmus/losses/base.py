@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isthmus.linalg import row_blocks
 from isthmus.losses.checks import check_on_first_use
 
 # Entries a block. An array of this size takes 256 kB, so the few temporaries of a loss stay in
@@ -120,7 +121,7 @@ class Loss(ABC):
         total = 0.0
         # Losses mend what overflows themselves; a value that is truly too large is inf, in silence.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            for rows in _row_blocks(table.shape):
+            for rows in row_blocks(len(table), max(1, BLOCK // max(1, table.shape[1]))):
                 total += self._block(table[rows], table_pred[rows], gradient[rows], rows, *weights)
         return total, out
 
@@ -165,9 +166,3 @@ def _as_table(values: Any) -> Any:
 
 def _vector(weight: ArrayLike | None) -> Array | None:
     return None if weight is None else np.asarray(weight, dtype=float)
-
-
-def _row_blocks(shape: tuple[int, ...]) -> list[slice]:
-    n, q = shape
-    rows = max(1, BLOCK // max(1, q))
-    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]

@@ -23,25 +23,17 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 
 BLOCK = 2**22
 """Most kernel values that are held at a time where they are only summed."""
 
 
-def take(objects: Any, index: Any) -> Any:
-    """Objects at the places of an index: an array for arrays, a list for lists."""
-    if hasattr(objects, "shape"):
-        return objects[index]
-    return [objects[i] for i in np.asarray(index).ravel()]
-
-
-def row_blocks(n: int, width: int) -> Iterator[slice]:
+def parts(n: int, width: int) -> Iterator[slice]:
     """Slices of ``n`` rows that keep ``rows * width`` under :data:`BLOCK`."""
-    size = max(1, BLOCK // max(width, 1))
-    for begin in range(0, n, size):
-        yield slice(begin, min(begin + size, n))
+    return row_blocks(n, max(1, BLOCK // max(width, 1)))
 
 
 class Targets:
@@ -86,11 +78,8 @@ class Targets:
         """``<Psi_t, phi(o)>`` for all targets and all objects, (n_targets, n_objects)."""
         return np.concatenate(
             [
-                self.coef
-                @ gram(
-                    self.kernel, take(objects, np.arange(*part.indices(len(objects)))), self.points
-                ).T
-                for part in row_blocks(len(objects), len(self.points))
+                self.coef @ gram(self.kernel, take(objects, part), self.points).T
+                for part in parts(len(objects), len(self.points))
             ],
             axis=1,
         )
@@ -101,8 +90,8 @@ class Targets:
         if self.norms_from is not None and self.scores is not None:
             return self.norms_from(self.scores)
         total = np.zeros(len(self))
-        for part in row_blocks(len(self.points), len(self.points)):
-            rows = take(self.points, np.arange(*part.indices(len(self.points))))
+        for part in parts(len(self.points), len(self.points)):
+            rows = take(self.points, part)
             K = gram(self.kernel, rows, self.points)
             total += np.einsum("ti,ti->t", self.coef[:, part], self.coef @ K.T)
         return np.maximum(total, 0.0)
@@ -110,8 +99,8 @@ class Targets:
     def paired_inner(self, objects: Any) -> Array:
         """``<Psi_t, phi(o_t)>``: the t-th target with the t-th object, (n_targets,)."""
         total = np.empty(len(self))
-        for part in row_blocks(len(self), len(self.points)):
-            rows = take(objects, np.arange(*part.indices(len(self))))
+        for part in parts(len(self), len(self.points)):
+            rows = take(objects, part)
             total[part] = np.einsum(
                 "ti,ti->t", self.coef[part], gram(self.kernel, rows, self.points)
             )

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest, take
+from isthmus.preimages.base import RankingPreimage, Targets, smallest
 
 
 class CandidateSearch(RankingPreimage):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isthmus.kernels import gram_diagonal
 from isthmus.linalg import Array
-from isthmus.preimages.base import Preimage, Targets, row_blocks
+from isthmus.preimages.base import Preimage, Targets, parts
 from isthmus.preimages.fixed_point import warn_hopeless
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 from isthmus.validation import check_option
@@ -62,7 +62,7 @@ class Distance(Preimage):
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
         answers = np.empty((len(targets), self.objects_.shape[1]))
-        for part in row_blocks(len(targets), len(self.objects_)):
+        for part in parts(len(targets), len(self.objects_)):
             answers[part] = self._invert_block(targets.subset(part))
         return answers
 

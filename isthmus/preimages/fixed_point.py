@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from isthmus.linalg import Array
-from isthmus.preimages.base import Preimage, Targets, row_blocks
+from isthmus.preimages.base import Preimage, Targets, parts
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 
 _HALVINGS = 12
@@ -96,7 +96,7 @@ class FixedPoint(Preimage):
         if self.pull and anchor is None:
             raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
         answers = np.empty((len(targets), points.shape[1]))
-        for part in row_blocks(len(targets), len(points)):
+        for part in parts(len(targets), len(points)):
             answers[part] = self._invert_block(
                 targets.subset(part), points, _part(start, part), _part(anchor, part)
             )

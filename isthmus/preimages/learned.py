@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from isthmus.kernels import RBF, gram, resolve_kernel
 from isthmus.linalg import Array
-from isthmus.preimages.base import Preimage, Targets, row_blocks
+from isthmus.preimages.base import Preimage, Targets, parts
 from isthmus.validation import check_memory, check_option
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
@@ -132,7 +132,7 @@ class Learned(Preimage):
             raise ValueError("Learned works on scores: give inverse(Z), not an expansion.")
         Z = targets.scores
         answers = np.empty((len(Z), self.objects_.shape[1]))
-        for part in row_blocks(len(Z), len(self.coordinates_)):
+        for part in parts(len(Z), len(self.coordinates_)):
             if self.regression == "kernel":
                 answers[part] = (
                     gram(self.score_kernel_, Z[part], self.coordinates_) @ self.dual_coef_

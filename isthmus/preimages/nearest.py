@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus.kernels.gram import take
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest, take
+from isthmus.preimages.base import RankingPreimage, Targets, smallest
 
 
 class Nearest(RankingPreimage):

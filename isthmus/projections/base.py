@@ -21,7 +21,7 @@ from isthmus.kernels import gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array, column_signs
+from isthmus.linalg import Array, column_signs, row_blocks
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.crossval import choose
 from isthmus.projections.eigen import Axes, rank_of
@@ -35,11 +35,11 @@ from isthmus.projections.problem import (
     Ridge,
 )
 from isthmus.projections.rows import (
+    BLOCK_ROWS,
     InputFeatures,
     KernelSide,
     looks_like_vectors,
     needs_vectors,
-    row_blocks,
 )
 from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
 
@@ -326,7 +326,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = self._check_new(X)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         Z = np.empty((n, len(self.offset_)))
-        for rows in row_blocks(n):
+        for rows in row_blocks(n, BLOCK_ROWS):
             Z[rows] = self._expansion(take(X, rows)) + self.offset_
         return Z.astype(self._out_dtype(X), copy=False)
 
@@ -415,7 +415,7 @@ class _Blocks:
             yield from self.kept
             return
         found = []
-        for rows in row_blocks(self.inputs.n):
+        for rows in row_blocks(self.inputs.n, BLOCK_ROWS):
             F = self.F(take(self.inputs.rows, rows))
             block = rows, F, _output_features(self.outputs, rows)
             if self.keep:

@@ -10,16 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.rows import (
+    BLOCK_ROWS,
     KernelSide,
     check_y,
     class_names,
     output_vectors,
-    row_blocks,
 )
 
 
@@ -129,7 +129,9 @@ class KernelCCA(COIR):
         return fit, inputs, outputs
 
     def _scores(self, inputs: KernelSide) -> Array:
-        parts = [self._expansion(take(inputs.rows, rows)) for rows in row_blocks(inputs.n)]
+        parts = [
+            self._expansion(take(inputs.rows, rows)) for rows in row_blocks(inputs.n, BLOCK_ROWS)
+        ]
         return np.vstack(parts) + self.offset_
 
     def _output_side_of_features(self, fit: Any, outputs: OutputSide, z: Array) -> None:

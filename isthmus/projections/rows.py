@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,11 +123,6 @@ class InputFeatures:
             return coef
         factor = self.landmarks.factor_
         return np.asarray(solve_triangular(factor, coef, trans=1, lower=True, check_finite=False))
-
-
-def row_blocks(n: int) -> Iterator[slice]:
-    """Slices that cover the rows."""
-    return (slice(i, min(i + BLOCK_ROWS, n)) for i in range(0, n, BLOCK_ROWS))
 
 
 # -- outputs ----------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_array,
@@ -25,7 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from isthmus.linalg import Array, column_signs, safe_cholesky
+from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky
 from isthmus.missing import expected_moments
 from isthmus.moments import Moments
 from isthmus.regression.crossval import choose_components
@@ -462,7 +461,7 @@ class LatentRegression(
         if sparse.issparse(X):
             return X @ A - (self.x_mean_ @ A + self._x_rest @ A)
         out = np.empty((X.shape[0], A.shape[1]))
-        for rows in gen_batches(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
+        for rows in row_blocks(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
             np.matmul(X[rows] - self.x_mean_, A, out=out[rows])
         out -= self._x_rest @ A
         return out
@@ -504,7 +503,7 @@ def _coarse_signs(frame: Frame, A: Array, X: Array) -> Array:
     coarse = (A / np.where(sizes > 0, sizes, 1.0)).astype(np.float32)
     high, low = np.zeros(A.shape[1]), np.zeros(A.shape[1])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for rows in gen_batches(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
+        for rows in row_blocks(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
             Z = X[rows] - frame.x_mean
             Z /= unit
             scores = Z.astype(np.float32) @ coarse

@@ -1,4 +1,4 @@
-"""The rank-constrained optimum without a spectrum: one linear system where the ridge is safe.
+"""The rank-constrained optimum without a spectrum: one linear system where that keeps its digits.
 
 A single ridge weight does not need the eigenvectors of X'X. The fit with the ridge, and the directions in
 which its fitted values are largest, are all there is to the optimum.
@@ -11,7 +11,10 @@ import numpy as np
 from isthmus.linalg import EPS, Array, descending_eigh
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, RowForm
-from isthmus.regression.spectrum import RIDGE_SAFE, lacks_digits
+from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
+
+# Random right-hand sides that ask how large the inverse is, and steps that find the norm.
+_PROBES, _POWER_STEPS = 8, 4
 
 
 def ridge_optimum(
@@ -21,8 +24,8 @@ def ridge_optimum(
 
     With :math:`R = (X^\top X + \alpha I)^{-1} X^\top Y` and the eigenvectors Q of the (q, q) matrix
     :math:`Y^\top X R`, largest first, the optimum is :math:`R Q_r Q_r^\top`; in the coordinates of the
-    samples X'X becomes XX' and X'Y becomes Y. None where this would cost digits: without a ridge that
-    lifts X'X off singularity, or where a direction that is used carries too little of the fit.
+    samples X'X becomes XX' and X'Y becomes Y. None where this would cost digits: where X'X is far from
+    orthogonal and no ridge mends that, or where a direction that is used carries too little of the fit.
     """
     if isinstance(form, RowForm):
         return None
@@ -30,11 +33,11 @@ def ridge_optimum(
     second = form.gram if isinstance(form, GramForm) else form.xx
     m, q = form.xy.shape
     r = q if n_components is None else min(n_components, q)
-    if r == 0 or q > m or alpha <= 0 or alpha < RIDGE_SAFE * float(second.trace()):
+    if r == 0 or q > m:
         return None
-    shifted = second.copy()
-    shifted.flat[:: m + 1] += alpha
-    ridge = np.linalg.solve(shifted, form.xy)
+    ridge = _solve(second, form.xy, alpha, is_dual)
+    if ridge is None:
+        return None
     fitted = second @ ridge if is_dual else None  # X R
     products = form.xy.T @ (ridge if fitted is None else fitted)
     squares, Q = descending_eigh((products + products.T) / 2)
@@ -53,3 +56,29 @@ def ridge_optimum(
         solver="dual" if is_dual else "moments",
     )
     return factors, np.sqrt(np.maximum(squares, 0.0))
+
+
+def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | None:
+    """(X'X + alpha I)^-1 X'Y, or its like with XX'; None where X'X has lost the digits for that."""
+    m, trace = len(second), float(second.trace())
+    shifted = second.copy()
+    shifted.flat[:: m + 1] += alpha
+    if alpha > 0 and alpha >= RIDGE_SAFE * trace:
+        return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
+    if is_dual:
+        # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
+        if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
+            return None  # weighted rows, which depend in another way
+        shifted += trace / m**2
+    probes = np.random.default_rng(0).normal(size=(m, _PROBES))
+    try:
+        solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
+    except np.linalg.LinAlgError:
+        return None
+    # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
+    inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
+    x = probes[:, 0]
+    for _ in range(_POWER_STEPS):
+        x = shifted @ (x / np.linalg.norm(x))
+    safe = np.linalg.norm(x) * inverse_norm * SPECTRUM_SAFE < 1.0
+    return solved[:, :-_PROBES] if safe else None

@@ -221,7 +221,7 @@ def test_digits_survive_bad_conditioning(condition):
 
 
 @pytest.mark.parametrize("shape", [(300, 12, 7), (40, 90, 7)], ids=["tall", "wide"])
-@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 1.0, 1e6])
 @pytest.mark.parametrize("rank", [1, 3, None])
 def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, rank):
     rng = np.random.default_rng(0)
@@ -253,12 +253,22 @@ def test_one_linear_system_is_refused_where_it_would_cost_digits():
     planted = X @ rng.normal(size=(6, 1)) @ rng.normal(size=(1, 4))
     full = MomentForm.from_rows(X, X[:, :4] + rng.normal(size=(50, 4)), None, False)
     assert ridge_optimum(full, 1.0, 2) is not None
-    assert ridge_optimum(full, 0.0, 2) is None
-    assert ridge_optimum(full, 1e-12, 2) is None
+    assert ridge_optimum(full, 0.0, 2) is not None
     assert ridge_optimum(full, 1.0, 0) is None
     assert ridge_optimum(MomentForm.from_rows(X, planted, None, False), 1.0, 2) is None
     constant = MomentForm.from_rows(X, np.ones((50, 4)), None, False)
     assert ridge_optimum(constant, 1.0, 1) is None
+    for smallest in (0.0, 1e-9, 1e-3):
+        collinear = X @ np.diag([1, 1, 1, 1, 1, smallest])
+        form = MomentForm.from_rows(collinear, X[:, :4] + planted, None, False)
+        assert ridge_optimum(form, 0.0, 2) is None
+        assert ridge_optimum(form, 1e-12, 2) is None
+    wide = RowForm.from_rows(X.T @ X, X.T[:, :4], None, False).gram_form  # rank 5 of 5
+    assert ridge_optimum(wide, 0.0, 1) is not None
+    twice = RowForm.from_rows(
+        np.repeat(X.T, 2, axis=0), np.repeat(X.T[:, :4], 2, axis=0), None, False
+    )
+    assert ridge_optimum(twice.gram_form, 0.0, 1) is None
 
 
 @pytest.mark.parametrize("shape", [(60, 9), (12, 40)], ids=["tall", "wide"])

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.losses import Logistic
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
@@ -109,7 +109,7 @@ class PosteriorModel(LatentRegression):
         S, p, r = left.shape
         wide = left.transpose(1, 0, 2).reshape(p, S * r)
         size = max(1, _BLOCK // (S * max(r, right.shape[1])))
-        for block in gen_batches(rows.shape[0], size):
+        for block in row_blocks(rows.shape[0], size):
             T = self._affine(rows[block], wide).reshape(-1, S, r).transpose(1, 0, 2)
             yield block, T @ right.transpose(0, 2, 1) + b
 
