@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, lapack
 
 Array = NDArray[np.float64]
 
@@ -52,6 +52,14 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues (clipped at zero) and eigenvectors of a Gram matrix, largest first."""
     values, vectors = np.linalg.eigh(A)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+
+
+def inverse_factor(A: Array) -> Array:
+    """``W`` with ``W' A W = I``, upper triangular, of a positive definite matrix; LinAlgError otherwise."""
+    inverse, info = lapack.dtrtri(np.linalg.cholesky(A).T)  # the other half is zero, and stays so
+    if info:
+        raise np.linalg.LinAlgError("the matrix is singular")
+    return np.asarray(inverse, dtype=np.float64)
 
 
 def safe_cholesky(gram: Array) -> Array:

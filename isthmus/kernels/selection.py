@@ -106,7 +106,8 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     d = Kzz.diagonal()
     alive = np.flatnonzero(d > tol * d.max(initial=0))
     scale = np.sqrt(d[alive])
-    correlations = Kzz[np.ix_(alive, alive)] / scale[:, None] / scale
+    correlations = Kzz if len(alive) == len(Kzz) else Kzz[np.ix_(alive, alive)]
+    correlations = correlations / scale[:, None] / scale
     factor, order, rank, _ = lapack.dpstrf(correlations, tol=tol, lower=1)
     order = order[:rank] - 1
     return np.tril(factor[:rank, :rank]) * scale[order, None], alive[order]

@@ -19,9 +19,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
-from isthmus.linalg import GRAM_RANK_TOL, Array
+from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus.projections.eigen import Apply, leading_pairs
 
 
@@ -82,7 +82,7 @@ class OutputSmoother(Coupling):
         if alpha == 0.0:
             return self._range(tt)
         A = tt + alpha * np.eye(len(tt))
-        return solve_triangular(np.linalg.cholesky(A), np.eye(len(A)), lower=True).T
+        return inverse_factor(A)
 
     @staticmethod
     def _range(tt: Array) -> Array:

@@ -28,9 +28,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from isthmus.linalg import GRAM_RANK_TOL, Array
+from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
 
 Apply = Callable[[Array], Array]
 EXTRA_COLUMNS = 10
@@ -252,9 +252,7 @@ def ridge_whitening(xx: Array, alpha: float) -> tuple[Array, int]:
         try:
             A = xx.copy()
             A.flat[:: len(A) + 1] += alpha
-            factor = np.linalg.cholesky(A)
-            eye = np.eye(len(A))
-            return solve_triangular(factor, eye, lower=True, check_finite=False).T, len(A)
+            return inverse_factor(A), len(A)
         except LinAlgError:  # a ridge below rounding is no ridge
             pass
     norms = np.sqrt(np.maximum(xx.diagonal(), 0.0))

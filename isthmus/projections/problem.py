@@ -296,7 +296,7 @@ class FeatureProblem:
             labels = self.folds[rows]
             for k in np.unique(labels):
                 one = labels == k
-                part = Moments.from_data(F, T) if one.all() else Moments.from_data(F[one], T[one])
+                part = _moments(F, T) if one.all() else _moments(F[one], T[one])
                 self.parts[k] = self.parts[k].merge(part) if k in self.parts else part
             inside = self.sample[(self.sample >= rows.start) & (self.sample < rows.stop)]
             kept.append(F[inside - rows.start])
@@ -311,6 +311,10 @@ class FeatureProblem:
         """The problem on all rows, or on all but those of a fold."""
         moments = self.whole if without is None else self.whole.subtract(self.parts[without])
         return FeatureFit(self, moments)
+
+
+def _moments(F: Array, T: Array) -> Moments:
+    return Moments(F.shape[1], T.shape[1])._sum(F, T, None)  # both are checked already
 
 
 class FeatureFit:
