@@ -234,21 +234,43 @@ def _inside(arm: SerialArm, q: ArrayLike) -> Array:
 
 def _solver(name: str, problem: FollowProblem) -> Callable[[Array], Array]:
     if name == "slsqp":
-        return _Slsqp(problem)
+        return _Restarted(problem, _Slsqp(problem))
     if name == "gauss_newton":
         return _GaussNewton(problem)
     from isthmus.applications.imitation import quadratic  # needs the extra `imitation`
 
-    return quadratic.TrustQP(problem) if name == "trust_qp" else quadratic.QPStep(problem)
+    if name == "qp_step":  # for streams, where each sample has its time
+        return quadratic.QPStep(problem)
+    return _Restarted(problem, quadratic.TrustQP(problem))
+
+
+class _Restarted:
+    """A solver that begins again nearby where it misses the target."""
+
+    def __init__(self, problem: FollowProblem, solve: Callable[[Array], Array], restarts: int = 3):
+        self.problem, self.solve, self.restarts = problem, solve, restarts
+
+    def __call__(self, start: Array) -> Array:
+        best = self.solve(start)
+        rng = np.random.default_rng(0)  # the same task gives the same movement
+        for _ in range(self.restarts):
+            if self._missed_by(best) <= TOL_TIP:
+                break
+            near = self.problem.arm.clip(start + 0.3 * rng.standard_normal(len(start)))
+            best = min(best, self.solve(near), key=self._missed_by)
+        return best
+
+    def _missed_by(self, q: Array) -> float:
+        return float(np.linalg.norm(self.problem.miss(q)))
 
 
 class _Slsqp:
-    """Sequential least squares programming with analytic gradients, restarted where it misses."""
+    """Sequential least squares programming with analytic gradients."""
 
     scale = 10.0  # of the constraint: its residual then counts like that of the objective
 
-    def __init__(self, problem: FollowProblem, restarts: int = 3):
-        self.problem, self.restarts = problem, restarts
+    def __init__(self, problem: FollowProblem):
+        self.problem = problem
         self.bounds = list(map(tuple, problem.arm.limits))
         self.constraint = {
             "type": "eq",
@@ -261,19 +283,6 @@ class _Slsqp:
         return self.scale * self.problem.J
 
     def __call__(self, start: Array) -> Array:
-        best = self._solve(start)
-        rng = np.random.default_rng(0)  # the same task gives the same movement
-        for _ in range(self.restarts):
-            if np.linalg.norm(self.problem.miss(best)) <= TOL_TIP:
-                break
-            again = self._solve(
-                self.problem.arm.clip(start + 0.3 * rng.standard_normal(len(start)))
-            )
-            if np.linalg.norm(self.problem.miss(again)) < np.linalg.norm(self.problem.miss(best)):
-                best = again
-        return best
-
-    def _solve(self, start: Array) -> Array:
         found = minimize(
             self.problem.value,
             start,
@@ -301,16 +310,18 @@ class _GaussNewton:
     def __call__(self, start: Array) -> Array:
         f, q = self.problem, start
         root, longest, last = np.sqrt(f.alpha + 1e-8), self.first_step, np.inf
+        low, high = f.arm.limits.T
         for _ in range(self.max_iter):
             f.evaluate(q)
-            _, sigma, Vt = np.linalg.svd(f.J)
-            rank = int((sigma > 1e-9).sum())
-            move = np.linalg.pinv(f.J, rcond=1e-9) @ f.miss(q)
-            null = Vt[rank:].T
-            rows = np.concatenate([f.Jn, root * np.eye(len(q))])
-            rest = np.concatenate([f.normal - f.n, root * (f.previous - q)]) - rows @ move
-            step = move + null @ np.linalg.lstsq(rows @ null, rest, rcond=None)[0]
-            step *= min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
+            free = np.ones(len(q), dtype=bool)
+            for _ in range(len(q)):  # joints that would leave their limits stay where they are
+                move, rest = self._step(q, free, root)
+                # Only the part that leaves the tip alone is made shorter, or the tip would not arrive.
+                step = _capped(move, self.first_step) + _capped(rest, longest)
+                out = free & (((q >= high) & (step > 0)) | ((q <= low) & (step < 0)))
+                if not out.any() or free.sum() - out.sum() < len(f.J):
+                    break
+                free &= ~out
             size = float(np.abs(step).max())
             q = f.arm.clip(q + step)
             if size < 1e-10:
@@ -319,6 +330,24 @@ class _GaussNewton:
                 longest = 0.7 * min(longest, size)
             last = size
         return q
+
+    def _step(self, q: Array, free: NDArray[np.bool_], root: float) -> tuple[Array, Array]:
+        """The shortest move of the tip to its target, and the best of what leaves the tip there."""
+        f, J = self.problem, self.problem.J[:, free]
+        _, sigma, Vt = np.linalg.svd(J)
+        rank = int((sigma > 1e-9).sum())
+        move = np.linalg.pinv(J, rcond=1e-9) @ f.miss(q)
+        null = Vt[rank:].T
+        rows = np.concatenate([f.Jn, root * np.eye(len(q))])[:, free]
+        rest = np.concatenate([f.normal - f.n, root * (f.previous - q)]) - rows @ move
+        both = np.zeros((2, len(q)))
+        both[:, free] = move, null @ np.linalg.lstsq(rows @ null, rest, rcond=None)[0]
+        return both[0], both[1]
+
+
+def _capped(step: Array, longest: float) -> Array:
+    """A step of which no joint turns by more."""
+    return step * min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
 
 
 # -- the controller to compare with -----------------------------------------------------------

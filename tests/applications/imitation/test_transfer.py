@@ -247,19 +247,36 @@ def test_markers_must_agree():
         natural_map(pa10(), above, scale=1.0)
 
 
-@real_data
-@pytest.mark.parametrize("turn", [0.0, 0.5])
-def test_real_chalkboard_writing(arm, turn):
-    """79_31 on planes in front of the arm: every sample to 1e-6 m."""
+def writing_on_a_plane(begin, turn, n_samples):
+    """The markers of 79_31, and the map of its writing to a plane in front of the arm."""
     clips = load_mocap("arm")
-    rows = slice(150, 450, 12)
+    rows = np.linspace(150, 450, n_samples).astype(int)
     markers = markers_from_positions(joint_positions(clips.joint_names, clips.positions[rows]))
     u, v = [np.cos(turn), 0, -np.sin(turn)], [0, -1.0, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mapping = plane_map(
-            markers.finger, [0.1, 0.1, 0.62], u, v, scale=1.2, right=[-1, 0, 0], up=[0, 0, 1]
-        )
+        mapping = plane_map(markers.finger, begin, u, v, scale=1.2, right=[-1, 0, 0], up=[0, 0, 1])
+    return markers, mapping
+
+
+@real_data
+@pytest.mark.parametrize("turn", [0.0, 0.5])
+def test_real_chalkboard_writing(arm, turn):
+    """79_31 on planes in front of the arm: every sample to 1e-6 m."""
+    markers, mapping = writing_on_a_plane([0.1, 0.1, 0.62], turn, 25)
     run = transfer(arm, markers, mapping).execution
+    assert run.converged.all() and run.tip_error.max() < 1e-6
+    assert arm.inside_limits(run.q).all()
+
+
+@real_data
+@pytest.mark.parametrize("begin", [(0.1, 0.1, 0.62), (0.3, 0.1, 0.55), (0.35, 0.2, 0.45)])
+@pytest.mark.parametrize("solver", ["slsqp", "trust_qp", "gauss_newton"])
+def test_every_solver_follows_where_limits_are_met(arm, begin, solver):
+    """Planes on which joints run into their limits, and steps into each other's way."""
+    if solver == "trust_qp":
+        pytest.importorskip("quadprog", reason="trust_qp needs the extra `imitation`")
+    markers, mapping = writing_on_a_plane(begin, 0.5, 12)
+    run = transfer(arm, markers, mapping, solver=solver, alpha=0.01).execution
     assert run.converged.all() and run.tip_error.max() < 1e-6
     assert arm.inside_limits(run.q).all()
