@@ -15,11 +15,11 @@
     const scene = new THREE.Scene();
     scene.background = new THREE.Color("#eef1f4");
     const camera = new THREE.PerspectiveCamera(38, 1.4, 0.05, 20);
-    camera.position.set(-0.45, 0.2, 2.1);
+    camera.position.set(-0.75, 0.3, 3.1);  // the whole reach of the arm is seen
     const renderer = new THREE.WebGLRenderer({ canvas: probe, context: context, antialias: true });
     holder.prepend(probe);
     const controls = new THREE.OrbitControls(camera, probe);
-    controls.target.set(-0.15, -0.1, 0.2);
+    controls.target.set(-0.1, -0.12, 0.1);
     scene.add(new THREE.AmbientLight("#ffffff", 1.5));
     const lamp = new THREE.DirectionalLight("#ffffff", 2.2);
     lamp.position.set(-1.5, 3, 3);
@@ -122,7 +122,7 @@
     canvas.addEventListener("pointermove", function (event) { if (event.buttons) seek(event); });
     return drawn;
   });
-  const LEFT = 46;
+  const LEFT = 54;
 
   function paint(panel, frame) {
     const canvas = panel.canvas, ratio = window.devicePixelRatio || 1;
