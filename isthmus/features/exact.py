@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.features.eigen import leading_eigenpairs, smallest_ritz_value
 from isthmus.features.spectrum import choose_rank
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import column_signs
+from isthmus.linalg import column_signs, leading_or_all_pairs, smallest_ritz_value
 from isthmus.validation import check_memory
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64
@@ -72,7 +71,7 @@ def _noise(K: NDArray, dtype: Any) -> float:
 def _spectrum(model: Any, K: NDArray, dtype: Any) -> tuple[NDArray, NDArray]:
     asked = model.n_components
     r = int(asked) if isinstance(asked, Integral) else None
-    values, vectors = leading_eigenpairs(K, r)
+    values, vectors = leading_or_all_pairs(K, r)
     clip = model.indefinite == "clip"
     if len(values) == len(K):
         check_psd(float(values[-1]), float(values[0]), dtype, clip=clip)

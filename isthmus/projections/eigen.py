@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
+from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor, leading_pairs
 
 Apply = Callable[[Array], Array]
 EXTRA_COLUMNS = 10
@@ -61,15 +61,6 @@ def rank_of(eigenvalues: Array) -> int:
     if not len(eigenvalues) or eigenvalues[0] <= 0:
         return 0
     return int((eigenvalues > EIGENVALUE_TOL * eigenvalues[0]).sum())
-
-
-def leading_pairs(A: Array, r: int | None = None) -> tuple[Array, Array]:
-    """The r largest eigenpairs of a symmetric matrix, largest first; all of them for None."""
-    n = len(A)
-    few = r is not None and r < n // 4
-    values, vectors = eigh(A, subset_by_index=[n - r, n - 1] if few else None)  # type: ignore[operator]
-    values, vectors = values[::-1], vectors[:, ::-1]
-    return (values, vectors) if r is None else (values[:r], vectors[:, :r])
 
 
 # -- inputs -----------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, leading_pairs
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
-from isthmus.projections.eigen import Axes, EigenGram, leading_pairs
+from isthmus.projections.eigen import Axes, EigenGram
 from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
 from isthmus.projections.problem import GramFit, GramProblem, Ridge
 from isthmus.projections.rows import KernelSide, check_y, holds_names

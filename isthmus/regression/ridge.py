@@ -81,4 +81,4 @@ def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | 
     for _ in range(_POWER_STEPS):
         x = shifted @ (x / np.linalg.norm(x))
     safe = np.linalg.norm(x) * inverse_norm * SPECTRUM_SAFE < 1.0
-    return solved[:, :-_PROBES] if safe else None
+    return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if safe else None
