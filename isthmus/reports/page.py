@@ -145,7 +145,8 @@ def write_report(
         What makes the report again; None shows the call in Python.
     title : str, default="Isthmus report"
     """
-    from isthmus.reports.sections import ReportData, all_sections
+    from isthmus.reports.data import ReportData
+    from isthmus.reports.sections import all_sections
 
     data = ReportData(
         search, X, Y, cv_predictions, row_names, image_shape, output_image_shape, command

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
@@ -16,132 +14,19 @@ from isthmus.plotting import (
     ComponentCurveDisplay,
     ExplainedVarianceDisplay,
     LoadingsDisplay,
-    ParityDisplay,
     ScoresDisplay,
     VIPDisplay,
 )
-from isthmus.plotting._axes import positions
-from isthmus.regression.base import LatentRegression
 from isthmus.reports import figures as fig
+from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import expansion_model, kernel_scores, sensitivity
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import png_uri
 
-_MOST_POINTS = 2000
-_MOST_OUTPUTS = 25
 _MOST_ROWS = 30
 _MOST_PICTURES = 12
 _MOST_COMPRESSED = 2000
 _MOST_BARS = 40
-
-
-@dataclass
-class ReportData:
-    """Everything that the sections draw from."""
-
-    search: Any
-    X: Array
-    Y: Array
-    cv_predictions: Array | None
-    row_names: Any
-    image_shape: tuple[int, int] | None
-    output_image_shape: tuple[int, int] | None
-    command: str | None
-
-    def __post_init__(self) -> None:
-        self.n, self.p = self.X.shape
-        self.q = self.Y.shape[1]
-        for name, shape, size in (
-            ("image_shape", self.image_shape, self.p),
-            ("output_image_shape", self.output_image_shape, self.q),
-        ):
-            if shape is not None and shape[0] * shape[1] != size:
-                raise ValueError(f"{name} == {shape}, its product must be {size} columns.")
-        if self.row_names is None:
-            self.row_names = [f"row {i + 1}" for i in range(self.n)]
-        if len(self.row_names) != self.n:
-            raise ValueError(f"row_names has {len(self.row_names)} names for {self.n} rows.")
-
-    @cached_property
-    def model(self) -> Any:
-        return self.search.best_estimator_
-
-    @property
-    def is_latent(self) -> bool:
-        return isinstance(self.model, LatentRegression)
-
-    @property
-    def is_kernel(self) -> bool:
-        return expansion_model(self.model) is not None
-
-    @cached_property
-    def predictions(self) -> Array:
-        if self.cv_predictions is not None:
-            return self.cv_predictions
-        return np.asarray(self.search.predict_rows(self.X), dtype=float).reshape(self.n, -1)
-
-    @property
-    def kind(self) -> str:
-        """How the predictions were made, in words."""
-        if self.cv_predictions is not None:
-            return "each row predicted by a model that has not seen it (cross-validation)"
-        return "rows predicted by the model as it is"
-
-    @cached_property
-    def feature_names(self) -> list[str]:
-        names = getattr(self.search, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.p)] if names is None else [str(name) for name in names]
-
-    @cached_property
-    def axis(self) -> tuple[Array, list[str], bool]:
-        names = self.feature_names if hasattr(self.search, "feature_names_in_") else None
-        at, _, is_curve = positions(names, self.p)
-        return at, self.feature_names, is_curve or (names is None and not self.search.scale_)
-
-    @cached_property
-    def complete(self) -> Array:
-        """Inputs without holes: filled as the model does, or by means of the columns."""
-        if not np.isnan(self.X).any():
-            return self.X
-        filler = getattr(self.model, "missing_model_", None)
-        return np.asarray(filler.filled(self.X) if filler is not None else _mean_filled(self.X))
-
-    @cached_property
-    def by_output(self) -> list[ParityDisplay]:
-        names = self.search.target_names_
-        return [
-            ParityDisplay(self.Y[:, j], self.predictions[:, j], name=names[j])
-            for j in range(self.q)
-        ]
-
-    @cached_property
-    def shown_outputs(self) -> list[tuple[str, int]]:
-        """Outputs of the selectors: worst, median and best first, then others."""
-        order = np.argsort([display.r2 for display in self.by_output], kind="stable")
-        names = self.search.target_names_
-        if self.q == 1:
-            return [(names[0], 0)]
-        firsts = {"worst": order[0], "median": order[(self.q - 1) // 2], "best": order[-1]}
-        shown, seen = [], set()
-        for word, j in firsts.items():
-            if int(j) not in seen:
-                shown.append((f"{names[j]} ({word})", int(j)))
-                seen.add(int(j))
-        evenly = range(self.q) if self.q <= _MOST_OUTPUTS else order[
-            np.unique(np.linspace(0, self.q - 1, _MOST_OUTPUTS).astype(int))
-        ]  # fmt: skip
-        shown += [(names[j], int(j)) for j in evenly if int(j) not in seen]
-        return shown
-
-    @cached_property
-    def shown_rows(self) -> NDArray:
-        """Rows that are drawn: all of them, or an even choice of many."""
-        if self.n <= _MOST_POINTS:
-            return np.arange(self.n)
-        return np.linspace(0, self.n - 1, _MOST_POINTS).astype(int)
-
-    def names_of(self, rows: NDArray) -> list[str]:
-        return [str(self.row_names[i]) for i in rows]
 
 
 def all_sections(data: ReportData) -> list[Section]:
@@ -151,11 +36,6 @@ def all_sections(data: ReportData) -> list[Section]:
         scores(data), loadings(data), pictures(data), kernel_points(data), method(data), again(data),
     ]  # fmt: skip
     return [section for section in made if section is not None]
-
-
-def _mean_filled(X: Array) -> Array:
-    means = np.nan_to_num(np.nanmean(X, axis=0))
-    return np.where(np.isnan(X), means, X)
 
 
 def _short(value: float) -> str:
