@@ -61,7 +61,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from isthmus import ManifoldPLS, ReducedRankRegression, StiefelRegression
-from isthmus.linalg import descending_eigh
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.losses import Absolute, Huber, Loss, Squared, robust_scale
 from isthmus.regression.rank_descent import winsorised
 

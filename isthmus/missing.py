@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus.linalg import Array, descending_eigh
+from isthmus.linalg import Array
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.moments import Moments
 
 _DENSE_COLUMNS = 2000

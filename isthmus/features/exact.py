@@ -13,7 +13,8 @@ from isthmus.kernels import center_train, gram
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import column_signs, leading_or_all_pairs, smallest_ritz_value
+from isthmus.linalg import column_signs
+from isthmus.linalg.eigen import leading_or_all_pairs, smallest_ritz_value
 from isthmus.validation import check_memory
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64

@@ -1,41 +1,74 @@
 """Small pieces of linear algebra that every room above needs."""
 
-from isthmus.linalg.basics import (
-    EPS,
-    GRAM_RANK_TOL,
-    TIE,
-    Array,
-    column_signs,
-    inverse_factor,
-    power_of_two,
-    row_blocks,
-    safe_cholesky,
-    two_sum,
-)
-from isthmus.linalg.eigen import (
-    block_lanczos,
-    descending_eigh,
-    leading_eigenvector,
-    leading_or_all_pairs,
-    leading_pairs,
-    smallest_ritz_value,
-)
+from __future__ import annotations
 
-__all__ = [
-    "EPS",
-    "GRAM_RANK_TOL",
-    "TIE",
-    "Array",
-    "block_lanczos",
-    "column_signs",
-    "descending_eigh",
-    "inverse_factor",
-    "leading_eigenvector",
-    "leading_or_all_pairs",
-    "leading_pairs",
-    "power_of_two",
-    "row_blocks",
-    "safe_cholesky",
-    "smallest_ritz_value",
-    "two_sum",
-]
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+TIE = 1e-9
+"""Entries whose sizes differ by this fraction tie: rounding would decide which is the larger."""
+GRAM_RANK_TOL = 1e-10
+"""Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
+
+
+def row_blocks(n: int, size: int) -> Iterator[slice]:
+    """Slices of at most ``size`` that cover ``range(n)``."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return ``s, e`` with ``s = fl(a + b)`` and ``s + e == a + b`` exactly."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def inverse_factor(A: Array) -> Array:
+    """``W`` with ``W' A W = I``, upper triangular, of a positive definite matrix; LinAlgError otherwise."""
+    inverse, info = lapack.dtrtri(np.linalg.cholesky(A).T)  # the other half is zero, and stays so
+    if info:
+        raise np.linalg.LinAlgError("the matrix is singular")
+    return np.asarray(inverse, dtype=np.float64)
+
+
+def safe_cholesky(gram: Array) -> Array:
+    """Lower Cholesky factor of a Gram matrix whose columns may differ widely or all but depend."""
+    norms = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
+    correlations = gram / norms[:, None] / norms
+    try:
+        L = np.linalg.cholesky(correlations)
+    except np.linalg.LinAlgError:  # dependent to rounding: all shares of theirs are alike
+        L = np.linalg.cholesky(correlations + len(gram) * 1e-12 * np.eye(len(gram)))
+    return np.asarray(L * norms[:, None], dtype=np.float64)
+
+
+def column_signs(scores: Array) -> Array:
+    """+1 or -1 a column: its entry of largest absolute value becomes positive; of a tie, the first."""
+    if scores.shape[0] == 0:
+        return np.ones(scores.shape[1])
+    high, low = scores.max(axis=0), -scores.min(axis=0)
+    signs = np.where(high >= low, 1.0, -1.0)
+    tied = np.flatnonzero(np.abs(high - low) <= TIE * np.maximum(high, low))
+    if tied.size:
+        sizes = np.abs(scores[:, tied])
+        first = (sizes >= (1 - TIE) * sizes.max(axis=0)).argmax(axis=0)
+        signs[tied] = np.where(scores[first, tied] < 0, -1.0, 1.0)
+    return signs
+
+
+def power_of_two(A: NDArray) -> float:
+    """A power of two by which data too large or too small to be squared safely are divided.
+
+    1.0 for ordinary data; otherwise near the largest absolute value, so that products neither
+    overflow nor underflow and the division itself is exact.
+    """
+    largest = float(max(A.max(), -A.min())) if A.size else 0.0
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -1021, 1023))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from isthmus.linalg.basics import Array
+from isthmus.linalg import Array
 
 # Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
 # threads of its own, which wait for NumPy's, so that calls to both in turn are slow.

@@ -21,7 +21,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor, leading_pairs
+from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
+from isthmus.linalg.eigen import leading_pairs
 from isthmus.projections.eigen import Apply
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array, leading_pairs
+from isthmus.linalg import Array
+from isthmus.linalg.eigen import leading_pairs
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture

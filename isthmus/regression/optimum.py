@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array, descending_eigh
+from isthmus.linalg import Array
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form

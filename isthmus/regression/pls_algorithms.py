@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import EPS, Array, leading_eigenvector
+from isthmus.linalg import EPS, Array
+from isthmus.linalg.eigen import leading_eigenvector
 
 GramProduct = Callable[[Array], tuple[Array, Array]]
 """Maps directions r (b, p) to X'X r (b, p) and r'X'X r (b,)."""

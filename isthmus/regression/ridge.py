@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.linalg import EPS, Array, descending_eigh
+from isthmus.linalg import EPS, Array
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, RowForm
 from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, descending_eigh
+from isthmus.linalg import EPS, GRAM_RANK_TOL, Array
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import rank_tolerance
 

@@ -8,6 +8,7 @@
 ``problem.py``      data along their principal axes, and the prior
 ``likelihoods.py``  Gaussian, Laplacian, Student and any loss as a density
 ``gibbs.py``        Gibbs sampling of both factors
+``orbits.py``       the balance of the two factors of one map, drawn from its own law
 ``manifold.py``     Hamiltonian Monte Carlo, and the thesis' Metropolised Gibbs sampler
 ``mode.py``         the mode, found directly
 ``chains.py``       running chains side by side and judging them

@@ -66,22 +66,15 @@ def run_chain(
     """One chain from a point near the mode."""
     rng = np.random.default_rng(seed)
     start = scattered(mode, rank, rng)
-    lengths = settings.n_warmup, settings.n_draws
+    how = settings.n_warmup, settings.n_draws, rng, settings.thin
+    if settings.sampler == "gibbs" and likelihood.name == "gaussian":
+        return gibbs_gaussian(problem, prior, start, *how)
     if settings.sampler == "gibbs":
-        if likelihood.name == "gaussian":
-            return gibbs_gaussian(problem, prior, start, *lengths, rng, settings.thin)
-        return gibbs_mixture(problem, likelihood, prior, start, *lengths, rng, settings.thin)
+        return gibbs_mixture(problem, likelihood, prior, start, *how)
     if settings.sampler == "thesis":
-        return thesis_chain(
-            ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
-        )
-    if prior.kind == "normal":
-        return hmc_chain(
-            FactorPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
-        )
-    return hmc_chain(
-        ManifoldPosterior(problem, likelihood, prior), start, *lengths, rng, settings.thin
-    )
+        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), start, *how)
+    kind = FactorPosterior if prior.kind == "normal" else ManifoldPosterior
+    return hmc_chain(kind(problem, likelihood, prior), start, *how)
 
 
 @dataclass(frozen=True)

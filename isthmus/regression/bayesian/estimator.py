@@ -237,23 +237,9 @@ class BayesianStiefelRegression(PosteriorModel):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> BayesianStiefelRegression:
-        """Take in a block of rows and draw from the posterior given all rows so far.
+        """Take in a block of rows, given as to ``fit``, and draw given all rows so far.
 
         Only moments are kept (Gaussian noise).
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs, one row or many.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            Outputs.
-        sample_weight : array of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
         """
         super().partial_fit(X, y, sample_weight)
         return self

@@ -7,10 +7,12 @@ and Student noise are Gaussian once each residual has a variance of its own, whi
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dsyev, dtrtri
 
 from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
+from isthmus.regression.bayesian.orbits import rebalancing
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 # Up to this order the rows of A are drawn together, beyond it column by column.
@@ -49,20 +51,30 @@ def gibbs_gaussian(
     recorder = Recorder(problem, prior, n_draws, r, rng, thin)
     for sweep in range(n_warmup + n_draws * thin):
         noise = rng.standard_normal((k + q, r))
-        w, F = np.linalg.eigh(D.T @ D)
+        w, F, _ = dsyev(D.T @ D)
         precision = np.multiply.outer(g, np.maximum(w, 0.0) / tau2) + lam
         # The noise is turned with F too: then the draw does not depend on the signs of F.
         A = (cross @ (D @ F) / (tau2 * precision) + (noise[:k] @ F) / np.sqrt(precision)) @ F.T
         scaled = roots * A
         P = scaled.T @ scaled / tau2 + ridge
-        inverse = np.linalg.inv(np.linalg.cholesky(P))  # L^-1, of order r
+        inverse = _inverse_root(P)
         D = ((target.T @ scaled / tau2) @ inverse.T + noise[k:]) @ inverse
         gap = scaled @ D.T - target
         rss = problem.rest + float(np.vdot(gap, gap))
         tau2 = (rss / 2 + prior.noise_rate) / rng.standard_gamma(shape)
         if sweep >= n_warmup:
             recorder.add(A, D, float(np.sqrt(tau2)))
+        R, c = rebalancing(A, D, lam, rng)
+        D = D @ R / c  # and A is drawn afresh
     return recorder.finish()
+
+
+def _inverse_root(P: Array) -> Array:
+    """L^-1 of P = L L', of order r: LAPACK itself, since numpy's checks cost more than the work."""
+    L, failed = dpotrf(P, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"the precision of D is not positive definite: {P.tolist()}")
+    return dtrtri(L, lower=1)[0]
 
 
 class _MixtureSweep:
@@ -159,6 +171,8 @@ def gibbs_mixture(
         T = sweeper.Z @ A
         if sweep >= n_warmup:
             recorder.add(A, D, noise, b)
+        R, c = rebalancing(A, D, prior.precision, rng)
+        A, D, T = A @ R * c, D @ R / c, T @ R * c
     return recorder.finish()
 
 

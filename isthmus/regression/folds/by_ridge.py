@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from isthmus.linalg import Array, descending_eigh
+from isthmus.linalg import Array
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
 from isthmus.regression.folds.path import FoldPath
