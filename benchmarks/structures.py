@@ -138,7 +138,7 @@ def growth_row() -> Row:
         len(g.edges) * g.n_nodes for g in small
     )
     return Row("growth with the size of graphs", "6 graphs, 200 to 800 nodes", 1, 1e3 * b,
-               1e3 * a * work, 1.2, peer="edges x nodes",
+               1e3 * a * work, 1.1, peer="edges x nodes",
                note=f"time x {b / a:.0f}, edges x nodes x {work:.0f}")  # fmt: skip
 
 

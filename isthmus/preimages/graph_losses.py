@@ -1,7 +1,8 @@
 """Losses of many graphs on the same nodes against one point of the feature space of a graph kernel.
 
 A candidate is a symmetric matrix of codes: 0 where there is no edge, 1 + e where there is one of label
-e. All candidates are iterated side by side; the points of the expansion are one long graph.
+e. All candidates are iterated side by side; the points of the expansion are one long graph. Sparse graphs
+of several labels are iterated on their product graphs, others on whole matrices.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.packed import pack
+from isthmus.kernels.graphs.product import Transitions, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.linalg import Array
 
 Ints = NDArray[np.int64]
-_BLOCK = 2**21  # numbers of one block of candidates
+_BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the cache
 
 
 class GraphTarget:
@@ -62,7 +65,8 @@ class GraphTarget:
                 kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel"
             )
             self.steps = [P[n:, n:] for P in packed.steps]
-        self.all_edge_names = packed.edge_names
+        self.hard = kernel.label_kernel is None and kernel.edge_label_kernel is None
+        self.edges = self._edges_of_the_points()
         self.degrees = packed.roots[n:] ** 2
         self.n_evaluated = 0
 
@@ -92,16 +96,56 @@ class GraphTarget:
             ).sum(axis=(1, 2))
             / m**2
         )
+        inner = self._inner(codes, labels, P, q, tol)
+        if self.kernel.normalise:
+            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
+        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
+
+    def _inner(self, codes: Ints, labels: Ints, P: list[Array], q: Array, tol: float) -> Array:
+        """Inner products of the candidates with the target."""
+        m, n_points = codes.shape[1], len(self.labels)
+        if self.hard:
+            steps = self._with_points(codes, labels)
+            rows = (n_points, n_points + codes.shape[0] * m)
+            if steps.is_worth_it(*rows, 0, n_points):
+                return self._on_pairs(steps, rows, q, tol) / m
         cross = self._iterate(
             self.alike[self.labels[:, None], labels[:, None, :]],
             self.q[:, None] * q[:, None, :],
             lambda X: self._cross_step(X, P),
             tol,
         )
-        inner = (cross.sum(axis=2) @ self.weights) / m
-        if self.kernel.normalise:
-            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
-        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
+        return np.asarray(cross.sum(axis=2) @ self.weights / m)
+
+    def _on_pairs(self, steps: Transitions, rows: tuple[int, int], q: Array, tol: float) -> Array:
+        """The same on the product graph of all candidates and all points."""
+        n_points, n, m = len(self.labels), *q.shape
+        rho = (1.0 - float(self.kernel.stop)) ** 2
+        pairs = product_graph(steps, rows, (0, n_points), rho, alone=False)
+        Q = pairs.spread(q.ravel(), self.q, np.multiply)
+        R = iteration.chebyshev(pairs.operator, Q, rho, tol, int(self.kernel.max_iter)).value
+        R *= pairs.spread(np.ones(n * m), self.weights, np.multiply)
+        return pairs.sums(R, np.arange(n) * m) if n > 1 else np.array([R.sum()])
+
+    def _edges_of_the_points(self) -> tuple[Ints, Ints, Array, Ints]:
+        """Heads, tails, values and labels of the transitions of the points, by heads."""
+        parts = [P.tocoo() for P in self.steps]
+        marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
+        heads = np.concatenate([part.row for part in parts])
+        order = np.argsort(heads, kind="stable")
+        tails = np.concatenate([part.col for part in parts])[order]
+        values = np.concatenate([part.data for part in parts])[order]
+        return heads[order], tails, values, marks[order]
+
+    def _with_points(self, codes: Ints, labels: Ints) -> Transitions:
+        """The points first, then the candidates one after another."""
+        n_points, m = len(self.labels), codes.shape[1]
+        rows, tails = np.nonzero(codes.reshape(-1, m))
+        marks = codes.reshape(-1, m)[rows, tails] - 1
+        degrees = np.bincount(rows, minlength=labels.size)
+        new = (n_points + rows, n_points + rows // m * m + tails, 1.0 / degrees[rows], marks)
+        own = [np.concatenate(pair) for pair in zip(self.edges, new)]
+        return Transitions(np.concatenate([self.labels, labels.ravel()]), len(self.names), *own)
 
     def promising(self, code: Ints, labels: Ints, codes: Ints, keep: int) -> Ints:
         r"""Places of the ``keep`` candidates of the lowest loss to first order, seen from ``code``.

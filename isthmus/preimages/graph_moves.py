@@ -142,6 +142,20 @@ def shaken(code: Ints, n_moves: int, n_marks: int, rng: Any) -> Ints:
     return code
 
 
+def resized(code: Ints, labels: Ints, n_marks: int, rng: Any) -> tuple[Ints, Ints]:
+    """A node more, or one of those with the fewest edges less."""
+    m = len(code)
+    if m > 2 and rng.random_sample() < 0.5:
+        degrees = (code > 0).sum(axis=1)
+        keep = np.arange(m) != rng.choice(np.flatnonzero(degrees == degrees.min()))
+        return code[np.ix_(keep, keep)], labels[keep]
+    new = np.zeros((m + 1, m + 1), dtype=np.int64)
+    new[:m, :m] = code
+    joined = rng.randint(m)
+    new[joined, m] = new[m, joined] = 1 + rng.randint(n_marks)
+    return new, np.append(labels, labels[rng.randint(m)])
+
+
 def random_code(m: int, n_edges: int, n_marks: int, rng: Any) -> Ints:
     """A random tree and some edges more."""
     code = np.zeros((m, m), dtype=np.int64)

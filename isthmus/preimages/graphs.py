@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus.validation import check_option
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
+_NEAR = 3  # fitted graphs from which local search begins
+_SHAKES = 20  # shaken copies of the best for each random start, if the budget allows
 _ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
 _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
@@ -37,12 +40,14 @@ class GraphSearch(RankingPreimage):
     ----------
     method : {"auto", "local", "cross_entropy", "nearest"}, default="auto"
         "cross_entropy": the method of the source, with its prior for few edges; "local": from the
-        nearest fitted graphs and from random ones; "auto": local search, from the best of
-        cross-entropy too; "nearest": the nearest fitted graph.
+        nearest fitted graphs, from random ones and from shaken copies of the best; "auto": local search,
+        from the best of cross-entropy too; "nearest": the nearest fitted graph. No answer is worse than
+        the nearest fitted graph, which is always among the candidates (of the sizes that are given).
     n_starts : int, default=5
-        Random starts of local search, and as many shaken copies of the best.
+        Random starts of local search; for each, up to 20 shaken copies of the best, while there is budget.
     size_window : int, default=0
-        Sizes are tried this far around the weighted mean of the sizes of the expansion.
+        Random graphs have sizes this far around the weighted mean of the sizes of the expansion. Some of
+        the shaken copies have a node more or less, unless sizes are given.
     relabel : bool, default=True
         Whether local search may change the labels of nodes.
     n_samples, max_void : int, default=200, 20
@@ -55,7 +60,7 @@ class GraphSearch(RankingPreimage):
         Of each kind of change local search looks at so many, those that promise most to first order; all
         where there are fewer.
     max_evaluations : int or None, default=None
-        Search for a target ends once so many graphs were looked at. None: what takes some seconds, 3e7
+        Search for a target ends once so many graphs were looked at. None: what takes some seconds, 2e7
         over the product of nodes, nodes of the expansion and edge labels.
     random_state : int, RandomState or None, default=None
         Chance.
@@ -182,9 +187,10 @@ class _Search:
         self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
         self.pool = moves.Pool()
         self.goal = 1e-6 * norm
+        self.any_size = True
 
     def run(self, given: Ints | None, n_best: int) -> list[Graph]:
-        sizes = self._sizes() if given is None else given
+        sizes, self.any_size = (self._sizes(), True) if given is None else (given, False)
         method = self.owner.method
         if method == "cross_entropy":
             for m in sizes:
@@ -211,37 +217,49 @@ class _Search:
         return np.repeat(np.arange(len(counts)), counts)
 
     def _descend(self, sizes: Ints, with_cross_entropy: bool) -> None:
-        for graph in self.near[:1]:
+        """From the nearest fitted graphs, then from random ones and shaken copies of the best in turns."""
+        for graph in self.near[:_NEAR]:
             if self._improve(*self.target.code(graph)):
                 return
-        for m in sizes:
-            if self._random_starts(int(m), self.owner.n_starts):
-                return
-        if with_cross_entropy:
+        for round_ in range(self.owner.n_starts):
             for m in sizes:
-                left = self.budget(int(m)) - self.target.n_evaluated
-                if left < _ROUNDS * self.owner.n_samples:
+                if self._improve(self._random_code(int(m)), self._labels(int(m))):
                     return
-                self._improve(*self._cross_entropy(int(m)))
-                if self.pool.lowest <= self.goal:
-                    return
-        for round_ in range(self.owner.n_starts):  # shake the best there is
-            _, code, labels = self.pool.best(1)[0]
-            n_moves = 2 + round_ % 3
-            if self._improve(
-                moves.shaken(code, n_moves, len(self.owner.edge_names_), self.rng), labels
-            ):
+            if self._shake(round_):
                 return
+        shakes = iter(range(_SHAKES * self.owner.n_starts))
+        if self._shaken_until(shakes, 0.6):
+            return
+        for m in sizes if with_cross_entropy else ():
+            left = self.budget(int(m)) - self.target.n_evaluated
+            if left >= _ROUNDS * self.owner.n_samples:
+                self._improve(*self._cross_entropy(int(m)))
+            if self.pool.lowest <= self.goal:
+                return
+        self._shaken_until(shakes, 1.0)
 
-    def _random_starts(self, m: int, n: int) -> bool:
-        labels = self._labels(m)
-        density = np.mean([len(g.edges) / g.n_nodes for g in self.owner.graphs_])
-        for _ in range(n):
-            n_edges = int(np.rint(density * m))
-            code = moves.random_code(m, n_edges, len(self.owner.edge_names_), self.rng)
-            if self._improve(code, labels):
+    def _shaken_until(self, rounds: Iterator[int], share: float) -> bool:
+        """Shake the best until a share of the budget is spent; whether the search is at its end."""
+        for round_ in rounds:
+            if self._shake(round_):
                 return True
+            if self.target.n_evaluated > share * self.budget(len(self.pool.best(1)[0][2])):
+                break
         return False
+
+    def _shake(self, round_: int) -> bool:
+        """Local search from one of the best graphs, some changes away; now and then of another size."""
+        best = self.pool.best(1 + round_ % 2 * 2)
+        _, code, labels = best[self.rng.randint(len(best))]
+        marks = len(self.owner.edge_names_)
+        if self.any_size and round_ % 5 == 4:
+            return self._improve(*moves.resized(code, labels, marks, self.rng))
+        return self._improve(moves.shaken(code, 2 + round_ % 4, marks, self.rng), labels)
+
+    def _random_code(self, m: int) -> Ints:
+        density = np.mean([len(g.edges) / g.n_nodes for g in self.owner.graphs_])
+        n_edges = int(np.rint(density * m))
+        return moves.random_code(m, n_edges, len(self.owner.edge_names_), self.rng)
 
     def _improve(self, code: Ints, labels: Ints) -> bool:
         self.pool.add(code[None], labels, self.target.losses(code[None], labels))
@@ -264,7 +282,7 @@ class _Search:
         if self.owner.max_evaluations is not None:
             return int(self.owner.max_evaluations)
         cost = m * max(len(self.target.labels), m) * len(self.owner.edge_names_)
-        return max(500, int(3e7 / cost))
+        return max(500, int(2e7 / cost))
 
     def _cross_entropy(self, m: int) -> tuple[Ints, Ints]:
         owner, labels = self.owner, self._labels(m)

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from isthmus.datasets import load_graphs
 from isthmus.features import KernelMap, Landmarks
 from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman, as_graph, check_kernel
+from isthmus.kernels.graphs.product import Transitions
 
 TRIANGLE = ([0, 0, 1], [(0, 1), (1, 2), (0, 2)])
 PATH = ([0, 1, 0], [(0, 1), (1, 2)])
@@ -152,6 +153,45 @@ def test_enumerated_paths_of_a_thousand_graphs(termination, directed):
     assert (mass <= 1 + 1e-12).all()
     if proper:
         assert (mass >= 1 - (1 - stop) ** longest - 1e-12).all()
+
+
+@pytest.mark.parametrize("on_pairs", [True, False], ids=["pairs", "matrix"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("stop", [0.02, 0.3])
+def test_product_graphs_and_whole_matrices(on_pairs, directed, stop, monkeypatch):
+    """Both roads, whichever the rule takes: values of linear systems, slopes of differences."""
+    monkeypatch.setattr(Transitions, "is_worth_it", lambda *places: on_pairs)
+    rng = np.random.default_rng(7)
+    graphs = [random_graph(rng, directed) for _ in range(12)]
+    graphs.insert(4, Graph((7, 7), ((0, 1),), (0,), directed))  # has no pair with any other
+    kernel = GraphKernel(stop, termination="proper", tol=1e-13)
+    K, slope = kernel(graphs, eval_gradient=True)
+    direct = [[linear_system(g, h, stop, True) for h in graphs] for g in graphs]
+    assert_allclose(K, direct, rtol=1e-9, atol=1e-15)
+    assert (K[4, [*range(4), *range(5, 13)]] == 0).all()
+    up, down = (
+        GraphKernel(stop * f, termination="proper", tol=1e-13)(graphs) for f in (1.001, 0.999)
+    )
+    assert_allclose(slope[:, :, 0], (up - down) / np.log(1.001 / 0.999), rtol=1e-4, atol=1e-9)
+    assert_allclose(kernel(graphs[:4], [graphs[4]]), np.zeros((4, 1)))
+
+
+def test_the_order_of_the_nodes_of_large_graphs(monkeypatch):
+    """Product graphs take the nodes of large graphs in an order of their own."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for n in (90, 70, 9):
+        edges = {(int(rng.integers(i)), i): int(rng.integers(2)) for i in range(1, n)}
+        labels = tuple(int(x) for x in rng.integers(0, 3, n))
+        graphs.append(Graph(labels, tuple(edges), tuple(edges.values())))
+    found = []
+    for on_pairs in (True, False):
+        monkeypatch.setattr(Transitions, "is_worth_it", lambda *places, road=on_pairs: road)
+        found += [GraphKernel(0.1)(graphs), GraphKernel(0.1)(graphs, graphs[:1])]
+    assert_allclose(found[0], found[2], rtol=1e-12)
+    assert_allclose(found[1], found[0][:, :1], rtol=1e-12)
+    assert_allclose(found[3], found[1], rtol=1e-12)
+    assert_allclose(found[0][0, 2], linear_system(graphs[0], graphs[2], 0.1), rtol=1e-9)
 
 
 def test_plain_iteration_where_chebyshev_diverges():

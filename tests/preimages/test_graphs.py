@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from isthmus import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman
+from isthmus.kernels.graphs.product import Transitions
 from isthmus.preimages import CandidateSearch, GraphSearch, Nearest
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.graph_losses import GraphTarget, reduced_expansion
@@ -30,6 +31,7 @@ def rng():
     return np.random.RandomState(0)
 
 
+@pytest.mark.parametrize("on_pairs", [True, False], ids=["pairs", "matrix"])
 @pytest.mark.parametrize("n_marks", [1, 2])
 @pytest.mark.parametrize(
     "options",
@@ -42,7 +44,8 @@ def rng():
     ],
     ids=lambda options: next(iter(options), "plain"),
 )
-def test_batched_losses_are_the_direct_ones(options, n_marks, rng):
+def test_batched_losses_are_the_direct_ones(options, n_marks, on_pairs, rng, monkeypatch):
+    monkeypatch.setattr(Transitions, "is_worth_it", lambda *places: on_pairs)
     kernel = GraphKernel(0.2, **options)
     points = [random_graph(rng, m, 2, n_marks) for m in (4, 5, 70, 5)]
     points.append(Graph((0, 1), ()))  # sinks
@@ -57,6 +60,8 @@ def test_batched_losses_are_the_direct_ones(options, n_marks, rng):
     assert_allclose(found, np.maximum(expected, 0), rtol=1e-7, atol=1e-9 * norm)
     rough = target.losses(np.array(codes), np.array(labels))
     assert_allclose(rough, found, atol=1e-4 * norm)
+    alone = target.losses(codes[0][None], labels[0], exact=True)  # a batch of one
+    assert_allclose(alone, found[:1], rtol=1e-7, atol=1e-9 * norm)
     again = [target.graph(code, label) for code, label in zip(codes, labels)]
     assert_allclose(kernel(again, candidates).diagonal(), kernel.diag(candidates), rtol=1e-9)
 
@@ -87,6 +92,36 @@ def test_all_moves_keep_codes_symmetric(rng):
     ):
         assert (batch == batch.transpose(0, 2, 1)).all()
         assert (np.diagonal(batch, axis1=1, axis2=2) == 0).all()
+
+
+def test_a_node_more_or_less(rng):
+    code, labels = moves.random_code(7, 9, 2, rng), rng.randint(2, size=7)
+    sizes = set()
+    for _ in range(30):
+        new, tags = moves.resized(code, labels, 2, rng)
+        assert (new == new.T).all() and (np.diagonal(new) == 0).all() and len(new) == len(tags)
+        if len(new) == 8:  # all that was there, and a node with one edge
+            assert (new[:7, :7] == code).all() and (new[7] > 0).sum() == 1
+        sizes.add(len(new))
+    assert sizes == {6, 8}
+    # The last two nodes are never taken away.
+    assert len(moves.resized(code[:2, :2], labels[:2], 2, rng)[0]) == 3
+
+
+def test_sizes_beside_the_mean_are_found():
+    """A path and two copies of it are one point; the mean of their sizes is that of neither."""
+    path = Graph((0, 1, 2), ((0, 1), (1, 2)))
+    twice = Graph((0, 1, 2) * 2, ((0, 1), (1, 2), (3, 4), (4, 5)))
+    other = Graph((0, 1, 2, 0), ((0, 1), (1, 2), (2, 3), (0, 3)))
+    kernel = GraphKernel(0.2)
+    embedding = KernelMap(kernel, center=False).fit([path, twice, other])
+    search = GraphSearch("local", n_starts=1, random_state=0)
+    search.fit([other], embedding.transform([other]), embedding)
+    coef, norm = np.array([[0.5, 0.5, 0.0]]), kernel.diag([path])[0]
+    found, loss = search.inverse_expansion(coef, return_loss=True)
+    assert loss[0] < 1e-9 * norm and found[0].n_nodes in (3, 6)
+    _, of_mean = search.inverse_expansion(coef, return_loss=True, sizes=[4])
+    assert of_mean[0] > 1e-3 * norm
 
 
 def test_reduced_expansion_keeps_the_point(rng):

@@ -14,6 +14,7 @@ processor's cache.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +36,18 @@ class Solution:
     n_iter: int
     change: float
     converged: bool
+
+
+class Stepper(Protocol):
+    """A linear operator whose results come a block of rows at a time."""
+
+    blocks: list[slice]
+
+    def begin(self, X: Array) -> None: ...
+
+    def rows(self, number: int) -> Array: ...
+
+    def __call__(self, X: Array) -> Array: ...
 
 
 class Operator:
@@ -98,20 +111,20 @@ class Operator:
         return out
 
 
-def plain(op: Operator, Q: Array, tol: float, max_iter: int) -> Solution:
+def plain(op: Stepper, Q: Array, tol: float, max_iter: int) -> Solution:
     """``X <- Q + T X``."""
     X, change = Q, np.inf
     for step in range(1, max_iter + 1):
         previous, X = X, op(X)
         X += Q
         if step % _LOOK == 0 or step == max_iter:
-            change = float(np.abs(X - previous).max())
+            change = float(np.abs(X - previous).max(initial=0.0))
             if change < tol:
                 return Solution(X, step, change, True)
     return Solution(X, max_iter, change, False)
 
 
-def chebyshev(op: Operator, Q: Array, rho: float, tol: float, max_iter: int) -> Solution:
+def chebyshev(op: Stepper, Q: Array, rho: float, tol: float, max_iter: int) -> Solution:
     """``X_{k+1} = w_{k+1} (T X_k + Q - X_{k-1}) + X_{k-1}``, written over ``X_{k-1}``."""
     before, X = Q.copy(), op(Q)
     X += Q
@@ -136,9 +149,7 @@ def chebyshev(op: Operator, Q: Array, rho: float, tol: float, max_iter: int) -> 
     return Solution(X, max_iter, change, False)
 
 
-def conjugate_gradients(
-    op: Operator, Q: Array, scale: Array, tol: float, max_iter: int
-) -> Solution:
+def conjugate_gradients(op: Stepper, Q: Array, scale: Array, tol: float, max_iter: int) -> Solution:
     """Conjugate gradients for ``scale X``, in which the operator is symmetric.
 
     ``scale`` is ``sqrt(d_i d'_j / M_ij)``, zero where ``M`` is zero: there X is zero, too.
@@ -156,7 +167,7 @@ def conjugate_gradients(
         Y += a * p
         r -= a * Ap
         if step % _LOOK == 0 or step == max_iter:
-            change = float(np.abs(r * inverse).max())
+            change = float(np.abs(r * inverse).max(initial=0.0))
             if change < tol:
                 return Solution(Y * inverse, step, change, True)
         rr, before = float(np.vdot(r, r)), rr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,12 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
+from isthmus.kernels.graphs.product import Transitions, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 from isthmus.linalg import Array
 
 # Numbers of X iterated at once: they stay in the cache, and are too few for BLAS to start threads.
 _CACHED = 2**14
+_CACHED_PAIRS = 2**16  # the same for product graphs, of which many pairs of nodes are no part
 
 
 class GraphKernel(StoppedKernel):
@@ -152,6 +155,18 @@ class GraphKernel(StoppedKernel):
 
 
 @dataclass
+class _System:
+    """``R = Q + T R`` of graph i and a run of others, and how to read the kernel off R."""
+
+    operator: iteration.Stepper
+    Q: Array
+    directed: bool
+    roots: Any  # the symmetric form is ``roots T / roots``; called where it is wanted
+    free: Any  # how many of the two stopping probabilities are ``stop``; called where it is wanted
+    sums: Any
+
+
+@dataclass
 class _Work:
     """One graph after another against a range of the packed graphs."""
 
@@ -167,9 +182,12 @@ class _Work:
         self.q = np.full(len(packed.labels), float(kernel.stop))
         if kernel.termination == "proper":
             self.q[packed.sinks] = 1.0
+        self.free = (self.q == float(kernel.stop)).astype(float)
         self.starts = packed.starts
         self.worst: tuple[float, int] | None = None
         self._rows: tuple[int, int, list[sparse.csr_matrix]] | None = None
+        hard = self.alike is None and self.edges_alike is None
+        self.transitions = Transitions.of(packed) if hard else None
 
     @staticmethod
     def _table(kernel: Any, names: list[Any], what: str) -> Array | None:
@@ -179,40 +197,72 @@ class _Work:
         self, i: int, first: int, last: int, slope: bool = False
     ) -> tuple[Array, Array | None]:
         """Kernel of graph i with graphs ``first .. last - 1``, and the slope in ``log stop``."""
-        parts = [self._part(i, a, b, slope) for a, b in self._ranges(i, first, last)]
+        parts = [self._solved(system, slope) for system in self._systems(i, first, last)]
         values = np.concatenate([value for value, _ in parts])
         return values, np.concatenate([dk for _, dk in parts if dk is not None]) if slope else None
 
-    def _ranges(self, i: int, first: int, last: int) -> list[tuple[int, int]]:
-        """Runs of graphs whose part of X stays in the cache."""
-        sizes, width = self.packed.sizes, int(self.packed.sizes[i])
-        cuts, total = [first], 0
-        for j in range(first, last):
-            if total and (total + int(sizes[j])) * width > _CACHED:
-                cuts.append(j)
-                total = 0
-            total += int(sizes[j])
-        return list(pairwise([*cuts, last]))
+    def _systems(self, i: int, first: int, last: int) -> Iterator[_System]:
+        """On product graphs where a step on them is the faster one, else on whole matrices."""
+        for a, b in self._runs(i, first, last, _CACHED_PAIRS):
+            places = self._places(i, a, b)
+            if self.transitions is not None and self.transitions.is_worth_it(*places):
+                yield self._on_pairs(i, a, b)
+            else:
+                yield from (self._on_matrix(i, c, d) for c, d in self._runs(i, a, b, _CACHED))
 
-    def _part(self, i: int, first: int, last: int, slope: bool) -> tuple[Array, Array | None]:
-        packed = self.packed
-        a, b = int(packed.offsets[first]), int(packed.offsets[last])
-        c, d = int(packed.offsets[i]), int(packed.offsets[i + 1])
-        M = self._matches(a, b, c, d)
-        Q = M * np.outer(self.q[a:b], self.q[c:d])
-        op = self._operator(M, a, b, c, d)
-        directed = bool(packed.directed[first:last].any() or packed.directed[i])
-        R = self._solve(op, Q, M, directed, (a, b, c, d))
-        sums = self._sums(R, first, last, i)
-        if not slope:
-            return sums, None
-        # (I - T) dR = dQ + dT R, and T is proportional to (1 - stop)^2: dT R = -2/(1 - stop) (R - Q).
-        lam = float(self.kernel.stop)
-        free = (self.q[a:b] == lam).astype(float)[:, None] + (self.q[c:d] == lam)
-        dR = self._solve(
-            op, free * Q - 2.0 * lam / (1.0 - lam) * (R - Q), M, directed, (a, b, c, d)
+    def _runs(self, i: int, first: int, last: int, most: int) -> list[tuple[int, int]]:
+        """Runs of graphs whose part of X stays in the cache."""
+        offsets, cuts = self.packed.offsets, [first]
+        room = most // int(self.packed.sizes[i])
+        while cuts[-1] < last:
+            fit = int(np.searchsorted(offsets, offsets[cuts[-1]] + room, side="right")) - 1
+            cuts.append(min(max(fit, cuts[-1] + 1), last))
+        return list(pairwise(cuts))
+
+    def _places(self, i: int, first: int, last: int) -> tuple[int, int, int, int]:
+        """The nodes of a run of graphs, and those of graph i."""
+        offsets = self.packed.offsets
+        return int(offsets[first]), int(offsets[last]), int(offsets[i]), int(offsets[i + 1])
+
+    def _directed(self, i: int, first: int, last: int) -> bool:
+        return bool(self.packed.directed[first:last].any() or self.packed.directed[i])
+
+    def _on_pairs(self, i: int, first: int, last: int) -> _System:
+        packed, transitions, stop = self.packed, self.transitions, float(self.kernel.stop)
+        assert transitions is not None
+        a, b, c, d = self._places(i, first, last)
+        pairs = product_graph(transitions, (a, b), (c, d), (1.0 - stop) ** 2, last == first + 1)
+        if self.kernel.termination == "proper":
+            Q = pairs.spread(self.q[a:b], self.q[c:d], np.multiply)
+        else:
+            Q = np.full(len(pairs), stop**2)
+        sizes = packed.sizes[first:last]
+        return _System(
+            pairs.operator,
+            Q,
+            self._directed(i, first, last),
+            lambda: pairs.spread(packed.roots[a:b], packed.roots[c:d], np.multiply),
+            lambda: pairs.spread(self.free[a:b], self.free[c:d], np.add),
+            lambda R: pairs.sums(R, packed.offsets[first:last] - a) / (sizes * (d - c)),
         )
-        return sums, self._sums(dR, first, last, i)
+
+    def _on_matrix(self, i: int, first: int, last: int) -> _System:
+        packed = self.packed
+        a, b, c, d = self._places(i, first, last)
+        M = self._matches(a, b, c, d)
+
+        def roots() -> Array:
+            scale = np.outer(packed.roots[a:b], packed.roots[c:d])
+            return np.where(M > 0, scale / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
+
+        return _System(
+            self._operator(M, a, b, c, d),
+            M * np.outer(self.q[a:b], self.q[c:d]),
+            self._directed(i, first, last),
+            roots,
+            lambda: np.add.outer(self.free[a:b], self.free[c:d]),
+            lambda R: self._sums(R, first, last),
+        )
 
     def _matches(self, a: int, b: int, c: int, d: int) -> Array:
         rows, columns = self.packed.labels[a:b], self.packed.labels[c:d]
@@ -220,7 +270,7 @@ class _Work:
             return (rows[:, None] == columns).astype(np.float64)
         return self.alike[rows[:, None], columns]
 
-    def _operator(self, M: Array, a: int, b: int, c: int, d: int) -> Any:
+    def _operator(self, M: Array, a: int, b: int, c: int, d: int) -> iteration.Operator:
         rows = self._row_steps(a, b)
         columns = [P[c:d, c:d] for P in self.packed.steps]
         scale = (1.0 - float(self.kernel.stop)) ** 2
@@ -231,25 +281,29 @@ class _Work:
             self._rows = (a, b, [P[a:b, a:b] for P in self.packed.steps])
         return self._rows[2]
 
-    def _solve(
-        self, op: Any, Q: Array, M: Array, directed: bool, places: tuple[int, int, int, int]
-    ) -> Array:
+    def _solved(self, system: _System, slope: bool) -> tuple[Array, Array | None]:
+        R = self._solve(system, system.Q)
+        if not slope:
+            return system.sums(R), None
+        # (I - T) dR = dQ + dT R, and T is proportional to (1 - stop)^2: dT R = -2/(1 - stop) (R - Q).
+        lam = float(self.kernel.stop)
+        change = system.free() * system.Q - 2.0 * lam / (1.0 - lam) * (R - system.Q)
+        return system.sums(R), system.sums(self._solve(system, change))
+
+    def _solve(self, system: _System, Q: Array) -> Array:
         stop, max_iter = float(self.kernel.stop), int(self.kernel.max_iter)
-        tol = self.kernel.tol * stop**2
-        if directed:
+        tol, op = self.kernel.tol * stop**2, system.operator
+        if system.directed:
             found = iteration.plain(op, Q, tol, max_iter)
         elif stop >= iteration.CG_BELOW:
             found = iteration.chebyshev(op, Q, (1.0 - stop) ** 2, tol, max_iter)
         else:
-            a, b, c, d = places
-            roots = np.outer(self.packed.roots[a:b], self.packed.roots[c:d])
-            scale = np.where(M > 0, roots / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
-            found = iteration.conjugate_gradients(op, Q, scale, tol, max_iter)
+            found = iteration.conjugate_gradients(op, Q, system.roots(), tol, max_iter)
         if not found.converged and (self.worst is None or found.change > self.worst[0]):
             self.worst = (found.change, found.n_iter)
         return found.value
 
-    def _sums(self, R: Array, first: int, last: int, i: int) -> Array:
+    def _sums(self, R: Array, first: int, last: int) -> Array:
         packed = self.packed
         begin = packed.offsets[first:last] - packed.offsets[first]
         along = R @ np.full(R.shape[1], 1.0 / R.shape[1])

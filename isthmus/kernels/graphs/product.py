@@ -1,0 +1,212 @@
+r"""The product graph of one graph and a column of others: walks on it are pairs of walks that agree.
+
+With labels that agree or do not, R of the fixed point ``R = Q + M * sum_e P_e R P'_e^T`` is zero wherever
+the labels of two nodes differ, [B2006]_ Sec. 3.4.3. Only the other pairs of nodes are kept, one number
+each, and the operator is one sparse matrix: a transition for every two transitions whose ends and edge
+have the same labels. Sparse graphs of several labels have few of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from isthmus.kernels.graphs.packed import Packed
+from isthmus.linalg import Array
+
+Ints = NDArray[np.int64]
+_BLOCK = 2**13  # numbers of a block that stay in the nearest cache
+_LARGE = 64  # nodes from which the order of the nodes is worth a thought
+_MOST = 2**23  # transitions of a product graph, 16 bytes each while it is made
+
+
+class Transitions:
+    """Transitions by their kind: labels of both ends and of the edge.
+
+    ``heads``, ``tails``, ``values`` and ``marks`` have one entry a transition, those of a node together and
+    in the order of the nodes; ``labels`` are codes of the nodes below ``n_labels``.
+    """
+
+    def __init__(
+        self,
+        labels: Ints,
+        n_labels: int,
+        heads: NDArray,
+        tails: NDArray,
+        values: Array,
+        marks: NDArray,
+    ) -> None:
+        self.labels, self.n_labels = labels, n_labels
+        self.heads, self.tails, self.values = heads, tails, values
+        n_marks = int(marks.max(initial=0)) + 1
+        codes = (labels[heads] * n_labels + labels[tails]) * n_marks + marks
+        self.n_kinds = n_labels**2 * n_marks
+        if self.n_kinds > 2**10:
+            names, codes = np.unique(codes, return_inverse=True)
+            self.n_kinds = len(names)
+        # Sixteen bits are sorted by counting, in no time.
+        self.kinds = codes.astype(np.int16 if self.n_kinds < 2**15 else np.int64)
+        counts = np.bincount(heads, minlength=len(labels))
+        self.first = np.concatenate([[0], np.cumsum(counts)])
+
+    @classmethod
+    def of(cls, packed: Packed) -> Transitions:
+        """Those of all graphs of a pack."""
+        parts = [P.tocoo() for P in packed.steps]
+        heads, tails, values = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("row", "col", "data")
+        )
+        marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
+        order = np.argsort(heads, kind="stable")
+        own = (heads[order], tails[order], values[order], marks[order])
+        return cls(packed.labels, len(packed.node_names), *own)
+
+    def of_kind(self, a: int, b: int) -> Ints:
+        """How many transitions of each kind nodes ``a .. b - 1`` have."""
+        return np.bincount(self.kinds[self.first[a] : self.first[b]], minlength=self.n_kinds)
+
+    def by_kind(self, a: int, b: int, place: NDArray) -> tuple[NDArray, NDArray, Array]:
+        """Places of heads and of tails, and values, of nodes ``a .. b - 1``, kind after kind."""
+        own = slice(self.first[a], self.first[b])
+        order = np.argsort(self.kinds[own], kind="stable")
+        heads, tails = self.heads[own][order] - a, self.tails[own][order] - a
+        return place[heads], place[tails], self.values[own][order]
+
+    def is_worth_it(self, a: int, b: int, c: int, d: int) -> bool:
+        """Whether a step on the product graph costs less than two products with whole matrices.
+
+        The weights are measured; they were right for graphs of 12 to 400 nodes with 1 to 5 labels and 2 to
+        8 neighbours, all but one kind.
+        """
+        rows, columns = self.of_kind(a, b), self.of_kind(c, d)
+        labels = self.labels
+        pairs = np.bincount(labels[a:b], minlength=self.n_labels) @ np.bincount(
+            labels[c:d], minlength=self.n_labels
+        )
+        both = float(rows @ columns)
+        n, m = b - a, d - c
+        whole = 0.5 * (float(rows.sum()) * m + float(columns.sum()) * n) + 6.0 * n * m
+        return both + 5.0 * float(pairs) <= whole and both <= _MOST
+
+    def order(self, a: int, b: int) -> Ints:
+        """Nodes of one graph such that neighbours lie near each other, in the cache and in fact."""
+        if b - a < _LARGE:
+            return np.arange(b - a)
+        own = slice(self.first[a], self.first[b])
+        ends = (self.heads[own] - a, self.tails[own] - a)
+        pattern = sparse.csr_matrix((self.values[own], ends), shape=(b - a, b - a))
+        return reverse_cuthill_mckee(pattern, symmetric_mode=False)
+
+
+class PairsOperator:
+    """``x -> T x`` for numbers on the pairs, read a block at a time."""
+
+    def __init__(self, T: sparse.csr_matrix) -> None:
+        self.T, n = T, T.shape[0]
+        self.blocks = [slice(a, min(a + _BLOCK, n)) for a in range(0, n, _BLOCK)]
+        self.image: Array = np.empty(0)
+
+    def begin(self, X: Array) -> None:
+        """Take ``T X``; :meth:`rows` is then about this X."""
+        self.image = self.T @ X
+
+    def rows(self, number: int) -> Array:
+        """The result in one of the blocks, which may be written over."""
+        return self.image[self.blocks[number]]
+
+    def __call__(self, X: Array) -> Array:
+        return np.asarray(self.T @ X)
+
+
+@dataclass
+class Pairs:
+    """Pairs of nodes with the same label, and the operator on numbers that belong to them.
+
+    The pairs of a node of the column of graphs stand together, from ``starts`` on; ``outer`` are these
+    nodes in the order of their pairs, ``inner`` those of the one graph, label after label.
+    """
+
+    outer: Ints
+    inner: Ints
+    sizes: Ints  # how many pairs the nodes of ``outer`` have
+    first: Ints  # where in ``inner`` those begin that go with a node of ``outer``
+    starts: NDArray
+    operator: PairsOperator
+    alone: bool
+
+    def __len__(self) -> int:
+        return int(self.operator.T.shape[0])
+
+    def spread(self, rows: Array, columns: Array, what: Any) -> Array:
+        """``what(rows_i, columns_j)`` for all pairs (i, j)."""
+        shift = np.repeat(self.starts[self.outer] - self.first, self.sizes)
+        j = self.inner[np.arange(len(self)) - shift]
+        return np.asarray(what(rows[np.repeat(self.outer, self.sizes)], columns[j]))
+
+    def sums(self, R: Array, nodes: Ints) -> Array:
+        """Sums over graphs that begin with these nodes; zero where a graph has no pair."""
+        if self.alone:
+            return np.array([R.sum()])
+        begin = self.starts[nodes]
+        empty = np.diff(begin, append=len(R)) == 0
+        return np.where(empty, 0.0, np.add.reduceat(np.append(R, 0.0), begin))
+
+
+def product_graph(
+    steps: Transitions, rows: tuple[int, int], columns: tuple[int, int], scale: float, alone: bool
+) -> Pairs:
+    """Nodes ``rows`` of some graphs against the nodes ``columns`` of one.
+
+    ``alone``: the rows are one graph, too, and may be taken in any order.
+    """
+    (a, b), (c, d) = rows, columns
+    labels, own = steps.labels[a:b], steps.labels[c:d]
+    counts = np.bincount(own, minlength=steps.n_labels)
+    begin = np.cumsum(counts) - counts
+    inner = steps.order(c, d)
+    inner = inner[np.argsort(own[inner], kind="stable")]
+    rank = np.empty(d - c, dtype=np.int32)
+    rank[inner] = np.arange(d - c) - begin[own[inner]]
+    outer = steps.order(a, b) if alone else np.arange(b - a)
+    sizes = counts[labels[outer]]
+    starts = np.empty(b - a, dtype=np.int32)
+    starts[outer] = np.cumsum(sizes) - sizes
+    T = _joint(steps, rows, columns, (starts, rank), int(sizes.sum()))
+    T.data *= scale
+    first = begin[labels[outer]]
+    return Pairs(outer, inner, sizes, first, starts, PairsOperator(T), alone)
+
+
+def _joint(
+    steps: Transitions,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    places: tuple[NDArray, NDArray],
+    n: int,
+) -> sparse.csr_matrix:
+    """All pairs of transitions of the same kind; a pair of nodes stands at the sum of two places."""
+    heads, tails, values = steps.by_kind(*rows, places[0])
+    own_heads, own_tails, own_values = steps.by_kind(*columns, places[1])
+    many, few = steps.of_kind(*rows), steps.of_kind(*columns)
+    sizes = many * few
+    total = int(sizes.sum())
+    i, j, value = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total)
+    ends, own_ends, at = np.cumsum(many), np.cumsum(few), 0
+    for kind in np.flatnonzero(sizes):
+        shape = (int(many[kind]), int(few[kind]))
+        A = slice(ends[kind] - shape[0], ends[kind])
+        B = slice(own_ends[kind] - shape[1], own_ends[kind])
+        part = slice(at, at + shape[0] * shape[1])
+        np.add(heads[A, None], own_heads[B], out=i[part].reshape(shape))
+        np.add(tails[A, None], own_tails[B], out=j[part].reshape(shape))
+        np.multiply(values[A, None], own_values[B], out=value[part].reshape(shape))
+        at = part.stop
+    T = sparse.coo_matrix((value, (i, j)), shape=(n, n))
+    T.has_canonical_format = True  # no pair of transitions comes twice: nothing is to be summed
+    return T.tocsr()
