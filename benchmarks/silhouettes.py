@@ -31,9 +31,9 @@ from isthmus.datasets import load_silhouette_pose
 from isthmus.kernels import gram, gram_diagonal, median_gamma
 
 FOLDS, LANDMARKS, COORDINATES = 4, 400, 10
-WIDTHS, ALPHAS = (0.1, 0.3, 1.0, 3.0), (1e-3, 1e-2, 1e-1, 1.0)
+WIDTHS, ALPHAS = (0.1, 0.3, 1.0, 3.0), (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 TV = "histogram_intersection"
-NEIGHBOURS = [1, 2, 4, 8, 16]
+NEIGHBOURS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def point_error(predicted: NDArray, true: NDArray) -> float:
@@ -153,7 +153,7 @@ def projections(table: Table) -> None:
         "MORP": MORP(TV, **common),
     }
     trace = float(gram_diagonal(TV, table.X).sum())
-    alphas = [share * trace for share in (1e-6, 1e-5, 1e-4, 1e-3)]
+    alphas = [share * trace for share in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)]
     for name, model in models.items():
         errors = {alpha: fold_errors(table, model.set_params(alpha=alpha)) for alpha in alphas}
         for label, ends in ENDS.items():

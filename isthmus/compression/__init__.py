@@ -5,10 +5,11 @@
 ``path.py``        ``CompressionPath``: those errors
 ``models.py``      compressed models of scikit-learn, ``CompressedClassifier`` and its kin
 ``pursuit.py``     ``greedy_pursuit``: partial Cholesky in the order that matters
+``exchange.py``    chosen points against better ones in their place
 ``sparse.py``      l1 and l0 penalties
 ``construct.py``   points that may move
 ``select.py``      which points stay, one function a method
-``refit.py``       coefficients that fit the outputs, all sizes at once
+``refit.py``       coefficients that fit the outputs, all sizes at once, and their ridge
 ``thresholds.py``  thresholds of classifiers
 =================  ====================================================================
 """

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from isthmus.compression.construct import move_points
+from isthmus.compression.exchange import exchange_points
 from isthmus.compression.models import wrap_model
 from isthmus.compression.path import CompressionPath
-from isthmus.compression.pursuit import Pursuit
+from isthmus.compression.pursuit import DEPENDENT, Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import (
     Problem,
+    among,
     by_l0,
     by_l1,
     by_landmarks,
@@ -30,7 +32,7 @@ from isthmus.compression.select import (
 )
 from isthmus.compression.thresholds import class_thresholds
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram
+from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.selection import METHODS as SELECTIONS
 from isthmus.linalg import Array
 from isthmus.validation import check_option
@@ -38,6 +40,12 @@ from isthmus.validation import check_option
 METHODS = ("greedy", "l1", "l0", "rank", "landmarks", "construct")
 _BLOCK = 2**22
 _DEFAULT_TOL = 1e-3
+_GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
+_TOO_FEW = 2e-2  # likewise: more points are needed, not others
+_CANDIDATES = 5  # times as many points as are kept take part in exchanges
+_NORM_SHARE = 1e-3  # of the kernel's trace: weight of the norm beside the outputs in exchanges
+_ROWS = 1000  # at most, whose outputs exchanges look at
+_MOST_WORK = 2e10  # operations, a second or so: beyond it the pursuit's points stay
 _WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
 
 
@@ -50,6 +58,7 @@ def compress(
     rule: str = "ols",
     selection: str = "uniform",
     refit: str | None = "outputs",
+    exchange: bool = True,
     X: Any = None,
     y: Any = None,
     validation: Any = None,
@@ -85,7 +94,14 @@ def compress(
         points of the model (vectors only, needs ``n_points``); each the point that those before span
         worst; drawn by ridge leverage scores.
     refit : {"outputs", None}, default="outputs"
-        Fit coefficients and intercept to the values at the rows; None keeps the nearest functions.
+        Fit coefficients and intercept to the values at the rows, with a ridge where the rows that are no
+        points ask for it; None keeps the nearest functions.
+    exchange : bool, default=True
+        Whether points of the pursuit are then exchanged for others with which the outputs are fitted
+        better; takes about twice the time. Only with ``refit`` and ``n_points`` alone: the path of sizes
+        that ``tol`` or ``validation`` picks from is the pursuit's. Very large expansions keep the
+        pursuit's points, and so do sizes with which the outputs are off by more than two per cent of
+        their squares: those need more points, not others.
     X : array or sequence, default=None
         Rows on which outputs are refitted; None: the points of the model. For a precomputed kernel
         the square matrix of the training rows.
@@ -133,6 +149,8 @@ def compress(
         problem, limit, within, method, rule, selection, chunk_size, random_state
     )
     rows = _Rows(expansion, problem, X)
+    if order is not None and _may_exchange(method, refit, exchange, n_points, tol, validation):
+        points, order, pursuit = _exchange(problem, points, order, pursuit, rows, rule)
     if method == "construct":
         points, pursuit = _construct(problem, points, pursuit, rows, max_iter)
         order = None
@@ -151,6 +169,7 @@ def compress(
         path.n_points = _by_validation(model, make, path, validation)
     elif (tol is not None and n_points is None) or within is not None:
         path.n_points = _by_tol(path, _DEFAULT_TOL if tol is None else tol)
+    path.ridge = 0.0 if fit is None else fit.ridge(path.n_points)
     return _finish(model, make(path.n_points), path)
 
 
@@ -258,6 +277,59 @@ def _select(
     return problem.take(order), order, pursuit
 
 
+def _may_exchange(
+    method: str, refit: Any, exchange: bool, n_points: Any, tol: Any, validation: Any
+) -> bool:
+    wanted = exchange and refit is not None and method in ("greedy", "construct")
+    return wanted and n_points is not None and tol is None and validation is None
+
+
+def _exchange(
+    problem: Problem, points: Any, order: NDArray, pursuit: Pursuit, rows: _Rows, rule: str
+) -> tuple[Any, NDArray, Pursuit]:
+    """Points with which the outputs are fitted better, in the order of the pursuit among them.
+
+    The pursuit looks at the distance of functions. Here it is that of the outputs, with a small weight of
+    the other; among the points left over those take part that the pursuit would have taken next.
+    Where the fit asks for a ridge the model follows noise, and other points would follow it further.
+    """
+    r, N = len(order), len(problem)
+    m = min(N, _CANDIDATES * r)
+    if (
+        pursuit.L.shape[1] != N
+        or m == r
+        or m * (m * min(len(rows.outputs), _ROWS) + 4.0 * r**2) > _MOST_WORK
+    ):
+        return points, order, pursuit
+    fit = rows.fit(points, order, pursuit)
+    if not _GOOD_ENOUGH < fit.errors[r] <= _TOO_FEW or fit.ridge(r):
+        return points, order, pursuit
+    candidates = np.concatenate([order, _next_best(problem, order, pursuit, m - r)])
+    M, c = rows.inner_products(problem.take(candidates), candidates, _ROWS)
+    weight = _NORM_SHARE * float(problem.diagonal().sum())
+    M += weight * problem.square(candidates)
+    c += weight * problem.values[candidates]
+    try:
+        chosen = exchange_points(M, c, np.arange(r))
+    except np.linalg.LinAlgError:  # an indefinite kernel: what is left has no length
+        return points, order, pursuit
+    new, found = among(problem, np.sort(candidates[chosen]), rule)
+    if len(new) < r or np.array_equal(chosen, np.arange(r)):
+        return points, order, pursuit
+    return problem.take(new), new, found
+
+
+def _next_best(problem: Problem, order: NDArray, pursuit: Pursuit, n: int) -> NDArray:
+    """The points, not chosen yet, that would lower the error most."""
+    left = problem.values - pursuit.L.T @ pursuit.T
+    diagonal = problem.diagonal()
+    d = diagonal - np.einsum("ji,ji->i", pursuit.L, pursuit.L)
+    usable = d > DEPENDENT * diagonal
+    gain = np.where(usable, (left**2).sum(axis=1) / np.where(usable, d, 1.0), 0.0)
+    gain[order] = -1.0
+    return np.argsort(-gain, kind="stable")[:n]
+
+
 def _construct(
     problem: Problem, points: Any, pursuit: Pursuit, rows: _Rows, max_iter: int
 ) -> tuple[Any, Pursuit]:
@@ -291,7 +363,7 @@ class _Rows:
 
     def fit(self, points: Any, order: NDArray | None, pursuit: Pursuit) -> OutputFit:
         """Least squares on the outputs with the first 0, 1, .. points."""
-        L = pursuit.L
+        L, lengths = pursuit.L, self._lengths()
         if (
             self.own
             and order is not None
@@ -299,8 +371,31 @@ class _Rows:
             and _is_full(L, order)
         ):
             rows = [(L.T, self.outputs)]
-            return fit_outputs(rows, pursuit.triangle, pursuit.T, in_basis=True)
-        return fit_outputs(self._blocks(points, order), pursuit.triangle, pursuit.T)
+            return fit_outputs(rows, pursuit.triangle, pursuit.T, in_basis=True, lengths=lengths)
+        return fit_outputs(
+            self._blocks(points, order), pursuit.triangle, pursuit.T, lengths=lengths
+        )
+
+    def _lengths(self) -> Array:
+        """``k(x, x)`` of the rows."""
+        if self.own:
+            return self.problem.diagonal()
+        if self.expansion.is_precomputed:
+            return np.array(np.asarray(self.rows).diagonal(), dtype=np.float64)
+        return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
+
+    def inner_products(self, points: Any, index: NDArray, most: int) -> tuple[Array, Array]:
+        """Of kernel values without their means, among points and with the outputs, summed over rows.
+
+        At most ``most`` rows, evenly spread, stand for all.
+        """
+        n = len(self.outputs)
+        some = np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+        values = self._values(some, points, index)
+        values = values - values.mean(axis=0)
+        outputs = self.outputs[some] - self.outputs[some].mean(axis=0)
+        share = n / len(some)
+        return share * (values.T @ values), share * (values.T @ outputs)
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
         size = max(1, _BLOCK // max(len(points), 1))
@@ -308,13 +403,21 @@ class _Rows:
             part = slice(begin, begin + size)
             yield self._values(part, points, order), self.outputs[part]
 
-    def _values(self, part: slice, points: Any, order: NDArray | None) -> Array:
+    def _values(self, part: slice | NDArray, points: Any, order: NDArray | None) -> Array:
         if not self.expansion.is_precomputed:
-            return np.asarray(gram(self.problem.kernel, self.rows[part], points))
+            rows = _take(self.rows, part)
+            return np.asarray(gram(self.problem.kernel, rows, points), dtype=np.float64)
         if self.own:
             assert self.problem.matrix is not None
             return self.problem.matrix[part][:, order]
         return np.asarray(self.rows, dtype=np.float64)[part][:, np.asarray(points)]
+
+
+def _take(rows: Any, part: slice | NDArray) -> Any:
+    """Some rows of an array or of a sequence of objects."""
+    if isinstance(part, slice) or hasattr(rows, "shape"):
+        return rows[part]
+    return [rows[i] for i in part]
 
 
 def _is_full(L: Array, order: NDArray) -> bool:

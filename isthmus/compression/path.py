@@ -27,7 +27,10 @@ class CompressionPath:
         ``E / E_0``, squared distance from the original functions over their squared norm, with the
         nearest functions of each size.
     output_errors : ndarray of shape (r + 1,) or None
-        Squared errors of the outputs on the training rows over those of a constant, after the refit.
+        Squared errors of the outputs on the training rows over those of a constant, after the refit by
+        least squares. With a ridge those of the size that was taken are larger.
+    ridge : float
+        Weight of the squared norm in the refit of the size that was taken; 0 where none helps.
     indices : ndarray of shape (r,) or None
         Which points of the original, in the order of choice; None where points are new ones.
     validation_sizes, validation_errors : ndarray or None
@@ -45,4 +48,5 @@ class CompressionPath:
     validation_sizes: NDArray[np.intp] | None = None
     validation_errors: Array | None = None
     full_validation_error: float | None = None
+    ridge: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)

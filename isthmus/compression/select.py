@@ -91,8 +91,13 @@ def make_problem(expansion: Expansion, matrix: Array | None) -> Problem:
     else:
         plain = Expansion(expansion.points, coef, kernel)
         values = plain.without_intercept(expansion.points)
-    squared = max(float(np.einsum("ij,ij->", coef, values)), 0.0)
-    return Problem(expansion.points, kernel, coef, values, matrix, squared)
+    squared = float(np.einsum("ij,ij->", coef, values))
+    if squared < -1e-8 * float(np.abs(coef * values).sum()):
+        raise ValueError(
+            f"The functions have the squared norm {squared:.3g} < 0: kernel == {kernel} is not positive "
+            "semidefinite, so there is no nearest function with fewer points. Fit with one that is."
+        )
+    return Problem(expansion.points, kernel, coef, values, matrix, max(squared, 0.0))
 
 
 def pursue(problem: Problem, n_points: int, tol: float, rule: str) -> Pursuit:
@@ -128,7 +133,7 @@ def chunked(
     return union[pursuit.order], pursuit
 
 
-def _among(problem: Problem, index: NDArray, rule: str) -> tuple[NDArray, Pursuit]:
+def among(problem: Problem, index: NDArray, rule: str) -> tuple[NDArray, Pursuit]:
     """Given points in the order of greedy pursuit, so that every smaller size is known too."""
     pursuit = pursue(problem.restrict(index), len(index), 0.0, rule)
     return index[pursuit.order], pursuit
@@ -139,7 +144,7 @@ def by_l1(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]
     b = l1_path(problem.full(), problem.values, n_points)
     size = np.abs(b).max(axis=1)
     index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
-    return _among(problem, index, rule)
+    return among(problem, index, rule)
 
 
 def by_l0(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]:
@@ -147,7 +152,7 @@ def by_l0(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]
     b = l0_path(problem.full(), problem.values, problem.coef, n_points)
     size = np.abs(b).max(axis=1)
     index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
-    return _among(problem, index, rule)
+    return among(problem, index, rule)
 
 
 def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import Expansion, compress
+from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import factor_points, greedy_pursuit
 from isthmus.compression.select import by_rank, make_problem
 from isthmus.compression.sparse import _shrink, l0_coefficients, l1_coefficients
@@ -163,3 +164,44 @@ def test_l0_with_too_large_a_penalty_says_so():
     K = gram(RBF(0.25), X7)
     with pytest.warns(UserWarning, match="too large"):
         assert not l0_coefficients(K, K @ A7, A7, 1e6).any()
+
+
+# -- exchange ----------------------------------------------------------------------------------
+
+
+def explained(M, c, chosen):
+    """Squared length of the projection of the targets on the chosen vectors, by least squares."""
+    return float((c[chosen] * np.linalg.lstsq(M[np.ix_(chosen, chosen)], c[chosen])[0]).sum())
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_no_single_exchange_is_better_in_the_end(p):
+    rng = np.random.default_rng(8)
+    V, t = rng.normal(size=(15, 25)), rng.normal(size=(15, p))
+    M, c = V.T @ V, V.T @ t
+    start = np.arange(5)
+    chosen = exchange_points(M, c, start, max_sweeps=50)
+    best = explained(M, c, chosen)
+    assert best > explained(M, c, start)
+    assert len(set(chosen)) == 5
+    for j in range(5):
+        for i in set(range(25)) - set(chosen):
+            other = chosen.copy()
+            other[j] = i
+            gained = explained(M, c, other) - best
+            # A point stays for less than a thousandth of what it explains.
+            assert gained <= 1e-3 * (best - explained(M, c, np.delete(chosen, j))) + 1e-9
+
+
+def test_exchange_finds_planted_vectors():
+    rng = np.random.default_rng(9)
+    V = rng.normal(size=(40, 60))
+    t = V[:, [7, 21, 50]] @ rng.normal(size=(3, 2))
+    found = exchange_points(V.T @ V, V.T @ t, np.array([0, 1, 2]), max_sweeps=10)
+    assert set(found) == {7, 21, 50}
+
+
+def test_exchange_of_dependent_vectors_keeps_what_it_has():
+    V = np.ones((4, 6))  # nothing can be gained
+    t = np.ones((4, 1))
+    assert_array_equal(exchange_points(V.T @ V, V.T @ t, np.array([2])), [2])
