@@ -83,7 +83,11 @@ class LossFit:
         n_iter, least = 0, 0.0
         if isinstance(given, ResidualLoss):
             residual = Y - (rows @ A) @ D.T - b
-            least = least_scale(residual, rows, squares, Y, easy, weights, alpha)
+            # A smooth loss without open parameters only counts its tolerance in this scale, which is
+            # there unless inputs are many enough to interpolate.
+            settled = given.is_smooth and given.resolve(residual, weights) is given
+            if not settled or 2 * len(squares) > len(Y):
+                least = least_scale(residual, rows, squares, Y, easy, weights, alpha)
         for _ in range(_SETTLING):
             residual = Y - (rows @ A) @ D.T - b
             scale = robust_scale(residual, weights)
@@ -114,8 +118,8 @@ class LossFit:
             A, n_iter = g[:, None] * A, n_iter + result.n_iter
             if given is self.loss_ or not result.converged:
                 break
-            settled = robust_scale(Y - (rows @ A) @ D.T - b, weights)
-            if abs(max(settled, least) - scale) <= _SETTLED * scale:
+            new = robust_scale(Y - (rows @ A) @ D.T - b, weights)
+            if abs(max(new, least) - scale) <= _SETTLED * scale:
                 break
         return A, D, b, replace(result, n_iter=n_iter)
 
