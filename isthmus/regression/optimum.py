@@ -93,10 +93,12 @@ class RankConstrained(LatentRegression):
             _leading_pair(form, spectrum, alpha / unit**2, n_components, exact) for alpha in alphas
         ]
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
-        inner = [np.pad(A, ((0, len(spectrum.squares) - len(A)), (0, 0))) for A, _ in pairs]
-        rotations = spectrum.basis @ np.hstack(inner)
-        ends = np.cumsum([A.shape[1] for A in inner])[:-1]
-        return [(R, Q) for R, (_, Q) in zip(np.split(rotations, ends, axis=1), pairs, strict=True)]
+        ends = np.cumsum([A.shape[1] for A, _ in pairs])
+        inner = np.zeros((len(spectrum.squares), ends[-1]))
+        for (A, _), end in zip(pairs, ends, strict=True):
+            inner[: len(A), end - A.shape[1] : end] = A
+        rotations = np.split(spectrum.basis @ inner, ends[:-1], axis=1)
+        return [(R, Q) for R, (_, Q) in zip(rotations, pairs, strict=True)]
 
     def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.
