@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.linalg.eigen import block_lanczos, leading_or_all_pairs, smallest_ritz_value
+from isthmus.linalg.eigen import (
+    Tridiagonal,
+    block_lanczos,
+    leading_or_all_pairs,
+    smallest_ritz_value,
+)
 
 
 def matrix(values, seed=0):
@@ -64,3 +69,19 @@ def test_smallest_value():
         smallest_ritz_value(matrix(np.r_[-0.5, SPECTRA["geometric"][1:]])), -0.5, rtol=0.05
     )
     assert smallest_ritz_value(matrix(SPECTRA["geometric"])) > -1e-12
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_tridiagonal_form(n):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n + 3, n))
+    A, M = X.T @ X, rng.normal(size=(n, 5))
+    form = Tridiagonal(A)
+    T = np.diag(form.diagonal) + np.diag(form.off, 1) + np.diag(form.off, -1)
+    assert_allclose(form.Q @ form.Q.T, np.eye(n), atol=1e-14)
+    assert_allclose(form.Q @ T @ form.Q.T, A, atol=1e-13 * np.abs(A).max())
+    assert_allclose(form.times(M), T @ M, atol=1e-12)
+    assert_allclose(form.extremes(), np.linalg.eigvalsh(A)[[0, -1]], rtol=1e-10)
+    assert_allclose((T + 0.5 * np.eye(n)) @ form.solve(0.5, M), M, atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        form.solve(-2.0 * float(np.trace(A)), M)

@@ -16,7 +16,7 @@ from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form
 from isthmus.regression.pls_algorithms import rank_tolerance
-from isthmus.regression.ridge import ridge_optimum
+from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
     RIDGE_SAFE,
     Spectrum,
@@ -88,7 +88,11 @@ class RankConstrained(LatentRegression):
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> list[tuple[Array, Array]]:
-        spectrum, unit = spectrum_of(form), self._unit(form)
+        unit = self._unit(form)
+        found = ridge_path(form, [alpha / unit**2 for alpha in alphas], n_components)
+        if found is not None:
+            return found
+        spectrum = spectrum_of(form)
         pairs = [
             _leading_pair(form, spectrum, alpha / unit**2, n_components, exact) for alpha in alphas
         ]

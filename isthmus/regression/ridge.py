@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus.linalg import EPS, Array
-from isthmus.linalg.eigen import descending_eigh
+from isthmus.linalg.eigen import Tridiagonal, descending_eigh
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, RowForm
 from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
@@ -57,6 +57,37 @@ def ridge_optimum(
         solver="dual" if is_dual else "moments",
     )
     return factors, np.sqrt(np.maximum(squares, 0.0))
+
+
+def ridge_path(
+    form: Form, alphas: list[float], n_components: int
+) -> list[tuple[Array, Array]] | None:
+    """Rotations and loadings for each of many ridge weights, from one tridiagonal form of X'X.
+
+    As :func:`ridge_optimum`; None where X'X lacks the digits for the smallest ridge weight.
+    """
+    if isinstance(form, RowForm):
+        return None
+    second = form.gram if isinstance(form, GramForm) else form.xx
+    m, q = form.xy.shape
+    r = min(n_components, q)
+    if r == 0 or q > m or m < 2:
+        return None
+    system = Tridiagonal(second)
+    smallest, norm = system.extremes()
+    if min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm:
+        return None
+    cross = system.Q.T @ form.xy
+    pairs = []
+    for alpha in alphas:
+        ridge = system.solve(alpha, cross)
+        products = cross.T @ (system.times(ridge) if isinstance(form, GramForm) else ridge)
+        squares, Q = descending_eigh((products + products.T) / 2)
+        if lacks_digits(squares[:r]) or squares[r - 1] <= EPS * form.y_squares.sum():
+            return None
+        pairs.append((ridge @ Q[:, :r], Q[:, :r]))
+    rotations = system.Q @ np.hstack([inner for inner, _ in pairs])
+    return [(rotations[:, i * r : (i + 1) * r], Q) for i, (_, Q) in enumerate(pairs)]
 
 
 def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | None:
