@@ -44,6 +44,7 @@ _GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
 _TOO_FEW = 2e-2  # likewise: more points are needed, not others
 _CANDIDATES = 5  # times as many points as are kept take part in exchanges
 _NORM_SHARE = 1e-3  # of the kernel's trace: weight of the norm beside the outputs in exchanges
+_SMALL = 200  # points: smaller expansions are fast as they are, and have few others to offer
 _ROWS = 1000  # at most, whose outputs exchanges look at
 _MOST_WORK = 2e10  # operations, a second or so: beyond it the pursuit's points stay
 _WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
@@ -99,9 +100,9 @@ def compress(
     exchange : bool, default=True
         Whether points of the pursuit are then exchanged for others with which the outputs are fitted
         better; takes about twice the time. Only with ``refit`` and ``n_points`` alone: the path of sizes
-        that ``tol`` or ``validation`` picks from is the pursuit's. Very large expansions keep the
-        pursuit's points, and so do sizes with which the outputs are off by more than two per cent of
-        their squares: those need more points, not others.
+        that ``tol`` or ``validation`` picks from is the pursuit's. Expansions of fewer than 200 points and
+        very large ones keep the pursuit's points, and so do sizes with which the outputs are off by more
+        than two per cent of their squares: those need more points, not others.
     X : array or sequence, default=None
         Rows on which outputs are refitted; None: the points of the model. For a precomputed kernel
         the square matrix of the training rows.
@@ -298,6 +299,7 @@ def _exchange(
     if (
         pursuit.L.shape[1] != N
         or m == r
+        or N < _SMALL
         or m * (m * min(len(rows.outputs), _ROWS) + 4.0 * r**2) > _MOST_WORK
     ):
         return points, order, pursuit
