@@ -521,8 +521,8 @@ def read_yale(outcome: Outcome) -> list[str]:
         f"The published product model (PLSRGStO) is up to 8 points worse than Grassmann. Here the "
         f"two differ by {np.abs(outcome.gaps(PRODUCT, GRASSMANN)).max():.2f}: they have the same "
         "map. With 90 pictures of 4096 pixels the indicators are met exactly, all singular values "
-        "are tied, and below 14 components *every* subspace of scores is optimal: which of them is "
-        "found is chance, of rounding in the closed form and of the start in conjugate gradients.",
+        "are tied, and below 14 components *every* subspace of scores is optimal: the closed form "
+        "takes the one with the smallest coefficients, conjugate gradients one near their start.",
         f"The published deviations of 0 to 0.6 are not those of random splits, which are "
         f"{span(spreads)} for Grassmann here.",
     ]
@@ -533,8 +533,7 @@ def read_yale(outcome: Outcome) -> list[str]:
         )
         lines.append(
             "Conjugate gradients from a random start end at one of the tied optima: errors at c = 12 "
-            f"and 13 are {means} for the two models. A ridge (Stiefel, squared) breaks the tie by "
-            "signal."
+            f"and 13 are {means} for the two models."
         )
     return lines + robust_line(outcome, 12)
 
@@ -548,10 +547,10 @@ def read_orl(outcome: Outcome) -> list[str]:
         "ordering is compared: there the manifold models are 4 points or more better than the others "
         "from c = 60 of 100 classes on, which would be c = 24 here.",
         f"Grassmann < SIMPLS {verdict((gap > 0).all())} below the number of classes (SIMPLS less "
-        f"Grassmann: {span(gap)} points), by the tie told above: with alpha = 0 the subspace is not "
-        "determined by the data.",
-        f"With the tie broken by a ridge (Stiefel, squared) the ordering "
-        f"{verdict((ridge > 0).all())}: {span(ridge)} points below SIMPLS.",
+        f"Grassmann: {span(gap)} points). Here too all singular values are tied, and the subspace "
+        "with the smallest coefficients is taken.",
+        f"With a ridge (Stiefel, squared) the ordering {verdict((ridge > 0).all())}: {span(ridge)} "
+        "points below SIMPLS.",
         *robust_line(outcome, 24),
     ]
 

@@ -47,7 +47,8 @@ class ManifoldPLS(RankConstrained):
         conjugate gradients in coordinates in which X is white, several times faster than the paper's.
     alpha : float or "auto", default=0.0
         Ridge weight. Where X interpolates balanced indicators all singular values are tied and every
-        subspace is optimal; a small ridge breaks the tie by signal. "auto" is ``1e-6 ||X||_2^2``.
+        subspace is optimal: the closed form then takes the one with the smallest coefficients, which
+        is the limit of small ridges. "auto" is ``1e-6 ||X||_2^2``.
     scale : bool, default=False
         Whether columns of X and y are divided by their standard deviations.
     max_iter : int, default=1000

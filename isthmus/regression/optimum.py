@@ -19,17 +19,18 @@ from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
     RIDGE_SAFE,
+    TIE,
     Spectrum,
     cheapest_form,
     check_digits,
     lacks_digits,
     numerical_rank,
     spectrum_of,
+    tie_breaking,
 )
 from isthmus.validation import check_alpha
 
 _AUTO_ALPHA = 1e-6
-_TIE = 1e-8
 
 
 class RankConstrained(LatentRegression):
@@ -164,7 +165,13 @@ class RankOptimum:
 
     def factors(self, r: int) -> tuple[Array, Array]:
         """Rotations along the basis, (m, r), and loadings, (q, r)."""
-        return self.g[:, None] * self.P[:, :r] * self.sigma[:r], self.Qt[:r].T
+        maps, Q = self.g[:, None] * self.P * self.sigma, self.Qt.T
+        found = tie_breaking(self.sigma, r, lambda block: maps[:, block].T @ maps[:, block])
+        if found is not None:
+            block, turn = found
+            maps[:, block], Q = maps[:, block] @ turn, Q.copy()
+            Q[:, block] = Q[:, block] @ turn
+        return maps[:, :r], Q[:, :r]
 
     def tie(self, r: int) -> str | None:
         """A tie at the last component leaves the best map undetermined."""
@@ -176,9 +183,10 @@ def tie_warning(sigma: Array, r: int) -> str | None:
     if not 0 < r < len(sigma):
         return None
     gap = sigma[r - 1] - sigma[r]
-    if gap > _TIE * sigma[0]:
+    if gap > TIE * sigma[0]:
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {gap:.1e} only, the first being "
-        f"{sigma[0]:.1e}: the best map of rank {r} is not unique."
+        f"{sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie those with "
+        "the smallest coefficients are taken."
     )

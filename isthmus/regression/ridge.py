@@ -12,7 +12,7 @@ from isthmus.linalg import EPS, Array
 from isthmus.linalg.eigen import Tridiagonal, descending_eigh
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, RowForm
-from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
+from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits, tie_breaking
 
 # Random right-hand sides that ask how large the inverse is, and steps that find the norm.
 _PROBES, _POWER_STEPS = 8, 4
@@ -44,6 +44,15 @@ def ridge_optimum(
     squares, Q = descending_eigh((products + products.T) / 2)
     if lacks_digits(squares[:r]) or squares[r - 1] <= EPS * form.y_squares.sum():
         return None
+    sigma = np.sqrt(np.maximum(squares, 0.0))
+
+    def norms(block: slice) -> Array:
+        maps = ridge @ Q[:, block]
+        return maps.T @ (maps if fitted is None else fitted @ Q[:, block])
+
+    found = tie_breaking(sigma, r, norms)
+    if found is not None:
+        Q[:, found[0]] = Q[:, found[0]] @ found[1]
     Q = Q[:, :r]
     rotations = ridge @ Q
     x_cross = second @ rotations if fitted is None else fitted @ Q
@@ -56,7 +65,7 @@ def ridge_optimum(
         gram=(rotations if fitted is None else x_cross).T @ x_cross,
         solver="dual" if is_dual else "moments",
     )
-    return factors, np.sqrt(np.maximum(squares, 0.0))
+    return factors, sigma
 
 
 def ridge_path(

@@ -6,6 +6,7 @@ holds ``d^2``, ``diag(d) U'Y`` and B.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,9 @@ SPECTRUM_SAFE = 1e-4
 
 WHITE_SAFE = 1e-6
 """Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal."""
+
+TIE = 1e-8
+"""Singular values of the fit that differ by less than this fraction of the first are tied."""
 
 _SQUARED_DIGITS = 1e-8
 _SMALL = 1_000_000
@@ -107,6 +111,22 @@ def check_digits(spectrum: Spectrum, used: int, alpha: float = 0.0) -> None:
         return
     if len(spectrum.squares) < used or spectrum.squares[used - 1] < SPECTRUM_SAFE * spectrum.norm:
         raise InaccurateGram
+
+
+def tie_breaking(
+    sigma: Array, r: int, norms: Callable[[slice], Array]
+) -> tuple[slice, Array] | None:
+    """Where the best map of rank r is not unique, the basis whose first directions have small maps.
+
+    ``sigma`` falls; directions that tie with the last one kept are turned so that those with the
+    smallest coefficients come first, as the faintest ridge would have it. ``norms`` gives, for the
+    columns of a slice, the inner products of their coefficients.
+    """
+    if not 0 < r < len(sigma) or sigma[r - 1] - sigma[r] > TIE * sigma[0]:
+        return None
+    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= TIE * sigma[0])
+    block = slice(int(tied[0]), int(tied[-1]) + 1)
+    return block, np.linalg.eigh(norms(block))[1]
 
 
 def lacks_digits(squares: Array) -> bool:

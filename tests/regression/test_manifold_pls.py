@@ -135,3 +135,19 @@ def test_unknown_names():
         ManifoldPLS(manifold="sphere").fit(XA, YA)
     with pytest.raises(ValueError, match="solver == 'newton'"):
         ManifoldPLS(solver="newton").fit(XA, YA)
+
+
+@pytest.mark.parametrize("p", [60, 1200], ids=["rows", "one linear system"])
+def test_ties_are_broken_as_the_faintest_ridge_would(p):
+    """Rows that interpolate balanced indicators: every subspace is optimal, one has small maps."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 8
+    X = rng.normal(size=(8, p))[labels] + rng.normal(size=(40, p))
+    Y = np.eye(8)[labels]
+    with pytest.warns(UserWarning, match="not unique. Of the directions that tie"):
+        tied = ManifoldPLS(3).fit(X, Y)
+    norm = np.linalg.norm(X - X.mean(axis=0), 2) ** 2
+    limit = ManifoldPLS(3, alpha=1e-6 * norm).fit(X, Y)
+    assert_allclose(tied.coef_, limit.coef_, atol=1e-4 * np.abs(limit.coef_).max())
+    new = rng.normal(size=(8, p))[labels]
+    assert_allclose(tied.predict(new), limit.predict(new), atol=1e-3)
