@@ -21,7 +21,7 @@ from isthmus.validation import check_option
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
 _NEAR = 3  # fitted graphs from which local search begins
-_SHAKES = 20  # shaken copies of the best for each random start, if the budget allows
+_SHAKES = 40  # shaken copies of the best for each random start, if the budget allows
 _ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
 _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
@@ -44,7 +44,7 @@ class GraphSearch(RankingPreimage):
         from the best of cross-entropy too; "nearest": the nearest fitted graph. No answer is worse than
         the nearest fitted graph, which is always among the candidates (of the sizes that are given).
     n_starts : int, default=5
-        Random starts of local search; for each, up to 20 shaken copies of the best, while there is budget.
+        Random starts of local search; for each, up to 40 shaken copies of the best, while there is budget.
     size_window : int, default=0
         Random graphs have sizes this far around the weighted mean of the sizes of the expansion. Some of
         the shaken copies have a node more or less, unless sizes are given.
