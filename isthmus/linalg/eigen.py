@@ -58,7 +58,8 @@ class Tridiagonal:
         n = len(A)
         work = int(lapack.dsytrd_lwork(n, lower=1)[0])
         reflectors, self.diagonal, self.off, tau, _ = lapack.dsytrd(A.T, lower=1, lwork=work)
-        self.Q = np.eye(n)
+        self.Q = np.zeros((n, n), order="F")
+        self.Q[0, 0] = 1.0
         self.Q[1:, 1:] = lapack.dorgqr(reflectors[1:, :-1], tau, lwork=_PANEL * n)[0]
 
     def extremes(self) -> tuple[float, float]:

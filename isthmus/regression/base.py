@@ -97,10 +97,10 @@ class LatentRegression(
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
-    ) -> list[tuple[Array, Array]]:
-        """Rotations and y_loadings for each ridge weight; one pair where there is none."""
+    ) -> tuple[Array, list[Array]]:
+        """Rotations of all ridge weights side by side, and y_loadings of each; one where there is none."""
         factors = self._solve(form, n_components, exact)
-        return [(factors.rotations, factors.y_loadings)]
+        return factors.rotations, [factors.y_loadings]
 
     def _is_nested(self) -> bool:
         """Whether the maps of all smaller ranks follow from one fit."""

@@ -88,7 +88,7 @@ class RankConstrained(LatentRegression):
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
-    ) -> list[tuple[Array, Array]]:
+    ) -> tuple[Array, list[Array]]:
         unit = self._unit(form)
         found = ridge_path(form, [alpha / unit**2 for alpha in alphas], n_components)
         if found is not None:
@@ -102,8 +102,7 @@ class RankConstrained(LatentRegression):
         inner = np.zeros((len(spectrum.squares), ends[-1]))
         for (A, _), end in zip(pairs, ends, strict=True):
             inner[: len(A), end - A.shape[1] : end] = A
-        rotations = np.split(spectrum.basis @ inner, ends[:-1], axis=1)
-        return [(R, Q) for R, (_, Q) in zip(rotations, pairs, strict=True)]
+        return spectrum.basis @ inner, [Q for _, Q in pairs]
 
     def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.

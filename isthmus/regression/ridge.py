@@ -70,8 +70,8 @@ def ridge_optimum(
 
 def ridge_path(
     form: Form, alphas: list[float], n_components: int
-) -> list[tuple[Array, Array]] | None:
-    """Rotations and loadings for each of many ridge weights, from one tridiagonal form of X'X.
+) -> tuple[Array, list[Array]] | None:
+    """Rotations of many ridge weights side by side and loadings of each, from one tridiagonal form of X'X.
 
     As :func:`ridge_optimum`; None where X'X lacks the digits for the smallest ridge weight.
     """
@@ -87,16 +87,16 @@ def ridge_path(
     if min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm:
         return None
     cross = system.Q.T @ form.xy
-    pairs = []
-    for alpha in alphas:
+    inner, loadings = np.empty((m, r * len(alphas))), []
+    for i, alpha in enumerate(alphas):
         ridge = system.solve(alpha, cross)
         products = cross.T @ (system.times(ridge) if isinstance(form, GramForm) else ridge)
         squares, Q = descending_eigh((products + products.T) / 2)
         if lacks_digits(squares[:r]) or squares[r - 1] <= EPS * form.y_squares.sum():
             return None
-        pairs.append((ridge @ Q[:, :r], Q[:, :r]))
-    rotations = system.Q @ np.hstack([inner for inner, _ in pairs])
-    return [(rotations[:, i * r : (i + 1) * r], Q) for i, (_, Q) in enumerate(pairs)]
+        inner[:, i * r : (i + 1) * r] = ridge @ Q[:, :r]
+        loadings.append(Q[:, :r])
+    return system.Q @ inner, loadings
 
 
 def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | None:

@@ -87,20 +87,20 @@ class MomentFolds(Folds):
     ) -> list[Any]:
         """Paths of many ridge weights, whose errors follow from the moments of the test rows."""
         frame, w = form.frame, part.weight
-        pairs = self.estimator._solve_path(form, self.n_components, self.alphas, False)
+        whole, loadings = self.estimator._solve_path(form, self.n_components, self.alphas, False)
         dx, dy = part.mean_difference(moments)  # mean of the test rows less that of the others
         factor = (form.xx.diagonal() > 0) / frame.x_scale
-        R = np.hstack([rotations for rotations, _ in pairs]) * factor[:, None]
+        R = whole * factor[:, None]
         HR, CR, shift = part.xx @ R / w, R.T @ part.xy / w, dx @ R
         squares = part.yy / w + dy**2
-        ends = np.cumsum([rotations.shape[1] for rotations, _ in pairs])
+        ends = np.cumsum([Q.shape[1] for Q in loadings])
         paths = []
-        for (rotations, loadings), end in zip(pairs, ends):
-            own = slice(end - rotations.shape[1], end)
+        for Q, end in zip(loadings, ends, strict=True):
+            own = slice(end - Q.shape[1], end)
             paths.append(
                 MomentPath(
-                    rotations,
-                    loadings * frame.y_scale[:, None],
+                    whole[:, own],
+                    Q * frame.y_scale[:, None],
                     frame.y_mean,
                     R[:, own].T @ HR[:, own] + np.outer(shift[own], shift[own]),
                     CR[own] + np.outer(shift[own], dy),

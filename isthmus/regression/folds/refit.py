@@ -57,10 +57,10 @@ class Folds:
     def solve(self, form: Any, coordinates: Array, exact: bool = False) -> list[FoldPath]:
         """Paths for test rows given in the coordinates of the form."""
         frame = form.frame
-        pairs = self.estimator._solve_path(form, self.n_components, self.alphas, exact)
-        scores = coordinates @ np.hstack([R for R, _ in pairs])  # one product for all ridge weights
-        ends = np.cumsum([R.shape[1] for R, _ in pairs])[:-1]
+        R, loadings = self.estimator._solve_path(form, self.n_components, self.alphas, exact)
+        scores = coordinates @ R  # one product for all ridge weights
+        ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
         return [
             FoldPath(T, Q * frame.y_scale[:, None], frame.y_mean)
-            for T, (_, Q) in zip(np.split(scores, ends, axis=1), pairs, strict=True)
+            for T, Q in zip(np.split(scores, ends, axis=1), loadings, strict=True)
         ]
