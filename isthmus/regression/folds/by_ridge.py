@@ -72,13 +72,13 @@ class RidgeFolds(Folds):
             return self.fallback.path(split)
         test = split.test
         A, G, left = self.without(test)
-        m = self.M - A.T @ G
+        both = np.vstack([A, self.M.T - G.T @ A])  # one symmetric product for all that is needed
         root = np.sqrt(self.w[test])[:, None]
         y_mean = self.y_mean - G[-1] / np.sqrt(left)
         paths = []
         for i, alpha in enumerate(self.alphas):
             try:
-                fitted, inner = self.held_out_fit(A, m, alpha)
+                fitted, inner = self.held_out_fit(both, len(A), alpha)
             except InaccurateGram:
                 paths.append(self.one_alpha(i).path(split)[0])
                 continue
@@ -106,23 +106,22 @@ class RidgeFolds(Folds):
         sums = [(root[:, 0] @ part / np.sqrt(left))[None] for part in (rows, Y)]
         return np.vstack([rows, sums[0]]), np.vstack([Y, sums[1]]), left
 
-    def held_out_fit(self, A: Array, m: Array, alpha: float) -> tuple[Array, Array]:
-        """A c and m'c."""
+    def held_out_fit(self, both: Array, k: int, alpha: float) -> tuple[Array, Array]:
+        """A c and m'c, from the k rows of A and, below them, m'."""
         norm = self.squares[0]
         if alpha < RIDGE_SAFE * norm and self.squares[-1] < SPECTRUM_SAFE * norm:
             raise InaccurateGram
-        g = 1.0 / np.sqrt(self.squares + alpha)  # the root of E keeps the products symmetric
-        Ag, mg = A * g, m * g[:, None]
-        S = np.eye(len(A)) - Ag @ Ag.T
+        scaled = both / np.sqrt(self.squares + alpha)  # the root of E keeps the products symmetric
+        products = scaled @ scaled.T
+        S, a = np.eye(k) - products[:k, :k], products[:k, k:]
         try:
             factor = cho_factor(S, lower=True, check_finite=False)
         except np.linalg.LinAlgError as error:
             raise InaccurateGram from error
         if factor[0].diagonal().min() ** 2 < _PIVOT:
             raise InaccurateGram
-        a = Ag @ mg
         fitted = cho_solve(factor, a, check_finite=False)
-        return fitted, mg.T @ mg + a.T @ fitted
+        return fitted, products[k:, k:] + a.T @ fitted
 
     def one_alpha(self, i: int) -> Folds:
         folds = copy(self.fallback)
