@@ -33,8 +33,9 @@ from isthmus.compression.select import (
 from isthmus.compression.thresholds import class_thresholds
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS as SELECTIONS
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.validation import check_option
 
 METHODS = ("greedy", "l1", "l0", "rank", "landmarks", "construct")
@@ -401,25 +402,17 @@ class _Rows:
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
         size = max(1, _BLOCK // max(len(points), 1))
-        for begin in range(0, len(self.outputs), size):
-            part = slice(begin, begin + size)
+        for part in row_blocks(len(self.outputs), size):
             yield self._values(part, points, order), self.outputs[part]
 
     def _values(self, part: slice | NDArray, points: Any, order: NDArray | None) -> Array:
         if not self.expansion.is_precomputed:
-            rows = _take(self.rows, part)
+            rows = take(self.rows, part)
             return np.asarray(gram(self.problem.kernel, rows, points), dtype=np.float64)
         if self.own:
             assert self.problem.matrix is not None
             return self.problem.matrix[part][:, order]
         return np.asarray(self.rows, dtype=np.float64)[part][:, np.asarray(points)]
-
-
-def _take(rows: Any, part: slice | NDArray) -> Any:
-    """Some rows of an array or of a sequence of objects."""
-    if isinstance(part, slice) or hasattr(rows, "shape"):
-        return rows[part]
-    return [rows[i] for i in part]
 
 
 def _is_full(L: Array, order: NDArray) -> bool:

@@ -17,7 +17,7 @@ from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.packed import pack
-from isthmus.kernels.graphs.product import Transitions, product_graph
+from isthmus.kernels.graphs.product import Transitions, by_heads, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.linalg import Array
 
@@ -66,7 +66,7 @@ class GraphTarget:
             )
             self.steps = [P[n:, n:] for P in packed.steps]
         self.hard = kernel.label_kernel is None and kernel.edge_label_kernel is None
-        self.edges = self._edges_of_the_points()
+        self.edges = by_heads(self.steps)
         self.degrees = packed.roots[n:] ** 2
         self.n_evaluated = 0
 
@@ -126,16 +126,6 @@ class GraphTarget:
         R = iteration.chebyshev(pairs.operator, Q, rho, tol, int(self.kernel.max_iter)).value
         R *= pairs.spread(np.ones(n * m), self.weights, np.multiply)
         return pairs.sums(R, np.arange(n) * m) if n > 1 else np.array([R.sum()])
-
-    def _edges_of_the_points(self) -> tuple[Ints, Ints, Array, Ints]:
-        """Heads, tails, values and labels of the transitions of the points, by heads."""
-        parts = [P.tocoo() for P in self.steps]
-        marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
-        heads = np.concatenate([part.row for part in parts])
-        order = np.argsort(heads, kind="stable")
-        tails = np.concatenate([part.col for part in parts])[order]
-        values = np.concatenate([part.data for part in parts])[order]
-        return heads[order], tails, values, marks[order]
 
     def _with_points(self, codes: Ints, labels: Ints) -> Transitions:
         """The points first, then the candidates one after another."""

@@ -19,10 +19,10 @@ from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
     RIDGE_SAFE,
-    TIE,
     Spectrum,
     cheapest_form,
     check_digits,
+    is_tied,
     lacks_digits,
     numerical_rank,
     spectrum_of,
@@ -179,13 +179,10 @@ class RankOptimum:
 
 def tie_warning(sigma: Array, r: int) -> str | None:
     """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
-    if not 0 < r < len(sigma):
-        return None
-    gap = sigma[r - 1] - sigma[r]
-    if gap > TIE * sigma[0]:
+    if not is_tied(sigma, r):
         return None
     return (
-        f"Singular values {r} and {r + 1} of the fit differ by {gap:.1e} only, the first being "
-        f"{sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie those with "
+        f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "
+        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie those with "
         "the smallest coefficients are taken."
     )

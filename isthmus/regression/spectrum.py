@@ -24,10 +24,8 @@ SPECTRUM_SAFE = 1e-4
 WHITE_SAFE = 1e-6
 """Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal."""
 
-TIE = 1e-8
-"""Singular values of the fit that differ by less than this fraction of the first are tied."""
-
 _SQUARED_DIGITS = 1e-8
+_TIED = 1e-8  # of the first singular value of the fit: such a difference says nothing
 _SMALL = 1_000_000
 """Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds."""
 
@@ -113,6 +111,11 @@ def check_digits(spectrum: Spectrum, used: int, alpha: float = 0.0) -> None:
         raise InaccurateGram
 
 
+def is_tied(sigma: Array, r: int) -> bool:
+    """Whether the singular values r and r + 1 of the fit are equal, so that the best map is not unique."""
+    return 0 < r < len(sigma) and bool(sigma[r - 1] - sigma[r] <= _TIED * sigma[0])
+
+
 def tie_breaking(
     sigma: Array, r: int, norms: Callable[[slice], Array]
 ) -> tuple[slice, Array] | None:
@@ -122,9 +125,9 @@ def tie_breaking(
     smallest coefficients come first, as the faintest ridge would have it. ``norms`` gives, for the
     columns of a slice, the inner products of their coefficients.
     """
-    if not 0 < r < len(sigma) or sigma[r - 1] - sigma[r] > TIE * sigma[0]:
+    if not is_tied(sigma, r):
         return None
-    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= TIE * sigma[0])
+    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= _TIED * sigma[0])
     block = slice(int(tied[0]), int(tied[-1]) + 1)
     return block, np.linalg.eigh(norms(block))[1]
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 
 CG_BELOW = 0.05
 """Conjugate gradients need fewer steps than Chebyshev's iteration for a ``stop`` below this."""
@@ -74,7 +74,7 @@ class Operator:
         n, m = M.shape
         size = max(1, _BLOCK // m)
         self.M, self.small = M, m <= _DENSE
-        self.blocks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        self.blocks = list(row_blocks(n, size))
         self.left = [
             [P if len(self.blocks) == 1 else P[block] for P, _ in pairs] for block in self.blocks
         ]

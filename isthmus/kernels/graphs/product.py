@@ -17,12 +17,23 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from isthmus.kernels.graphs.packed import Packed
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 
 Ints = NDArray[np.int64]
 _BLOCK = 2**13  # numbers of a block that stay in the nearest cache
 _LARGE = 64  # nodes from which the order of the nodes is worth a thought
 _MOST = 2**23  # transitions of a product graph, 16 bytes each while it is made
+
+
+def by_heads(steps: list[sparse.csr_matrix]) -> tuple[NDArray, NDArray, Array, NDArray]:
+    """Heads, tails, values and marks of transitions, of one matrix a mark, those of a node together."""
+    parts = [P.tocoo() for P in steps]
+    heads, tails, values = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "col", "data")
+    )
+    marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
+    order = np.argsort(heads, kind="stable")
+    return heads[order], tails[order], values[order], marks[order]
 
 
 class Transitions:
@@ -57,15 +68,7 @@ class Transitions:
     @classmethod
     def of(cls, packed: Packed) -> Transitions:
         """Those of all graphs of a pack."""
-        parts = [P.tocoo() for P in packed.steps]
-        heads, tails, values = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("row", "col", "data")
-        )
-        marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
-        order = np.argsort(heads, kind="stable")
-        own = (heads[order], tails[order], values[order], marks[order])
-        return cls(packed.labels, len(packed.node_names), *own)
+        return cls(packed.labels, len(packed.node_names), *by_heads(packed.steps))
 
     def of_kind(self, a: int, b: int) -> Ints:
         """How many transitions of each kind nodes ``a .. b - 1`` have."""
@@ -109,7 +112,7 @@ class PairsOperator:
 
     def __init__(self, T: sparse.csr_matrix) -> None:
         self.T, n = T, T.shape[0]
-        self.blocks = [slice(a, min(a + _BLOCK, n)) for a in range(0, n, _BLOCK)]
+        self.blocks = list(row_blocks(n, _BLOCK))
         self.image: Array = np.empty(0)
 
     def begin(self, X: Array) -> None:
