@@ -183,6 +183,6 @@ def tie_warning(sigma: Array, r: int) -> str | None:
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "
-        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie those with "
-        "the smallest coefficients are taken."
+        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie "
+        "those with the smallest coefficients are taken."
     )
