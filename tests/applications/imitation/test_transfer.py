@@ -270,13 +270,33 @@ def test_real_chalkboard_writing(arm, turn):
 
 
 @real_data
-@pytest.mark.parametrize("begin", [(0.1, 0.1, 0.62), (0.3, 0.1, 0.55), (0.35, 0.2, 0.45)])
+@pytest.mark.parametrize(
+    ("begin", "turn"),
+    [
+        ((0.1, 0.1, 0.62), 0.5),
+        ((0.3, 0.1, 0.55), 0.5),
+        ((0.35, 0.2, 0.45), 0.5),
+        ((0.0, 0.25, 0.6), -0.4),
+    ],
+)
 @pytest.mark.parametrize("solver", ["slsqp", "trust_qp", "gauss_newton"])
-def test_every_solver_follows_where_limits_are_met(arm, begin, solver):
+def test_every_solver_follows_where_limits_are_met(arm, begin, turn, solver):
     """Planes on which joints run into their limits, and steps into each other's way."""
     if solver == "trust_qp":
         pytest.importorskip("quadprog", reason="trust_qp needs the extra `imitation`")
-    markers, mapping = writing_on_a_plane(begin, 0.5, 12)
-    run = transfer(arm, markers, mapping, solver=solver, alpha=0.01).execution
+    markers, mapping = writing_on_a_plane(begin, turn, 12)
+    start = transfer(arm, markers[:2], mapping).start  # one for all
+    left, elbow = mapping(markers.left_shoulder), mapping(markers.elbow)
+    normals = posture_normals(left, elbow, mapping.target)
+    run = follow(
+        arm,
+        mapping(markers.finger),
+        normals,
+        left.mean(axis=0),
+        mapping.target,
+        start,
+        alpha=0.01,
+        solver=solver,
+    )
     assert run.converged.all() and run.tip_error.max() < 1e-6
     assert arm.inside_limits(run.q).all()
