@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
-from isthmus.kernels import Precomputed, gram, gram_blocks, resolve_kernel
+from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.linalg import row_blocks
 from isthmus.validation import check_memory, check_option, check_rank
 
 # Blocks of this size stay in memory that was used before; larger ones are asked of the system anew
@@ -95,6 +96,37 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def fit(self, X: Any, y: Any = None) -> Landmarks:
         """Choose the landmarks among ``X``: rows, objects, or a square matrix of kernel values."""
+        X, points = self._choose(X)
+        is_matrix = is_precomputed(self.kernel_)
+        K = X[np.ix_(points, points)] if is_matrix else gram(self.kernel_, points)
+        self._keep(points, K)
+        return self
+
+    def _fit_features(self, X: Any) -> NDArray:
+        """Fit and return the features of ``X``: kernel values among landmarks are rows of the others.
+
+        The same span as by ``fit``, but rounding may order the landmarks differently.
+        """
+        if is_precomputed(self.kernel):
+            return self.fit(X)._features(X)
+        X, points = self._choose(X)
+        if self.indices_ is None:  # centres of k-means are no rows
+            self._keep(points, gram(self.kernel_, points))
+            return self._features(X)
+        _check_size(X, len(points))
+        K = gram(self.kernel_, X, points, n_jobs=self.n_jobs)
+        among = K[self.indices_]
+        np.fill_diagonal(among, gram_diagonal(self.kernel_, points))
+        kept = self._keep(points, among)
+        if not np.array_equal(kept, np.arange(len(points))):
+            K = np.take(K, kept, axis=1)
+        factor = np.asfortranarray(self.factor_, dtype=K.dtype)
+        for rows in row_blocks(len(K), max(1, BLOCK_BYTES // (8 * K.shape[1]))):
+            K[rows] = _in_basis(factor, K[rows], overwrite=True)
+        return K
+
+    def _choose(self, X: Any) -> tuple[Any, Any]:
+        """Checked samples and the landmarks among them; numbers of columns of a precomputed kernel."""
         check_option("selection", self.selection, ("auto", *METHODS))
         m = check_rank(self.n_components, minimum=1, allowed="an integer")
         if m is None:
@@ -115,30 +147,27 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warnings.warn(
                 f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._choose(X, min(m, len(X)))
-        return self
-
-    def _choose(self, X: Any, m: int) -> None:
-        chosen = select_landmarks(self.kernel_, X, m, self._selection(X), self.random_state)
+        chosen = select_landmarks(
+            self.kernel_, X, min(m, len(X)), self._selection(X), self.random_state
+        )
         self.indices_ = chosen if chosen.ndim == 1 else None
-        if self.indices_ is not None:
-            is_matrix = isinstance(self.kernel_, Precomputed)
-            points = self.indices_ if is_matrix else take(X, self.indices_)
-            Kzz = X[np.ix_(chosen, chosen)] if is_matrix else gram(self.kernel_, points)
-        else:
-            points = chosen
-            Kzz = gram(self.kernel_, points, n_jobs=self.n_jobs)
-        if not np.isfinite(Kzz).all():
+        by_place = self.indices_ is not None and not is_precomputed(self.kernel_)
+        return X, take(X, chosen) if by_place else chosen
+
+    def _keep(self, points: Any, K: NDArray) -> NDArray:
+        """Factorise the kernel matrix of the landmarks; return those that do not depend on others."""
+        if not np.isfinite(K).all():
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity between landmarks.")
-        tol = PIVOT_TOL if Kzz.dtype == np.float64 else 1e-6
-        self.factor_, keep = landmark_factor(Kzz, tol)
+        tol = PIVOT_TOL if K.dtype == np.float64 else 1e-6
+        self.factor_, keep = landmark_factor(K, tol)
         if len(keep) == 0:
             raise ValueError(f"{self.kernel_!r} is zero for every landmark: nothing to map to.")
         self.points_ = take(points, keep)
         self.indices_ = None if self.indices_ is None else self.indices_[keep]
         self.n_components_ = len(keep)
+        return keep
 
     def _selection(self, X: Any) -> str:
         if self.selection != "auto":
@@ -154,8 +183,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _features(self, X: Any) -> NDArray:
         n, m = len(X), self.n_components_
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        size = np.dtype(dtype).itemsize * n * m
-        check_memory(size, f"{n} x {m} features", "n_components takes less")
+        _check_size(X, m)
         F = np.empty((n, m), dtype=dtype)
         factor = np.asfortranarray(self.factor_, dtype=dtype)  # once, not for every block
         blocks = gram_blocks(
@@ -163,8 +191,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         owned = not isinstance(self.kernel_, Precomputed)  # else K may be the caller's matrix
         for rows, K in blocks:
-            block = solve_triangular(factor, K.T, lower=True, overwrite_b=owned, check_finite=False)
-            F[rows] = block.T
+            F[rows] = _in_basis(factor, K, overwrite=owned)
         return F
 
     @property
@@ -175,3 +202,14 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return set_kernel_tags(tags, self.kernel)
+
+
+def _check_size(X: Any, m: int) -> None:
+    size = 4 if getattr(X, "dtype", None) == np.float32 else 8
+    check_memory(float(size * len(X) * m), f"{len(X)} x {m} features", "n_components takes less")
+
+
+def _in_basis(factor: NDArray, K: NDArray, *, overwrite: bool) -> NDArray:
+    """``K L^-T``: from kernel values with landmarks to coordinates in their span."""
+    solved = solve_triangular(factor, K.T, lower=True, overwrite_b=overwrite, check_finite=False)
+    return np.asarray(solved.T)

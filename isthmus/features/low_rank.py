@@ -17,8 +17,13 @@ from isthmus.linalg import column_signs
 
 def fit_features(model: Any, X: Any) -> NDArray:
     """Set the fitted attributes of a kernel map; return the training coordinates."""
-    features = _landmarks(model, X) if model.method_ == "landmarks" else _fourier(model, X)
-    F = features._features(X) if isinstance(features, Landmarks) else features.transform(X)
+    features: Landmarks | FourierFeatures
+    if model.method_ == "landmarks":
+        features = _landmarks(model)
+        F = features._fit_features(X)
+    else:
+        features = _fourier(model, X)
+        F = features.transform(X)
     means = F.mean(axis=0, dtype=np.float64) if model.center else np.zeros(F.shape[1])
     axes, scores = _principal_axes(model, F, means)
     if isinstance(features, Landmarks):
@@ -69,15 +74,14 @@ def _principal_axes(model: Any, F: NDArray, means: NDArray) -> tuple[NDArray, ND
     return axes * flips, scores
 
 
-def _landmarks(model: Any, X: Any) -> Landmarks:
-    features = Landmarks(
+def _landmarks(model: Any) -> Landmarks:
+    return Landmarks(
         model.kernel_,
         model.n_landmarks,
         selection=model.selection,
         random_state=model.random_state,
         n_jobs=model.n_jobs,
     )
-    return features.fit(X)
 
 
 def _fourier(model: Any, X: Any) -> FourierFeatures:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus.linalg import row_blocks
+
+_CACHED = 2**15  # numbers that are still in the cache when they are asked for again
+
 
 def center_train(K: NDArray, *, copy: bool = True) -> tuple[NDArray, NDArray, float]:
     """Return ``H K H`` with ``H = I - 11'/n``, the row means of ``K`` and its mean.
@@ -14,8 +18,10 @@ def center_train(K: NDArray, *, copy: bool = True) -> tuple[NDArray, NDArray, fl
     row_means = K.mean(axis=0, dtype=np.float64)
     mean = float(row_means.mean())
     Kc = K.copy() if copy else K
-    Kc -= row_means
-    Kc -= (row_means - mean)[:, None]
+    for rows in row_blocks(len(K), max(1, _CACHED // max(len(K), 1))):
+        block = Kc[rows]
+        block -= row_means
+        block -= (row_means[rows] - mean)[:, None]
     return Kc, row_means, mean
 
 

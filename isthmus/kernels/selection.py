@@ -96,11 +96,15 @@ def pivoted_cholesky(
     return L, pivots
 
 
+_INDEPENDENT = 1e-6  # of a landmark's kernel value: with as much of its own it needs no pivoting
+
+
 def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDArray]:
     """Lower factor ``Kzz[keep][:, keep] = L L'`` and the landmarks that are kept.
 
-    With pivoting, after scaling to unit diagonal; landmarks whose pivot is below ``tol`` of their
-    own kernel value depend on the others and are dropped.
+    After scaling to unit diagonal; in the given order where all pivots are large, otherwise with
+    pivoting: landmarks whose pivot is below ``tol`` of their own kernel value depend on the others and
+    are dropped.
     """
     Kzz = np.asarray(Kzz, dtype=np.float64)
     d = Kzz.diagonal()
@@ -108,6 +112,9 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     scale = np.sqrt(d[alive])
     correlations = Kzz if len(alive) == len(Kzz) else Kzz[np.ix_(alive, alive)]
     correlations = correlations / scale[:, None] / scale
+    factor, failed = lapack.dpotrf(correlations, lower=1)  # its own half is zeroed in the other
+    if not failed and (factor.diagonal() ** 2 > _INDEPENDENT).all():
+        return factor * scale[:, None], alive
     factor, order, rank, _ = lapack.dpstrf(correlations, tol=tol, lower=1)
     order = order[:rank] - 1
     return np.tril(factor[:rank, :rank]) * scale[order, None], alive[order]

@@ -15,7 +15,10 @@ BLOCK = 8
 RESIDUAL_TOL = 1e-13
 _SMALL = 500  # below this order all eigenpairs cost no more
 _FEW = 8  # a part of the spectrum is few if it is less than one in this many
-_CHECK_EVERY = 3  # blocks between two looks at the residuals
+_CHECK_EVERY, _CHECK_LATEST = (
+    3,
+    6,
+)  # blocks between two looks at the residuals: at first, and at most
 
 
 def leading_eigenvector(A: Array) -> tuple[Array, Array]:
@@ -117,16 +120,37 @@ def block_lanczos(
     n = len(K)
     tol = max(tol, 4.0 * float(np.finfo(K.dtype).eps))
     limit = n // 2 if limit is None else limit  # beyond that all pairs are cheaper
-    space = _Space(K, min(n - block, max(4 * r, r + 8 * block)), block)
+    room = max(r + 8 * block, 4 * r, min(8 * r, n // 5))  # a wider basis costs more than it saves
+    space = _Space(K, min(n - block, room), block)
     V = space.fresh()
+    looks = _Looks(tol)
     for step in range(1, limit // block + 1):
         if not space.has_room():
             space.restart(max(2 * r, r + block))
         V = space.extend(V)
-        if space.size >= r + block and step % _CHECK_EVERY == 0 and space.residual(r) <= tol:
+        if space.size >= r + block and step >= looks.due and looks.at(step, space.residual(r)):
             values, vectors = space.pairs(r)
             return None if _crowded(values, block) else (values, vectors)
     return None
+
+
+class _Looks:
+    """When to look at the residuals, which takes all Ritz vectors: seldom while they are far off."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol, self.due = tol, 0
+        self.last: tuple[int, float] | None = None
+
+    def at(self, step: int, residual: float) -> bool:
+        """Whether the residual will do; otherwise half of the way to where it would at its pace."""
+        if residual <= self.tol:
+            return True
+        wait = _CHECK_EVERY
+        if self.last is not None and residual < self.last[1]:
+            pace = np.log(self.last[1] / residual) / (step - self.last[0])
+            wait = int(np.clip(0.5 * np.log(residual / self.tol) / pace, 1, _CHECK_LATEST))
+        self.last, self.due = (step, residual), step + wait
+        return False
 
 
 def _crowded(values: Array, block: int) -> bool:

@@ -222,17 +222,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, inputs: KernelSide, outputs: OutputSide, seed: int
     ) -> FeatureProblem:
         n, cv = inputs.n, self._folds(inputs.n)
-        F = InputFeatures(inputs, self._landmarks(n), seed, self.selection)
+        m = self._landmarks(n)
+        keep = 8.0 * n * m <= _KEPT_BYTES
+        F = InputFeatures(inputs, m, seed, self.selection, keep=keep)
         if outputs.side is not None:
             selection = "auto" if self.selection == "kmeans" else self.selection
             selection = self.selection if outputs.side.vectors else selection
-            outputs.features = InputFeatures(outputs.side, self._landmarks(n), seed, selection)
+            outputs.features = InputFeatures(outputs.side, m, seed, selection, keep=keep)
         draw = np.random.RandomState(seed).permutation(n)
         sample = np.sort(draw[:SCORE_ROWS]) if cv else None
         folds = fold_labels(n, cv, seed) if cv else None
-        keep = 8.0 * n * self._landmarks(n) <= _KEPT_BYTES
         problem = FeatureProblem(
-            _Blocks(inputs, outputs, F, keep),
+            _Blocks(n, F, outputs),
             outputs.coupling,
             n,
             method=self.method,
@@ -404,31 +405,20 @@ class KernelProjection(Projection):
 
 
 class _Blocks:
-    """Blocks of input and output features, kept after the first pass where they fit."""
+    """Blocks of input and output features."""
 
-    def __init__(self, inputs: KernelSide, outputs: OutputSide, F: Any, keep: bool) -> None:
-        self.inputs, self.outputs, self.F, self.keep = inputs, outputs, F, keep
-        self.kept: list[tuple[slice, Array, Array]] = []
+    def __init__(self, n: int, F: InputFeatures, outputs: OutputSide) -> None:
+        self.n, self.F, self.outputs = n, F, outputs
 
     def __call__(self) -> Iterator[tuple[slice, Array, Array]]:
-        if self.kept:
-            yield from self.kept
-            return
-        found = []
-        for rows in row_blocks(self.inputs.n, BLOCK_ROWS):
-            F = self.F(take(self.inputs.rows, rows))
-            block = rows, F, _output_features(self.outputs, rows)
-            if self.keep:
-                found.append(block)
-            yield block
-        self.kept = found
+        for rows in row_blocks(self.n, BLOCK_ROWS):
+            yield rows, self.F(rows), _output_features(self.outputs, rows)
 
 
 def _output_features(outputs: OutputSide, rows: slice | NDArray) -> Array:
     if outputs.T is not None:
         return outputs.T[rows]
-    assert outputs.side is not None
-    found: Array = outputs.features(take(outputs.side.rows, rows))
+    found: Array = outputs.features(rows)
     return found
 
 

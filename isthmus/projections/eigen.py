@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
 
 from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus.linalg.eigen import leading_pairs
@@ -80,6 +80,18 @@ class RidgeGram:
         """``(K + alpha I)^-1 V``."""
         return cho_solve(self._factor, V, check_finite=False)
 
+    def half(self, V: Array) -> Array:
+        """``R V`` with ``R'R = (K + alpha I)^-1``."""
+        return solve_triangular(self._factor[0], V, lower=True, check_finite=False)
+
+    def other_half(self, V: Array) -> Array:
+        """``R' V``."""
+        return solve_triangular(self._factor[0], V, lower=True, trans=1, check_finite=False)
+
+    def smoothed_square(self, V: Array, half: Array) -> Array:
+        """``V' S V``, given ``R V``."""
+        return V.T @ V - self.alpha * (half.T @ half)
+
     def smooth(self, V: Array) -> Array:
         """``S V`` without a product with ``K``."""
         return V - self.alpha * self.solve(V)
@@ -111,6 +123,16 @@ class EigenGram:
         """``(K + alpha I)^-1 V`` on the range of ``K``; the pseudo-inverse for alpha = 0."""
         return self._filter(V, 1.0 / (self.values + self.alpha))
 
+    def half(self, V: Array) -> Array:
+        """``R V`` with ``R'R`` that inverse."""
+        return (self.vectors.T @ V) / np.sqrt(self.values + self.alpha)[:, None]
+
+    def other_half(self, V: Array) -> Array:
+        return self.vectors @ (V / np.sqrt(self.values + self.alpha)[:, None])
+
+    def smoothed_square(self, V: Array, half: Array) -> Array:
+        return half.T @ (self.values[:, None] * half)
+
     def smooth(self, V: Array) -> Array:
         return self._filter(V, self.values / (self.values + self.alpha))
 
@@ -138,20 +160,19 @@ def solve_factor(
     inputs: RidgeGram | EigenGram, Q: Array, method: str, r: int | None = None
 ) -> Axes:
     """Form 2: ``G = Q Q'`` with few columns, a problem of their number."""
-    solved, smooth = inputs.solve(Q), None
+    half = inputs.half(Q)
     if method == "generalized":
-        # A Cholesky factor knows S Q from the solution; eigenvectors solve on the range of K alone.
-        whole = isinstance(inputs, RidgeGram)
-        smooth = Q - inputs.alpha * solved if whole else inputs.smooth(Q)
-        P = Q.T @ smooth
+        P = inputs.smoothed_square(Q, half)
     else:
         P = Q.T @ inputs.times(Q) / inputs.n
     eigenvalues, u = leading_pairs((P + P.T) / 2, r)
     kept = max(rank_of(eigenvalues), 1)
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
     u = u * np.sqrt(inputs.n / np.maximum(eigenvalues, np.finfo(float).tiny))
-    scores = None if smooth is None else smooth @ u  # K (K + alpha I)^-1 Q u
-    return Axes(eigenvalues, solved @ u, float(np.trace(P)), scores)
+    coef = inputs.other_half(half @ u)
+    # K coef; eigenvectors solve on the range of K alone, so that they do not know it
+    scores = Q @ u - inputs.alpha * coef if isinstance(inputs, RidgeGram) else None
+    return Axes(eigenvalues, coef, float(np.trace(P)), scores)
 
 
 def solve_krylov(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from isthmus.features import Landmarks
 from isthmus.kernels import Linear, Precomputed, check_precomputed, gram, resolve_kernel
+from isthmus.kernels.gram import take
 from isthmus.linalg import Array
 from isthmus.projections.slices import is_categorical
 
@@ -92,24 +93,44 @@ class KernelSide:
 
 
 class InputFeatures:
-    """Landmark features of a side; for a linear kernel with few inputs the inputs themselves."""
+    """Landmark features of a side's rows; for a linear kernel with few inputs the inputs themselves.
+
+    ``keep`` computes those of all rows at once; otherwise they are made anew whenever asked for.
+    """
 
     def __init__(
-        self, side: KernelSide, n_landmarks: int, seed: int, selection: str = "auto"
+        self,
+        side: KernelSide,
+        n_landmarks: int,
+        seed: int,
+        selection: str = "auto",
+        *,
+        keep: bool = False,
     ) -> None:
+        self.side = side
         self.landmarks: Landmarks | None = None
-        if not (side.linear and side.rows.shape[1] <= max(n_landmarks, side.n // 2)):
-            found = Landmarks(
-                side.kernel,
-                n_landmarks,
-                selection=selection,
-                random_state=seed,
-                n_jobs=side.n_jobs,
-            )
-            self.landmarks = found.fit(side.rows)
+        self._kept: NDArray | None = None
+        if side.linear and side.rows.shape[1] <= max(n_landmarks, side.n // 2):
+            self._kept = side.rows
+            return
+        self.landmarks = Landmarks(
+            side.kernel,
+            n_landmarks,
+            selection=selection,
+            random_state=seed,
+            n_jobs=side.n_jobs,
+        )
+        if keep:
+            self._kept = self.landmarks._fit_features(side.rows)
+        else:
+            self.landmarks.fit(side.rows)
 
-    def __call__(self, rows: Any) -> Array:
-        F = rows if self.landmarks is None else self.landmarks.transform(rows)
+    def __call__(self, rows: slice | NDArray) -> Array:
+        """Features of some of the side's rows."""
+        if self._kept is not None:
+            return np.asarray(self._kept[rows], dtype=np.float64)
+        assert self.landmarks is not None
+        F = self.landmarks.transform(take(self.side.rows, rows))
         return np.asarray(F, dtype=np.float64)
 
     @property
