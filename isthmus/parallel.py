@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries of linear algebra, which take milliseconds to find."""
+    return ThreadpoolController().select(user_api="blas")
+
+
 def blas_threads() -> int:
     """Number of threads that linear algebra may use now."""
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return max(pools, default=1)
+    return max((pool["num_threads"] for pool in _blas().info()), default=1)
 
 
 def thread_map(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -29,7 +35,7 @@ def thread_map(function: Callable[[Item], Result], items: Iterable[Item]) -> Ite
     if workers < 2:
         yield from map(function, items)
         return
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+    with _blas().limit(limits=1), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(function, item) for item in items]
         try:
             for future in futures:

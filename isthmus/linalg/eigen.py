@@ -58,12 +58,26 @@ class Tridiagonal:
     """
 
     def __init__(self, A: Array) -> None:
-        n = len(A)
-        work = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        work = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
         reflectors, self.diagonal, self.off, tau, _ = lapack.dsytrd(A.T, lower=1, lwork=work)
-        self.Q = np.zeros((n, n), order="F")
-        self.Q[0, 0] = 1.0
-        self.Q[1:, 1:] = lapack.dorgqr(reflectors[1:, :-1], tau, lwork=_PANEL * n)[0]
+        self._panels = [
+            _panel(reflectors[i + 1 :, i : min(i + _PANEL, len(tau))], tau[i : i + _PANEL])
+            for i in range(0, len(tau), _PANEL)
+        ]
+
+    def into(self, M: Array) -> Array:
+        """``Q' M``."""
+        out = M.copy()
+        for V, W in self._panels:
+            out[-len(V) :] -= V @ (W.T @ out[-len(V) :])
+        return out
+
+    def back(self, M: Array) -> Array:
+        """``Q M``."""
+        out = M.copy()
+        for V, W in reversed(self._panels):
+            out[-len(V) :] -= W @ (V.T @ out[-len(V) :])
+        return out
 
     def extremes(self) -> tuple[float, float]:
         """The smallest and the largest eigenvalue."""
@@ -87,6 +101,19 @@ class Tridiagonal:
         if failed:
             raise np.linalg.LinAlgError("the shifted matrix is not positive definite")
         return np.asarray(found, dtype=np.float64)
+
+
+def _panel(reflectors: Array, tau: Array) -> tuple[Array, Array]:
+    r"""``V, W`` with :math:`I - W V^\top` the product of some of LAPACK's reflectors [SV1989]_.
+
+    So they are applied by NumPy's products, during which other threads run.
+    """
+    V = np.tril(reflectors, -1)
+    np.fill_diagonal(V, 1.0)
+    V[:, tau == 0.0] = 0.0  # nothing to reflect
+    T = np.triu(V.T @ V, 1)
+    np.fill_diagonal(T, 1.0 / np.where(tau == 0.0, 1.0, tau))
+    return V, V @ np.linalg.inv(T)
 
 
 def leading_or_all_pairs(K: Array, r: int | None = None) -> tuple[Array, Array]:

@@ -257,8 +257,9 @@ class LatentRegression(
         if not plain or not X.size or not y.size or len(X) != len(y):
             return False
         with np.errstate(over="ignore", invalid="ignore"):
-            # A product, not sum(): it is the faster, and NaN and infinity show in it as well.
-            if not (np.isfinite(np.ones(len(X)) @ X).all() and np.isfinite(y.sum())):
+            # NaN and infinity show in a sum. No product: its threads would go on waiting for more while
+            # folds, say, are given to threads of their own.
+            if not (np.isfinite(X.sum()) and np.isfinite(y.sum())):
                 return False
         self.n_features_in_ = X.shape[1]
         self.__dict__.pop("feature_names_in_", None)

@@ -86,7 +86,7 @@ def ridge_path(
     smallest, norm = system.extremes()
     if min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm:
         return None
-    cross = system.Q.T @ form.xy
+    cross = system.into(form.xy)
     inner, loadings = np.empty((m, r * len(alphas))), []
     for i, alpha in enumerate(alphas):
         ridge = system.solve(alpha, cross)
@@ -96,7 +96,7 @@ def ridge_path(
             return None
         inner[:, i * r : (i + 1) * r] = ridge @ Q[:, :r]
         loadings.append(Q[:, :r])
-    return system.Q @ inner, loadings
+    return system.back(inner), loadings
 
 
 def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | None:

@@ -43,7 +43,8 @@ class RidgeFolds(Folds):
         self.rank = min(n - 1, p)
         self.w = np.ones(n) if rows.weights is None else rows.weights
         self.weight = float(self.w.sum())
-        self.y_mean = (self.w @ rows.Y) / self.weight
+        # No product, as in the checks of rows: threads of folds come next.
+        self.y_mean = (self.w[:, None] * rows.Y).sum(axis=0) / self.weight
 
     def tasks(self, splits: Sequence[Split]) -> list[Task]:
         if all(self.is_large(split) for split in splits):
