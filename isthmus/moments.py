@@ -175,13 +175,33 @@ class Moments:
         w = np.ones(X.shape[0]) if weights is None else weights
         x_mean, y_mean = (X.T @ w) / self.weight, (w @ Y) / self.weight
         B = Y - y_mean
+        y_rest = (w @ B) / self.weight
+        B -= y_rest
         weighted = X if weights is None else X.multiply(weights[:, None]).tocsr()
         self.xx += (X.T @ weighted).toarray()
         self.xy += weighted.T @ B
         self.yy += B.T @ (B * w[:, None]) if self.yy.ndim == 2 else w @ (B * B)
         self._recentre(x_mean, np.zeros(len(y_mean)))
         self._x_mean = (x_mean, np.zeros_like(x_mean))
-        self._y_mean = (y_mean, np.zeros_like(y_mean))
+        self._y_mean = two_sum(y_mean, y_rest)
+        far = np.flatnonzero(self.weight * x_mean**2 > _NEAR * self.xx.diagonal())
+        if len(far):
+            self._sum_far(X, B, w, far)
+
+    def _sum_far(self, X: Any, B: Array, w: Array, far: NDArray) -> None:
+        """Sum again, centred first, columns of sparse rows whose means dwarf their spreads.
+
+        They have hardly a zero, so that there are few of them.
+        """
+        A = X[:, far].toarray() - self._x_mean[0][far]
+        rest = (w @ A) / self.weight
+        A -= rest
+        weighted = A * w[:, None]
+        self.xx[:, far] = X.T @ weighted
+        self.xx[far] = self.xx[:, far].T
+        self.xx[np.ix_(far, far)] = A.T @ weighted
+        self.xy[far] = weighted.T @ B
+        self._x_mean[1][far] = rest
 
     def _recentre(self, x_shift: Array, y_shift: Array) -> None:
         """Turn moments about a point into moments about the mean, ``shift`` away from it."""

@@ -97,6 +97,23 @@ def test_sparse_is_dense(density, container):
     assert_same(Moments.from_data(container(X), Y, w), Moments.from_data(X.toarray(), Y, w))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_with_columns_far_from_zero(weighted):
+    """Columns without zeros, constant ones among them, and outputs with means 1e8 times their spreads."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((500, 60), density=0.02, rng=rng).toarray()
+    X[:, :3] = np.array([1e8, 1e3, -20.0]) + rng.normal(size=(500, 3))
+    X[:, 3] = 7.3
+    Y = rng.normal(size=(500, 2)) + 1e8
+    w = rng.uniform(size=500) if weighted else None
+    found = Moments.from_data(sparse.csr_array(X), Y, w)
+    expected = Moments.from_data(X, Y, w)
+    assert_same(found, expected)
+    half = Moments.from_data(sparse.csr_array(X[:200]), Y[:200], None if w is None else w[:200])
+    rest = Moments.from_data(X[200:], Y[200:], None if w is None else w[200:])
+    assert_same(half.merge(rest), expected)
+
+
 def test_float32_is_summed_in_float64():
     X = (np.random.default_rng(0).normal(size=(5000, 3)) + 1e3).astype(np.float32)
     moments = Moments.from_data(X, X[:, 0])
