@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS, ComponentSearchCV, MethodSearchCV, fit_auto
 from isthmus.auto import LADDER, Problem, Rung
-from isthmus.auto import search as search_module
+from isthmus.auto import ladder as ladder_module
 from isthmus.datasets import make_low_rank_regression
 
 X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)
@@ -70,7 +70,7 @@ def fake_ladder(monkeypatch, scores):
         rungs.append(
             Rung(f"m{k}", f"method {k}", lambda problem, F=Fake: F(), True, "", "", "", ())
         )
-    monkeypatch.setattr(search_module, "LADDER", tuple(rungs))
+    monkeypatch.setattr(ladder_module, "LADDER", tuple(rungs))
 
 
 def test_the_simplest_within_one_standard_error(monkeypatch):
@@ -92,10 +92,19 @@ def test_a_new_method_joins_by_one_row(monkeypatch):
     row = Rung(
         "mine", "my own", lambda problem: PLS(1, scale=problem.scale), False, "t", "f", "l", ()
     )
-    monkeypatch.setattr(search_module, "LADDER", (*LADDER, row))
+    monkeypatch.setattr(ladder_module, "LADDER", (*LADDER, row))
     search = MethodSearchCV(["pls", "mine"], cv=3).fit(X, Y)
     assert search.cv_results_["method"] == ["pls", "mine"]
     assert search.cv_results_["status"] == ["done", "done"]
+
+
+def test_a_constant_output_explains_nothing():
+    """Neither the methods nor the mean they are held against are praised for it."""
+    with_constant = np.column_stack([Y, np.full(len(Y), 3.0)])
+    alone, beside = (MethodSearchCV("ridge", cv=5).fit(X, target) for target in (Y, with_constant))
+    assert_allclose(beside.baseline_score_, alone.baseline_score_)
+    assert_allclose(beside.best_score_, alone.best_score_)
+    assert alone.baseline_score_ < 0
 
 
 def test_a_kernel_wins_where_lines_cannot():
@@ -266,7 +275,7 @@ def test_a_warning_of_every_fold_is_said_once(monkeypatch):
             return super().fit(A, B)
 
     row = Rung("warns", "it", lambda problem: Warns(1), False, "t", "f", "l", ())
-    monkeypatch.setattr(search_module, "LADDER", (row,))
+    monkeypatch.setattr(ladder_module, "LADDER", (row,))
     with pytest.warns(UserWarning, match="was kept") as said:
         MethodSearchCV(cv=4).fit(X, Y)
     assert len(said) == 1

@@ -11,8 +11,10 @@ from sklearn.model_selection import KFold
 from isthmus.auto.stages import KernelSearch, RobustSearch
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
+from isthmus.validation import check_option
 
 _INNER_FOLDS = 5
+_KERNEL_ROWS = 20_000  # beyond, exact kernel methods are left to those who ask for them by name
 
 
 @dataclass(frozen=True)
@@ -263,3 +265,22 @@ LADDER: tuple[Rung, ...] = (
         ),
     ),
 )
+
+
+def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
+    """The rungs that are asked for by name, in the order of the ladder; "auto" is all that can be."""
+    able = [rung for rung in LADDER if rung.takes_missing or not problem.missing]
+    if isinstance(methods, str) and methods == "auto":
+        few = problem.n_samples <= _KERNEL_ROWS
+        return [rung for rung in able if few or not rung.is_kernel]
+    asked = [methods] if isinstance(methods, str) else list(methods)
+    if not asked:
+        raise ValueError("methods is empty: name at least one, or 'auto'.")
+    for name in asked:
+        check_option("methods", name, tuple(rung.name for rung in LADDER))
+        if name not in [rung.name for rung in able]:
+            raise ValueError(
+                f"X or y has missing values and the method {name!r} does not take them: fill them, "
+                f"or use one of: {', '.join(rung.name for rung in able)}."
+            )
+    return [rung for rung in LADDER if rung.name in asked]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +12,23 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from isthmus.auto.ladder import LADDER, Problem, Rung
+from isthmus.auto.intervals import half_widths, sorted_errors
+from isthmus.auto.ladder import Problem, rungs_for
+from isthmus.auto.trials import (
+    Progress,
+    Splits,
+    Trial,
+    baseline_score,
+    each_warning_once,
+    results_table,
+    simplest_good,
+)
 from isthmus.linalg import Array
 from isthmus.plotting import ComponentCurveDisplay
 from isthmus.reports import write_report
-from isthmus.validation import check_option, check_rank
+from isthmus.validation import check_rank
 
-Progress = Callable[[str, int, int], None]
 _FEWEST_ROWS = 5
-_MOST_QUANTILES = 2000
-_KERNEL_ROWS = 20_000  # beyond, exact kernel methods are left to those who ask for them by name
 
 
 class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -160,17 +163,17 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         problem = self._problem(rows, Y)
         self.scale_ = problem.scale
-        rungs = self._rungs(problem)
+        rungs = rungs_for(self.methods, problem)
         splits = self._splits(rows)
         tell = progress if progress is not None else _silent
-        trials = [_Trial(rung, rows, Y, splits, problem) for rung in rungs]
-        with _each_warning_once():
+        as_given = Y[:, 0] if self._y_is_1d else Y
+        trials = [Trial(rung, rows, as_given, splits, problem) for rung in rungs]
+        with each_warning_once():
             for k, trial in enumerate(trials):
-                trial.run(tell, limit if k else np.inf, self._shaped)
-            self._choose(trials)
-            chosen = trials[self.best_index_]
-            self._fit_chosen(chosen, rows, Y, problem, tell)
-        self._keep(trials, chosen, rows, Y)
+                trial.run(tell, limit if k else np.inf)
+            self.best_index_ = simplest_good(trials)
+            self._fit_chosen(trials[self.best_index_], tell)
+        self._keep(trials)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -179,12 +182,10 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 "This MethodSearchCV estimator requires y to be passed, but the target y is None."
             )
-        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        Y = check_array(
-            y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
-        )
-        self._y_is_1d = Y.ndim == 1
-        Y = Y.reshape(len(Y), -1)
+        rows = self._rows(X, reset=True)
+        outputs = _outputs(y)
+        self._y_is_1d = outputs.ndim == 1
+        Y = outputs.reshape(len(outputs), -1)
         if len(rows) != len(Y):
             raise ValueError(f"X has {len(rows)} rows and y has {len(Y)}: they must be the same.")
         if len(rows) < _FEWEST_ROWS:
@@ -192,6 +193,9 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"n_samples={len(rows)}: at least {_FEWEST_ROWS} rows are needed to compare methods."
             )
         return rows, Y
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def _problem(self, X: Array, Y: Array) -> Problem:
         rank = None if self.n_components == "auto" else check_rank(self.n_components, minimum=1)
@@ -206,27 +210,7 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random_state=self.random_state,
         )  # fmt: skip
 
-    def _rungs(self, problem: Problem) -> list[Rung]:
-        known = {rung.name: rung for rung in LADDER}
-        if isinstance(self.methods, str) and self.methods == "auto":
-            rungs = [rung for rung in LADDER if rung.takes_missing or not problem.missing]
-            if problem.n_samples > _KERNEL_ROWS:
-                rungs = [rung for rung in rungs if not rung.is_kernel]
-            return rungs
-        asked = [self.methods] if isinstance(self.methods, str) else list(self.methods)
-        if not asked:
-            raise ValueError("methods is empty: name at least one, or 'auto'.")
-        for name in asked:
-            check_option("methods", name, tuple(known))
-            if problem.missing and not known[name].takes_missing:
-                able = ", ".join(rung.name for rung in LADDER if rung.takes_missing)
-                raise ValueError(
-                    f"X or y has missing values and the method {name!r} does not take them: fill them, "
-                    f"or use one of: {able}."
-                )
-        return [rung for rung in LADDER if rung.name in asked]
-
-    def _splits(self, X: Array) -> list[tuple[NDArray, NDArray]]:
+    def _splits(self, X: Array) -> Splits:
         if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
             if self.cv < 2:
                 raise ValueError(f"cv == {self.cv}, must be >= 2.")
@@ -236,42 +220,26 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             splitter = check_cv(self.cv)
         return list(splitter.split(X))
 
-    def _shaped(self, Y: Array) -> Array:
-        """Outputs in the shape in which they were given."""
-        return Y[:, 0] if self._y_is_1d else Y
-
-    def _choose(self, trials: list[_Trial]) -> None:
-        done = [k for k, trial in enumerate(trials) if trial.status == "done"]
-        if not done:
-            first = trials[0]
-            raise ValueError(f"no method could be fitted; {first.rung.label}: {first.status}")
-        means = np.array([trials[k].scores.mean() for k in done])
-        best = done[int(means.argmax())]
-        bound = means.max() - trials[best].standard_error
-        self.best_index_ = next(k for k, mean in zip(done, means) if mean >= bound)
-
-    def _fit_chosen(
-        self, chosen: _Trial, X: Array, Y: Array, problem: Problem, tell: Progress
-    ) -> None:
-        label, n = chosen.rung.label, len(chosen.splits)
-        tell(f"{label}, all rows", n, n)
-        fitted = chosen.rung.build(problem).fit(X, self._shaped(Y))
+    def _fit_chosen(self, chosen: Trial, tell: Progress) -> None:
+        n = len(chosen.splits)
+        tell(f"{chosen.rung.label}, all rows", n, n)
+        fitted = chosen.rung.build(chosen.problem).fit(chosen.X, chosen.y)
         self.best_estimator_ = getattr(fitted, "best_estimator_", fitted)
         self.best_params_ = dict(getattr(fitted, "best_params_", {}))
         self.best_method_ = chosen.rung.name
         self.method_ = chosen.rung.as_dict()
         self.curves_ = component_curve(fitted)
 
-    def _keep(self, trials: list[_Trial], chosen: _Trial, X: Array, Y: Array) -> None:
-        self.cv_results_ = _results(trials)
-        self.best_score_ = float(chosen.scores.mean())
-        self.baseline_score_ = _baseline(Y, chosen.splits)
+    def _keep(self, trials: list[Trial]) -> None:
+        chosen = trials[self.best_index_]
+        self.cv_results_ = results_table(trials)
+        self.best_score_ = chosen.score
+        self.baseline_score_ = baseline_score(chosen.Y, chosen.splits)
         self.n_splits_ = len(chosen.splits)
-        self.n_samples_ = len(X)
-        errors = np.abs(Y - chosen.predictions)
-        self.residual_quantiles_ = _sorted_errors(errors)
+        self.n_samples_ = len(chosen.X)
+        self.residual_quantiles_ = sorted_errors(np.abs(chosen.Y - chosen.predictions))
         self.cv_predictions_ = chosen.predictions
-        self._training = (X, Y)
+        self._training = (chosen.X, chosen.Y)
 
     # -- using the model -----------------------------------------------------------------------
 
@@ -289,8 +257,7 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        return self.predict_rows(rows)
+        return self.predict_rows(self._rows(X))
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
@@ -316,18 +283,13 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._around(self.predict(X), level)
 
+    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
+        """Bounds for checked rows, an array with the columns of the fit."""
+        return self._around(self.predict_rows(rows), level)
+
     def _around(self, centre: NDArray, level: float) -> tuple[NDArray, NDArray]:
-        if not 0 < level < 1:
-            raise ValueError(f"level == {level!r}, must be a number between 0 and 1, such as 0.95.")
-        errors = self.residual_quantiles_
-        n = self.n_samples_
-        rank = int(np.ceil(level * (n + 1) - 1e-9))
-        if rank > n:
-            width = np.full(errors.shape[1], np.inf)
-        else:
-            place = (rank - 1) / max(n - 1, 1) * (len(errors) - 1)
-            width = errors[int(np.ceil(place - 1e-9))]
-        width = width[0] if centre.ndim == 1 else width
+        widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
+        width = widths[0] if centre.ndim == 1 else widths
         return centre - width, centre + width
 
     @property
@@ -335,10 +297,6 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Number of components of the chosen model; None where it has none."""
         rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
         return None if rank is None else int(rank)
-
-    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds for checked rows, an array with the columns of the fit."""
-        return self._around(self.predict_rows(rows), level)
 
     def report(
         self, path: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any
@@ -365,12 +323,7 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ValueError("a loaded model has no training data: give X and y to report on.")
             (rows, Y), predictions = self._training, self.cv_predictions_
         else:
-            rows = validate_data(
-                self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-            )
-            Y = check_array(
-                y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
-            )
+            rows, Y = self._rows(X), _outputs(y)
             Y = Y.reshape(len(Y), -1)
             if Y.shape != (len(rows), len(self.target_names_)):
                 raise ValueError(
@@ -471,61 +424,6 @@ def fit_auto(
     return search
 
 
-class _Trial:
-    """One method in all outer folds."""
-
-    def __init__(
-        self,
-        rung: Rung,
-        X: Array,
-        Y: Array,
-        splits: Sequence[tuple[NDArray, NDArray]],
-        problem: Problem,
-    ) -> None:
-        self.rung, self.X, self.Y, self.splits, self.problem = rung, X, Y, splits, problem
-        self.scores = np.full(len(splits), np.nan)
-        self.predictions = np.full(Y.shape, np.nan)
-        self.fit_seconds = np.full(len(splits), np.nan)
-        self.predict_seconds = 0.0
-        self.status = "not begun"
-
-    @property
-    def standard_error(self) -> float:
-        n = len(self.scores)
-        return float(self.scores.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-
-    def run(self, tell: Progress, limit: float, shaped: Callable[[Array], Array]) -> None:
-        variances = _variances(self.Y)
-        n_splits = len(self.splits)
-        for i, (train, test) in enumerate(self.splits):
-            if time.perf_counter() > limit:
-                self.status = "given up at the time limit" if i else "no time left"
-                return
-            tell(self.rung.label, i, n_splits)
-            try:
-                predicted = self._fold(i, train, test, shaped)
-            except (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError) as error:
-                self.status = str(error).splitlines()[0] if str(error) else type(error).__name__
-                return
-            self.predictions[test] = predicted
-            errors = np.nanmean((self.Y[test] - predicted) ** 2, axis=0)
-            self.scores[i] = 1 - np.nanmean((errors / variances)[variances > 0])
-        tell(self.rung.label, n_splits, n_splits)
-        self.status = "done" if np.isfinite(self.scores).all() else "no score"
-
-    def _fold(
-        self, i: int, train: NDArray, test: NDArray, shaped: Callable[[Array], Array]
-    ) -> Array:
-        model = self.rung.build(replace(self.problem, n_samples=len(train)))
-        begin = time.perf_counter()
-        model.fit(self.X[train], shaped(self.Y[train]))
-        fitted = time.perf_counter()
-        predicted = model.predict(self.X[test])
-        self.predict_seconds += time.perf_counter() - fitted
-        self.fit_seconds[i] = fitted - begin
-        return np.asarray(predicted).reshape(len(test), -1)
-
-
 def component_curve(search: Any) -> dict[str, Any]:
     """Scores of each number of components of a fitted search; empty where none was searched."""
     if "param_n_components" not in getattr(search, "cv_results_", {}):
@@ -533,48 +431,14 @@ def component_curve(search: Any) -> dict[str, Any]:
     return dict(vars(ComponentCurveDisplay.compute(search)))
 
 
-@contextmanager
-def _each_warning_once() -> Iterator[None]:
-    """Hold warnings back and say each once: folds repeat them, with other numbers in them."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    said = set()
-    for warning in caught:
-        text = str(warning.message)
-        key = (warning.category, re.sub(r"[-+.\de]*\d", "#", text))
-        if key not in said and not text.startswith(
-            "n_components"
-        ):  # ranks that a fold is too small for
-            said.add(key)
-            warnings.warn_explicit(text, warning.category, warning.filename, warning.lineno)
-
-
 def _silent(label: str, done: int, total: int) -> None:
     """Tell nobody."""
 
 
-def _variances(Y: Array) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nan_to_num(np.nanvar(Y, axis=0))
-
-
-def _baseline(Y: Array, splits: Sequence[tuple[NDArray, NDArray]]) -> float:
-    variances = _variances(Y)
-    scores = []
-    for train, test in splits:
-        errors = np.nanmean((Y[test] - np.nanmean(Y[train], axis=0)) ** 2, axis=0)
-        scores.append(1 - np.nanmean(errors / np.where(variances > 0, variances, 1.0)))
-    return float(np.mean(scores))
-
-
-def _sorted_errors(errors: Array) -> Array:
-    """Sorted absolute errors of each target, thinned where there are very many."""
-    levels = np.linspace(0, 1, min(len(errors), _MOST_QUANTILES))
-    if np.isnan(errors).any():
-        return np.nanquantile(errors, levels, axis=0, method="higher")
-    return np.quantile(errors, levels, axis=0, method="higher")
+def _outputs(y: Any) -> Array:
+    return check_array(
+        y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
+    )
 
 
 def _is_curve(X: Array, names: Any) -> bool:
@@ -594,49 +458,6 @@ def _is_curve(X: Array, names: Any) -> bool:
     norms[norms == 0] = 1.0
     near = (Z[:, 1:] * Z[:, :-1]).sum(axis=0) / (norms[1:] * norms[:-1])
     return bool(np.median(near) > 0.98)
-
-
-def _results(trials: list[_Trial]) -> dict[str, Any]:
-    results: dict[str, Any] = {
-        "method": [trial.rung.name for trial in trials],
-        "label": [trial.rung.label for trial in trials],
-        "status": [trial.status for trial in trials],
-        "mean_test_score": np.array(
-            [trial.scores.mean() if trial.status == "done" else np.nan for trial in trials]
-        ),
-        "standard_error": np.array(
-            [trial.standard_error if trial.status == "done" else np.nan for trial in trials]
-        ),
-        "mean_fit_time": np.array([_mean(trial.fit_seconds) for trial in trials]),
-        "rows_per_second": np.array(
-            [
-                len(trial.X) / trial.predict_seconds if trial.status == "done" else np.nan
-                for trial in trials
-            ]
-        ),
-    }
-    differences = _differences(trials)
-    results["difference_to_best"] = differences.mean(axis=1)
-    n = differences.shape[1]
-    results["difference_standard_error"] = (
-        differences.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else 0 * differences[:, 0]
-    )
-    for i in range(len(trials[0].splits)):
-        results[f"split{i}_test_score"] = np.array([trial.scores[i] for trial in trials])
-    return results
-
-
-def _differences(trials: list[_Trial]) -> Array:
-    """Scores less those of the best method, fold by fold: what all find hard in a fold cancels."""
-    scores = np.array(
-        [trial.scores if trial.status == "done" else np.nan * trial.scores for trial in trials]
-    )
-    return scores - scores[int(np.nanargmax(scores.mean(axis=1)))]
-
-
-def _mean(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else float("nan")
 
 
 def _json(value: Any) -> Any:

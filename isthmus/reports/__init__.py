@@ -9,8 +9,10 @@ name               file              what it does
 ``png_uri``        ``pictures.py``   an array as a picture inside the page
 ================== ================= ===========================================================
 
-``figures.py`` turns the numbers of :mod:`isthmus.plotting` into figures of plotly, ``sections.py``
-says what the report of a model has in it, ``page.html`` is the page.
+``sections/`` says what the report of a model has in it, one question a file. They draw from
+``data.py``, the rows, the model and its predictions; ``figures.py`` turns numbers into figures of
+plotly; ``kernel_models.py`` has what takes the place of scores and loadings in a kernel model;
+``page.html`` is the page.
 """
 
 from isthmus.reports.page import Figure, Section, render, write_report

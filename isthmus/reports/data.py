@@ -71,16 +71,37 @@ class ReportData:
             return "each row predicted by a model that has not seen it (cross-validation)"
         return "rows predicted by the model as it is"
 
-    @cached_property
-    def feature_names(self) -> list[str]:
-        names = getattr(self.search, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.p)] if names is None else [str(name) for name in names]
+    @property
+    def score_error(self) -> float:
+        """Standard error of the score of the chosen method."""
+        results = self.search.cv_results_
+        return results["standard_error"][results["method"].index(self.search.best_method_)]
+
+    @property
+    def has_feature_names(self) -> bool:
+        return hasattr(self.search, "feature_names_in_")
 
     @cached_property
-    def axis(self) -> tuple[Array, list[str], bool]:
-        names = self.feature_names if hasattr(self.search, "feature_names_in_") else None
+    def feature_names(self) -> list[str]:
+        if not self.has_feature_names:
+            return [f"x{j}" for j in range(self.p)]
+        return [str(name) for name in self.search.feature_names_in_]
+
+    @cached_property
+    def _axis(self) -> tuple[Array, bool]:
+        names = self.feature_names if self.has_feature_names else None
         at, _, is_curve = positions(names, self.p)
-        return at, self.feature_names, is_curve or (names is None and not self.search.scale_)
+        return at, is_curve or (names is None and not self.search.scale_)
+
+    @property
+    def column_positions(self) -> Array:
+        """Where the inputs stand on an axis."""
+        return self._axis[0]
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the inputs are points of a curve."""
+        return self._axis[1]
 
     @cached_property
     def complete(self) -> Array:

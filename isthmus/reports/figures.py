@@ -17,6 +17,11 @@ def numbers(values: Any) -> list[Any]:
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in flat.ravel()]
 
 
+def short(value: float | None) -> str:
+    """A number of a table or a card; nothing for what is no number."""
+    return "" if value is None or not np.isfinite(value) else f"{value:.4g}"
+
+
 def plain(names: Sequence[Any]) -> list[str]:
     """Names as text: plotly would take a bracket for a tag."""
     return [str(name).replace("&", "&amp;").replace("<", "&lt;") for name in names]
@@ -53,6 +58,26 @@ def line(x: Any, y: Any, color: str = MUTED, dash: str = "solid", **more: Any) -
         "showlegend": False,
         **more,
     }
+
+
+def curve(x: Any, y: Any, hover: str, color: str = ACCENT, **more: Any) -> dict[str, Any]:
+    """Points joined by a line, told on hover."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": numbers(x),
+        "y": numbers(y),
+        "line": {"color": color},
+        "hovertemplate": f"{hover}<extra></extra>",
+        **more,
+    }
+
+
+def whole_steps(lay: dict[str, Any], last: int) -> dict[str, Any]:
+    """A layout whose horizontal axis counts: every number has a tick where there are few."""
+    if last <= 12:
+        lay["xaxis"]["dtick"] = 1
+    return lay
 
 
 def columns(values: Any, names: Any, at: Any, is_curve: bool, **more: Any) -> dict[str, Any]:

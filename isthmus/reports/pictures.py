@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+MOST_PICTURES = 12  # side by side
+
 
 def png_uri(
     picture: ArrayLike, *, low: float | None = None, high: float | None = None, signed: bool = False

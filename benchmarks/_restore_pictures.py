@@ -1,0 +1,268 @@
+"""Digits restored and faces cleaned of noise online, as in [BGFS2004] Sec. 6.2 and 6.3."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from _common import markdown
+from _trials import (
+    ABSOLUTE,
+    GRASSMANN,
+    HUBER,
+    PRODUCT,
+    SQUARED,
+    STEPS,
+    Outcome,
+    Trial,
+    verdict,
+    with_spread,
+)
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.decomposition import KernelPCA
+from sklearn.linear_model import Ridge
+
+from isthmus.datasets import load_faces, load_usps
+from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
+
+UNTOUCHED = "the noisy picture itself"
+REPORT_ALPHA = 1e-6
+# Inputs and outputs to learn from, inputs and outputs to test.
+Features = tuple[NDArray, NDArray, NDArray, NDArray]
+
+
+def kernel_features(noisy: NDArray, clean: NDArray, n_train: int, width: float) -> Features:
+    """500 kernel principal components, a Gaussian kernel of the given width, of the noisy pictures."""
+    map_ = KernelPCA(500, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense")
+    X = map_.fit_transform(noisy[:n_train])
+    return X, clean[:n_train], map_.transform(noisy[n_train:]), clean[n_train:]
+
+
+def squared_error(predicted: NDArray, clean: NDArray) -> float:
+    """Summed over the pixels of a picture, averaged over the pictures."""
+    return float(((predicted - clean) ** 2).sum(axis=1).mean())
+
+
+# -- digits ---------------------------------------------------------------------------------------
+
+RIDGE_CUT = "ridge, cut to rank 110"
+USPS_PUBLISHED = {  # [BGFS2004] Table 4
+    "ridge": "552.5",
+    RIDGE_CUT: "554.9",
+    "PLS(123)": "648.5",
+    f"{SQUARED} (110)": "550.53",
+}
+
+
+@cache
+def noisy_digits(draw: int) -> tuple[Features, float]:
+    """Features of digits with noise on their lower half, and the error of leaving them as they are."""
+    rng = np.random.default_rng(draw)
+    clean = rng.permutation(load_usps().data)[:2000]
+    noisy = clean.copy()
+    noisy[:, 128:] += rng.normal(scale=0.1, size=(2000, 128))
+    features = kernel_features(noisy, clean, 1000, width=10.0)
+    return features, squared_error(noisy[1000:], clean[1000:])
+
+
+class CutRidge(RegressorMixin, BaseEstimator):
+    """Ridge whose coefficients are cut to their leading singular vectors, without regard to X."""
+
+    def __init__(self, n_components: int, alpha: float) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+
+    def fit(self, X: NDArray, y: NDArray) -> CutRidge:
+        ridge = Ridge(self.alpha).fit(X, y)
+        U, s, Vt = np.linalg.svd(ridge.coef_, full_matrices=False)
+        r = self.n_components
+        self.coef_ = U[:, :r] * s[:r] @ Vt[:r]
+        self.intercept_ = y.mean(axis=0) - self.coef_ @ X.mean(axis=0)
+        return self
+
+    def predict(self, X: NDArray) -> NDArray:
+        return X @ self.coef_.T + self.intercept_
+
+
+RESTORERS: dict[str, Any] = {
+    "PCR(123)": PCR(123),
+    "SIMPLS(123)": PLS(123, algorithm="simpls", scale=False),
+    "PLS(123)": PLS(123, scale=False),
+    f"{GRASSMANN} (110)": ManifoldPLS(110),
+    f"{PRODUCT} (110)": ManifoldPLS(110, manifold="product"),
+    f"{SQUARED} (110)": StiefelRegression(110, alpha=REPORT_ALPHA),
+    f"{HUBER} (110)": StiefelRegression(110, loss="huber", alpha=REPORT_ALPHA, max_iter=STEPS),
+    f"{ABSOLUTE} (110)": StiefelRegression(
+        110, loss="absolute", alpha=REPORT_ALPHA, max_iter=STEPS
+    ),
+    "ridge": ReducedRankRegression(None, alpha=REPORT_ALPHA),
+    RIDGE_CUT: CutRidge(110, REPORT_ALPHA),
+    UNTOUCHED: None,
+}
+
+
+def judge_digits(method: str, draw: int) -> dict[int, float]:
+    (X, Y, X_test, Y_test), untouched = noisy_digits(draw)
+    if method == UNTOUCHED:
+        return {0: untouched}
+    model = clone(RESTORERS[method]).fit(X, Y)
+    return {0: squared_error(model.predict(X_test), Y_test)}
+
+
+def usps_table(outcome: Outcome) -> str:
+    lines = [
+        [method, with_spread(outcome, method, 0, 2), USPS_PUBLISHED.get(method, "")]
+        for method in outcome.errors
+    ]
+    return markdown(["method (rank)", "squared error a digit", "published"], lines)
+
+
+def read_usps(outcome: Outcome) -> list[str]:
+    error = {method: outcome.mean(method, 0) for method in outcome.errors}
+    ours = error[f"{SQUARED} (110)"]
+    lines = [
+        f"Stiefel(110) < ridge {verdict(ours < error['ridge'])}: {ours:.2f} against "
+        f"{error['ridge']:.2f} (published 550.5 against 552.5). The closed form is the optimum of "
+        "the published criterion, so that this is the price of the rank, not of the descent.",
+        f"Stiefel(110) < ridge cut to rank 110 {verdict(ours < error[RIDGE_CUT])} "
+        f"({error[RIDGE_CUT]:.2f}), and that < PLS(123) "
+        f"{verdict(error[RIDGE_CUT] < error['PLS(123)'])} ({error['PLS(123)']:.2f}).",
+        "The published scale cannot be reproduced (the caption says squared loss, the table RMSE); "
+        "compare orderings, not numbers.",
+        f"The noise is mild: leaving the digit as it is costs {error[UNTOUCHED]:.2f}. What is "
+        "measured is how much of a digit passes through 500 kernel features, not how well noise is "
+        "removed.",
+    ]
+    if f"{ABSOLUTE} (110)" in error:
+        lines.append(
+            f"Huber and absolute loss ({error[f'{HUBER} (110)']:.2f}, "
+            f"{error[f'{ABSOLUTE} (110)']:.2f}) are judged here by a squared error they do not "
+            "minimise, on noise without outliers."
+        )
+    return lines
+
+
+# -- faces ----------------------------------------------------------------------------------------
+
+NOISE = {1: 0.1, 2: 0.01}  # the columns of the table of faces: standard deviations
+
+
+@cache
+def noisy_faces(draw: int, column: int) -> tuple[Features, float]:
+    """Features of faces with noise, and the error of leaving them as they are."""
+    rng = np.random.default_rng(draw)
+    clean = rng.permutation(load_faces("cbcl").data)
+    noisy = clean + rng.normal(scale=NOISE[column], size=clean.shape)
+    features = kernel_features(noisy, clean, 2000, width=5.0)
+    return features, squared_error(noisy[2000:], clean[2000:])
+
+
+def blocks(draw: int) -> list[NDArray]:
+    """The report's 50 epochs of 50 pictures each."""
+    rng = np.random.default_rng(draw)
+    return [rng.choice(2000, 50, replace=False) for _ in range(50)]
+
+
+EXACT, PULL_1 = "Stiefel online, exact", "Stiefel online, pull 1"
+PULL_GROWS, PULL_DEFAULT = "Stiefel online, growing pull", "Stiefel online, default pull"
+ONLINE: dict[str, Any] = {
+    EXACT: StiefelRegression(50, alpha=REPORT_ALPHA),
+    PULL_1: StiefelRegression(50, online="proximal", gamma=1.0),
+    PULL_GROWS: StiefelRegression(50, online="proximal", gamma_growth="linear"),
+    PULL_DEFAULT: StiefelRegression(50, online="proximal"),
+    "Stiefel online, Huber, pull 1": StiefelRegression(
+        50, loss="huber", online="proximal", gamma=1.0, max_iter=STEPS
+    ),
+}
+AT_ONCE: dict[str, Any] = {
+    "PCR": PCR(50),
+    "SIMPLS": PLS(50, algorithm="simpls", scale=False),
+    "PLS": PLS(50, scale=False),
+    GRASSMANN: ManifoldPLS(50),
+    PRODUCT: ManifoldPLS(50, manifold="product"),
+    "ridge": ReducedRankRegression(None, alpha=REPORT_ALPHA),
+    UNTOUCHED: None,
+}
+
+
+def judge_faces(method: str, draw: int) -> dict[int, float]:
+    return {column: clean_faces(method, draw, column) for column in NOISE}
+
+
+def clean_faces(method: str, draw: int, column: int) -> float:
+    (X, Y, X_test, Y_test), untouched = noisy_faces(draw, column)
+    if method == UNTOUCHED:
+        return untouched
+    if method in AT_ONCE:
+        rows = np.concatenate(blocks(draw))
+        model = clone(AT_ONCE[method]).fit(X[rows], Y[rows])
+    else:
+        model = clone(ONLINE[method])
+        for rows in blocks(draw):
+            model.partial_fit(X[rows], Y[rows])
+    return squared_error(model.predict(X_test), Y_test)
+
+
+def cbcl_table(outcome: Outcome) -> str:
+    lines = [
+        [method, *(with_spread(outcome, method, column, 3) for column in outcome.columns)]
+        for method in outcome.errors
+    ]
+    return markdown(["method", *(f"noise {sd}" for sd in NOISE.values())], lines)
+
+
+def read_cbcl(outcome: Outcome) -> list[str]:
+    strong, weak = (
+        {method: outcome.mean(method, column) for method in outcome.errors} for column in NOISE
+    )
+    best = min(value for method, value in weak.items() if method != UNTOUCHED)
+    lines = [
+        "Published are pictures alone. With noise of standard deviation 0.1 the online map of rank 50 "
+        f"restores: {strong[UNTOUCHED]:.2f} becomes {strong[PULL_1]:.2f} with pull 1, "
+        f"{strong[PULL_GROWS]:.2f} with a growing pull, {strong[EXACT]:.2f} when the moments are "
+        "kept.",
+        f"With a standard deviation of 0.01 the noisy picture ({weak[UNTOUCHED]:.3f}) is better than "
+        f'any output ({best:.3f} at best): the report\'s "magnitude 0.01" and "strongly corrupted" '
+        "agree only if it is a variance.",
+        f"The rank of 50 costs more than it gains: ridge on the same rows has "
+        f"{strong['ridge']:.2f} and {weak['ridge']:.2f}.",
+    ]
+    if PULL_DEFAULT in strong:
+        lines.append(
+            f"The default pull ({strong[PULL_DEFAULT]:.2f}) is too weak for blocks with fewer rows than "
+            "inputs: half the rows times the mean variance is about 0.02 here, where 1 is about best."
+        )
+    return lines
+
+
+# -- the trials -----------------------------------------------------------------------------------
+
+TRIALS = {
+    "usps": Trial(
+        title="USPS digits",
+        setting="2000 digits, half of them to learn from, {draws} random draws; noise of standard "
+        "deviation 0.1 on the lower half; 500 kernel principal components (Gaussian kernel of width 10) to "
+        "256 pixels on the scale from -1 to 1; ridge weight 1e-6, ranks as published.",
+        columns=(0,),
+        draws=3,
+        methods=RESTORERS,
+        judge=judge_digits,
+        table=usps_table,
+        reading=read_usps,
+    ),
+    "cbcl": Trial(
+        title="CBCL faces, online",
+        setting="2000 faces to learn from and 429 to test (the set's own test faces are not at hand), "
+        "{draws} random draws; 500 kernel principal components (width 5) to 361 pixels on the scale from "
+        "0 to 1; rank 50; 50 blocks of 50 faces drawn at random. Stiefel takes them block by block, the "
+        "others all at once. Squared error a face.",
+        columns=tuple(NOISE),
+        draws=2,
+        methods=ONLINE | AT_ONCE,
+        judge=judge_faces,
+        table=cbcl_table,
+        reading=read_cbcl,
+    ),
+}

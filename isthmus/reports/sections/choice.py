@@ -1,0 +1,137 @@
+"""What was chosen by cross-validation: the method, and its number of components."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from isthmus.plotting import ComponentCurveDisplay, ExplainedVarianceDisplay
+from isthmus.reports import figures as fig
+from isthmus.reports.data import ReportData
+from isthmus.reports.page import Figure, Section
+
+
+def comparison(data: ReportData) -> Section:
+    """All methods, with the rule that chose one of them."""
+    text = [
+        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its own "
+        "numbers in inner folds of the training rows, and predicted the rows that were left out once."
+    ]
+    told = (
+        "The same in numbers, with standard errors over the folds. Differences to the best are taken "
+        "fold by fold: what all methods find hard cancels."
+    )
+    header = ["method", "R2", "less the best", "seconds a fit", "rows/s predicted"]
+    table = (told, header, _method_rows(data.search))
+    return Section("Comparison of methods", text, [_method_scores(data.search)], [table])
+
+
+def _method_scores(search: Any) -> Figure:
+    results = search.cv_results_
+    done = [k for k, status in enumerate(results["status"]) if status == "done"][::-1]
+    labels = ["<br>".join(wrap(results["label"][k], 18)) for k in done]  # room for a phone
+    colours = [
+        fig.SECOND if results["method"][k] == search.best_method_ else fig.ACCENT for k in done
+    ]
+    scores, errors = results["mean_test_score"], results["standard_error"]
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": fig.numbers(scores[done]),
+        "y": labels,
+        "error_x": {"type": "data", "array": fig.numbers(errors[done]), "color": fig.MUTED},
+        "marker": {"size": 11, "color": colours},
+        "hovertemplate": "%{y}: %{x}<extra></extra>",
+        "showlegend": False,
+    }
+    best = int(np.nanargmax(scores))
+    bound = float(scores[best] - errors[best])
+    rule = fig.line([bound, bound], [0, 0], fig.WARN, "dash")
+    rule["y"] = [labels[0], labels[-1]]
+    caption = (
+        "The methods with their standard errors over the folds; 1 is perfect, 0 the mean. All that reach "
+        "the dashed line are within one standard error of the best; the simplest of them (lowest on "
+        "the ladder, in orange) was chosen."
+    )
+    lay = fig.layout("R2 in cross-validation", "")
+    height = 150 + 44 * len(done)
+    return Figure("comparison", caption, [("", [points, rule], lay)], height=height)
+
+
+def _method_rows(search: Any) -> list[list[str]]:
+    results = search.cv_results_
+    scores, errors = results["mean_test_score"], results["standard_error"]
+    rows = []
+    for k, state in enumerate(results["status"]):
+        mark = " (chosen)" if results["method"][k] == search.best_method_ else ""
+        rows.append(
+            [
+                results["label"][k] + mark,
+                f"{scores[k]:.4f} ± {errors[k]:.4f}" if state == "done" else state,
+                _less_the_best(results, k),
+                fig.short(results["mean_fit_time"][k]),
+                f"{results['rows_per_second'][k]:,.0f}" if state == "done" else "",
+            ]
+        )
+    return rows
+
+
+def _less_the_best(results: dict[str, Any], k: int) -> str:
+    """Mean and standard error of the differences to the best method over the folds."""
+    mean = results.get("difference_to_best", [np.nan] * (k + 1))[k]  # files of before have none
+    if not np.isfinite(mean):
+        return ""
+    error = results["difference_standard_error"][k]
+    return "best" if mean == error == 0 else f"{mean:.4f} ± {error:.4f}"
+
+
+def components(data: ReportData) -> Section | None:
+    """How many components, and what they explain."""
+    section = Section("Number of components")
+    if data.search.curves_ and len(data.search.curves_["n_components"]) > 1:
+        section.figures.append(_component_scores(ComponentCurveDisplay.compute(data.search)))
+    if data.is_latent and data.model.n_components_ > 0:
+        section.figures.append(_explained(ExplainedVarianceDisplay.compute(data.model)))
+    return section if section.figures else None
+
+
+def _component_scores(curve: ComponentCurveDisplay) -> Figure:
+    errors = {"type": "data", "array": fig.numbers(curve.standard_error), "color": fig.MUTED}
+    trace = fig.curve(
+        curve.n_components, curve.score, "%{x} components: %{y}", error_y=errors, showlegend=False
+    )
+    at = int(np.flatnonzero(curve.n_components == curve.chosen)[0])
+    ring = fig.markers(
+        [curve.chosen], curve.score[[at]], ["chosen"], "%{x} components",
+        marker={"size": 16, "color": fig.SECOND, "symbol": "circle-open", "line": {"width": 3}},
+    )  # fmt: skip
+    caption = (
+        f"The score of every number of components in cross-validation, with standard errors. The "
+        f"ring marks the choice, {curve.chosen}: the fewest within one standard error of the best. "
+        "A curve that falls again to the right is overfitting."
+    )
+    lay = fig.layout("number of components", "score in cross-validation")
+    lay = fig.whole_steps(lay, curve.n_components.max())
+    return Figure("components", caption, [("", [trace, ring], lay)])
+
+
+def _explained(shares: ExplainedVarianceDisplay) -> Figure:
+    steps = np.arange(1, len(shares.x) + 1)
+    traces = [
+        fig.curve(
+            steps, 100 * np.cumsum(np.asarray(values)),
+            f"%{{x}} components: %{{y}} % of the {label}", tone, name=label,
+        )
+        for values, label, tone in (
+            (shares.x, "inputs", fig.ACCENT),
+            (shares.y, "outputs", fig.SECOND),
+        )
+    ]  # fmt: skip
+    caption = (
+        "How much of the variance of the training rows the components explain together. Outputs "
+        "well explained by components that explain little of the inputs hang on fine detail."
+    )
+    lay = fig.whole_steps(fig.layout("number of components", "% explained"), len(steps))
+    return Figure("explained", caption, [("", traces, lay)])

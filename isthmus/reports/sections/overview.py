@@ -1,0 +1,81 @@
+"""The search in words: what came out, how it is told in a paper, how it is made again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus.reports import figures as fig
+from isthmus.reports.data import ReportData
+from isthmus.reports.page import Section
+
+
+def summary(data: ReportData) -> Section:
+    """What came out, in a few numbers."""
+    search, error = data.search, data.score_error
+    cards = [
+        ("method chosen", search.method_["label"]),
+        ("explained in cross-validation (R2)", f"{search.best_score_:.3f} ± {error:.3f}"),
+        ("rows, inputs, outputs of the fit",
+         f"{search.n_samples_} by {search.n_features_in_} → {len(search.target_names_)}"),
+    ]  # fmt: skip
+    if search.rank_ is not None:
+        cards.append(("components", str(search.rank_)))
+    if "alpha" in search.best_params_:
+        cards.append(("ridge weight", fig.short(float(search.best_params_["alpha"]))))
+    r2 = float(np.mean([display.r2 for display in data.by_output]))
+    text = [
+        f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
+        f"{data.kind}. 100 % is perfect, 0 % is no better than the mean."
+    ]
+    if search.best_score_ - error <= search.baseline_score_:
+        text.append(
+            "The chosen model is not clearly better than predicting the mean: these inputs may say "
+            "nothing about these outputs."
+        )
+    return Section("Summary", text, cards=cards)
+
+
+def method(data: ReportData) -> Section:
+    """The paragraph, the equation and the literature of the method."""
+    search, told = data.search, data.search.method_
+    numbers = []
+    if search.rank_ is not None:
+        numbers.append(f"{search.rank_} components")
+    if "alpha" in search.best_params_:
+        numbers.append(f"ridge weight {float(search.best_params_['alpha']):.3g}")
+    with_numbers = f" The model has {' and '.join(numbers)}." if numbers else ""
+    scaled = "centred and scaled to unit variance" if search.scale_ else "centred"
+    paragraph = (
+        f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
+        f"compared by nested {search.n_splits_}-fold cross-validation, in which each chose its number of "
+        "components and ridge weight in inner folds; the simplest method within one standard error of the "
+        f"best was taken.{with_numbers} It explains {search.best_score_:.3f} (standard error "
+        f"{data.score_error:.3f}) of the variance of the outputs of rows left out "
+        f"(n = {search.n_samples_}). Computed with isthmus."
+    )
+    latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
+    return Section(
+        "Method",
+        [paragraph],
+        formula=told["formula"],
+        items=told["references"],
+        code=[("The same in LaTeX, to paste in a paper:", latex)],
+    )
+
+
+def again(data: ReportData) -> Section:
+    """The command or the call that writes the same report."""
+    if data.command is not None:
+        return Section(
+            "Make it again", code=[("The command that wrote this report:", data.command)]
+        )
+    search = data.search
+    options = [f"cv={search.cv!r}", f"random_state={search.random_state!r}"]
+    if search.methods != "auto":
+        options.append(f"methods={search.methods!r}")
+    code = (
+        "from isthmus import fit_auto\n\n"
+        f"search = fit_auto(X, y, {', '.join(options)})\n"
+        'search.report("report.html")'
+    )
+    return Section("Make it again", code=[("In Python, with the same X and y:", code)])

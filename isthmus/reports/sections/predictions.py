@@ -1,0 +1,76 @@
+"""Predicted against observed, residuals, and the outputs from the best to the worst."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus.reports import figures as fig
+from isthmus.reports.data import ReportData
+from isthmus.reports.page import Figure, Section
+
+
+def predictions(data: ReportData) -> Section:
+    """How near the predictions come, output by output."""
+    rows = data.shown_rows
+    names = data.names_of(rows)
+    parities, residuals, notes = [], [], []
+    for label, j in data.shown_outputs:
+        display = data.by_output[j]
+        name = fig.plain([display.name])[0]
+        observed, predicted = display.observed[rows], display.predicted[rows]
+        both = np.concatenate([observed, predicted])
+        ends = [float(np.nanmin(both)), float(np.nanmax(both))]
+        points = fig.markers(observed, predicted, names, "observed %{x}<br>predicted %{y}")
+        diagonal = fig.line(ends, ends, fig.MUTED, "dash")
+        parities.append(
+            (label, [diagonal, points], fig.layout(f"{name}, observed", f"{name}, predicted"))
+        )
+        rest = fig.markers(
+            predicted, observed - predicted, names, "predicted %{x}<br>residual %{y}"
+        )
+        span = [float(np.nanmin(predicted)), float(np.nanmax(predicted))]
+        zero = fig.line(span, [0, 0], fig.MUTED, "dash")
+        residuals.append(
+            (label, [zero, rest], fig.layout(f"{name}, predicted", "observed - predicted"))
+        )
+        notes.append(
+            f"{display.name}: R2 {display.r2:.3f}, root mean squared error {display.rmse:.4g}"
+        )
+    some = "" if len(rows) == data.n else f" {len(rows)} of {data.n} rows are drawn, evenly chosen."
+    section = Section(
+        "Predictions",
+        [f"Shown: {data.kind}.{some}"],
+        [
+            Figure("parity", "Predicted against observed: a perfect model has all points on the "
+                   "diagonal; points far off are rows to look at, a bent cloud asks for a method that "
+                   "bends.", parities, "Output", notes=notes),
+            Figure("residuals", "Residuals: they should scatter evenly about zero. A trend or a funnel "
+                   "says that something is left to be explained, or that errors grow with the value.",
+                   residuals, "Output", notes=notes),
+        ],
+    )  # fmt: skip
+    if data.q > 1:
+        section.figures.append(_from_best_to_worst(data))
+    return section
+
+
+def _from_best_to_worst(data: ReportData) -> Figure:
+    order = np.argsort([display.r2 for display in data.by_output], kind="stable")[::-1]
+    names = [data.search.target_names_[j] for j in order]
+    values = [max(data.by_output[j].r2, -1.0) for j in order]
+    few = len(names) <= 12
+    bars = {
+        "type": "bar",
+        "x": fig.plain(names) if few else list(range(1, len(names) + 1)),
+        "y": fig.numbers(values),
+        "text": fig.plain(names),
+        "textposition": "none",
+        "marker": {"color": fig.ACCENT},
+        "hovertemplate": "%{text}: R2 %{y}<extra></extra>",
+    }
+    caption = (
+        "The outputs from the best to the worst explained. Those near or below zero are not predicted "
+        "by these inputs (bars end at -1)."
+    )
+    lay = fig.layout("output" if few else "rank of the output", "R2")
+    return Figure("outputs", caption, [("", [bars], lay)], height=300)

@@ -1,0 +1,111 @@
+"""Scores and outliers: rows in the plane of two components, and how far out they lie."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.plotting import ScoresDisplay
+from isthmus.reports import figures as fig
+from isthmus.reports.data import ReportData
+from isthmus.reports.kernel_models import kernel_scores
+from isthmus.reports.page import Figure, Section
+
+_TITLE = "Scores and outliers"
+_MOST_RINGED = 500
+_MOST_LISTED = 40
+
+
+def scores(data: ReportData) -> Section:
+    """Scores of a linear or of a kernel model, or why there are none."""
+    if data.is_latent and data.model.n_components_ == 0:
+        return Section(
+            _TITLE, ["The model has no components: it predicts the mean, and has no scores."]
+        )
+    if not data.is_latent and not data.is_kernel:
+        return Section(_TITLE, ["This method has no components, so that there are no scores."])
+    compute = ScoresDisplay.compute if data.is_latent else kernel_scores
+    try:
+        display = compute(data.model, data.complete, training=data.cv_predictions is not None)
+    except ValueError as error:  # too few rows for a limit
+        return Section(_TITLE, [f"There are no limits for scores: {error}"])
+    outlying = np.flatnonzero(display.outlying)
+    rows = np.union1d(data.shown_rows, outlying[:_MOST_RINGED])
+    section = Section(_TITLE, figures=[_plane(data, display, rows, outlying)])
+    section.text.append(_how_many(data, display, outlying))
+    if display.q is not None:
+        section.figures.append(_influence(data, display, rows))
+    elif data.is_kernel:
+        section.text.append(
+            "There are no Q residuals: a kernel map keeps every direction of the training rows, so that "
+            "none of them lies outside of it."
+        )
+    else:
+        section.text.append(
+            "There are no Q residuals: as many components as rows leave nothing over."
+        )
+    return section
+
+
+def _plane(data: ReportData, display: ScoresDisplay, rows: NDArray, outlying: NDArray) -> Figure:
+    angle = np.linspace(0, 2 * np.pi, 120)
+    ellipse = fig.line(
+        display.radii[0] * np.cos(angle), display.radii[1] * np.sin(angle), fig.WARN, "dot"
+    )
+    out = display.scores[outlying]
+    rings = fig.markers(
+        out[:, 0], out[:, 1], data.names_of(outlying), "outlying",
+        marker={"size": 13, "color": fig.WARN, "symbol": "circle-open"},
+    )  # fmt: skip
+    a, b = display.components
+    word = "component" if data.is_latent else "function"
+    second = f"{word} {b + 1}" if b != a else f"(one {word} only)"
+    names, T = data.names_of(rows), display.scores[rows]
+    variants = []
+    for label, j in data.shown_outputs:
+        marker = {"color": fig.numbers(data.Y[rows, j]), "colorscale": "Viridis", "showscale": True,
+                  "size": 7, "opacity": 0.9, "colorbar": {"thickness": 10, "len": 0.9}}  # fmt: skip
+        points = fig.markers(
+            T[:, 0], T[:, 1], names, "(%{x}, %{y})<br>output %{marker.color}", marker=marker
+        )
+        variants.append((label, [ellipse, points, rings], fig.layout(f"{word} {a + 1}", second)))
+    plane, limits = (
+        ("first two components", "T2 or of Q") if data.is_latent else
+        ("two main functions of the kernel expansion", "T2")
+    )  # fmt: skip
+    caption = (
+        f"Rows in the plane of the {plane}, coloured by an output: a colour that runs across the cloud "
+        "is what the model uses. The dotted ellipse holds 95 % of ordinary rows; ringed rows exceed the "
+        f"limit of {limits}."
+    )
+    return Figure("scores", caption, variants, "Coloured by")
+
+
+def _how_many(data: ReportData, display: ScoresDisplay, outlying: NDArray) -> str:
+    if not len(outlying):
+        return "No row exceeds the 95 % limits."
+    by_chance = "one in ten" if display.q is not None else "one in twenty"
+    more = " ..." if len(outlying) > _MOST_LISTED else ""
+    return (
+        f"{len(outlying)} rows ({100 * len(outlying) / data.n:.1f} %) exceed a 95 % limit; about "
+        f"{by_chance} would by chance: {', '.join(data.names_of(outlying[:_MOST_LISTED]))}{more}."
+    )
+
+
+def _influence(data: ReportData, display: ScoresDisplay, rows: NDArray) -> Figure:
+    t2, q = display.t2, display.q
+    points = fig.markers(
+        t2.values[rows], q.values[rows], data.names_of(rows), "T2 %{x}<br>Q %{y}",
+        marker={"color": [fig.WARN if o else fig.ACCENT for o in display.outlying[rows]]},
+    )  # fmt: skip
+    top = [float(t2.values.max()) * 1.05, float(q.values.max()) * 1.05]
+    traces = [
+        fig.line([t2.limit, t2.limit], [0, max(top[1], q.limit)], fig.WARN, "dash"),
+        fig.line([0, max(top[0], t2.limit)], [q.limit, q.limit], fig.WARN, "dash"),
+        points,
+    ]
+    caption = (
+        "Outliers: far to the right is extreme within the model (T2), far up is not described by it "
+        "(Q). Dashed lines are the 95 % limits; a row beyond both pulls the model and does not fit it."
+    )
+    return Figure("influence", caption, [("", traces, fig.layout("Hotelling's T2", "Q residual"))])
