@@ -362,6 +362,13 @@ def difference_from_refits(model: ComponentSearchCV, X: NDArray, Y: NDArray) -> 
 # -- the floor --------------------------------------------------------------------------------
 
 
+EIGENSOLVERS = {
+    "numpy eigh": np.linalg.eigh,
+    "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
+    "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
+}
+
+
 def floor(settings: Settings) -> Iterator[Row]:
     """One fit beside what it cannot do without."""
     for n, p, q in RANK_SHAPES:
@@ -380,12 +387,7 @@ def fit_against_floor(
     threads: int,
     repeats: int,
 ) -> Row:
-    eigh = {
-        "numpy eigh": np.linalg.eigh,
-        "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
-        "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
-    }
-    jobs = {key: lambda solve=solve: floor_of(X, Y, solve) for key, solve in eigh.items()}
+    jobs = {key: lambda eigh=eigh: floor_of(X, Y, eigh) for key, eigh in EIGENSOLVERS.items()}
     model = clone(MODELS[name]).set_params(n_components=N_RANKS)
     ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
     return row_of(

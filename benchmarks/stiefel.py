@@ -36,7 +36,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pymanopt
-import scipy.linalg
 from _common import (
     Row,
     ask,
@@ -49,7 +48,7 @@ from _common import (
     seconds,
 )
 from _pymanopt import FORMULATIONS, SAME, Task, closed_form_start, race, random_start
-from linear import RANK_SHAPES, floor_of
+from linear import EIGENSOLVERS, RANK_SHAPES, floor_of
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -68,11 +67,6 @@ ALPHA = 1.0
 
 ROBUST_BOUND, CLOSED_FORM_BOUND, FLOOR_BOUND = 1 / 5, 1 / 50, 1.5
 TOLERANCES = (1e-6, 1e-7, 1e-8)
-EIGENSOLVERS = {
-    "numpy eigh": np.linalg.eigh,
-    "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
-    "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
-}
 
 
 @dataclass
