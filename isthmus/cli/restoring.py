@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from isthmus.auto import LADDER, Problem
 from isthmus.auto.search import component_curve
 from isthmus.linalg import Array
+from isthmus.plotting import ComponentCurveDisplay
 from isthmus.reports import Figure, Section, png_uri, render
 from isthmus.reports import figures as fig
 
@@ -180,27 +181,7 @@ def _curves(fitted: list[Row]) -> Section:
         curve = row.curve or {}
         if len(curve.get("n_components", ())) < 2:
             continue
-        trace = {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": fig.numbers(curve["n_components"]),
-            "y": fig.numbers(curve["score"]),
-            "error_y": {
-                "type": "data",
-                "array": fig.numbers(curve["standard_error"]),
-                "color": fig.MUTED,
-            },
-            "line": {"color": fig.ACCENT},
-            "hovertemplate": "%{x} components: %{y}<extra></extra>",
-            "showlegend": False,
-        }
-        at = int(np.flatnonzero(curve["n_components"] == curve["chosen"])[0])
-        ring = fig.markers(
-            [curve["chosen"]], curve["score"][[at]], ["chosen"], "%{x} components",
-            marker={"size": 16, "color": fig.SECOND, "symbol": "circle-open", "line": {"width": 3}},
-        )  # fmt: skip
-        lay = fig.layout("number of components", "score in cross-validation")
-        variants.append((row.label, [trace, ring], lay))
+        variants.append((row.label, *fig.rank_scores(ComponentCurveDisplay(**curve))))
     caption = (
         "The score of every number of components in cross-validation, with standard errors; the ring is "
         "the choice. A narrow strip is enough where the curve is flat, and overfits where it falls."

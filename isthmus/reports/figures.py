@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.plotting import ComponentCurveDisplay
+
 ACCENT, SECOND, THIRD, MUTED, WARN = "@accent", "@second", "@third", "@muted", "@warn"
 LINES = (ACCENT, SECOND, THIRD, WARN, MUTED)
 
@@ -71,6 +73,21 @@ def curve(x: Any, y: Any, hover: str, color: str = ACCENT, **more: Any) -> dict[
         "hovertemplate": f"{hover}<extra></extra>",
         **more,
     }
+
+
+def rank_scores(shown: ComponentCurveDisplay) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Traces and layout: the score of every number of components, with a ring around the choice."""
+    errors = {"type": "data", "array": numbers(shown.standard_error), "color": MUTED}
+    trace = curve(
+        shown.n_components, shown.score, "%{x} components: %{y}", error_y=errors, showlegend=False
+    )
+    at = int(np.flatnonzero(shown.n_components == shown.chosen)[0])
+    ring = markers(
+        [shown.chosen], shown.score[[at]], ["chosen"], "%{x} components",
+        marker={"size": 16, "color": SECOND, "symbol": "circle-open", "line": {"width": 3}},
+    )  # fmt: skip
+    lay = layout("number of components", "score in cross-validation")
+    return [trace, ring], whole_steps(lay, int(shown.n_components.max()))
 
 
 def whole_steps(lay: dict[str, Any], last: int) -> dict[str, Any]:

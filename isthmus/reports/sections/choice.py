@@ -98,23 +98,12 @@ def components(data: ReportData) -> Section | None:
 
 
 def _component_scores(curve: ComponentCurveDisplay) -> Figure:
-    errors = {"type": "data", "array": fig.numbers(curve.standard_error), "color": fig.MUTED}
-    trace = fig.curve(
-        curve.n_components, curve.score, "%{x} components: %{y}", error_y=errors, showlegend=False
-    )
-    at = int(np.flatnonzero(curve.n_components == curve.chosen)[0])
-    ring = fig.markers(
-        [curve.chosen], curve.score[[at]], ["chosen"], "%{x} components",
-        marker={"size": 16, "color": fig.SECOND, "symbol": "circle-open", "line": {"width": 3}},
-    )  # fmt: skip
     caption = (
         f"The score of every number of components in cross-validation, with standard errors. The "
         f"ring marks the choice, {curve.chosen}: the fewest within one standard error of the best. "
         "A curve that falls again to the right is overfitting."
     )
-    lay = fig.layout("number of components", "score in cross-validation")
-    lay = fig.whole_steps(lay, curve.n_components.max())
-    return Figure("components", caption, [("", [trace, ring], lay)])
+    return Figure("components", caption, [("", *fig.rank_scores(curve))])
 
 
 def _explained(shares: ExplainedVarianceDisplay) -> Figure:
