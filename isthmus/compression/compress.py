@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from isthmus.compression.construct import move_points
-from isthmus.compression.exchange import exchange_points
 from isthmus.compression.models import wrap_model
 from isthmus.compression.path import CompressionPath
-from isthmus.compression.pursuit import DEPENDENT, Pursuit
+from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import (
     Problem,
@@ -26,6 +25,7 @@ from isthmus.compression.select import (
     by_landmarks,
     by_rank,
     chunked,
+    exchanged,
     greedy,
     make_problem,
     of_new_points,
@@ -42,12 +42,9 @@ METHODS = ("greedy", "l1", "l0", "rank", "landmarks", "construct")
 _BLOCK = 2**22
 _DEFAULT_TOL = 1e-3
 _GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
-_TOO_FEW = 2e-2  # likewise: more points are needed, not others
-_CANDIDATES = 5  # times as many points as are kept take part in exchanges
-_NORM_SHARE = 1e-3  # of the kernel's trace: weight of the norm beside the outputs in exchanges
 _SMALL = 200  # points: smaller expansions are fast as they are, and have few others to offer
-_ROWS = 1000  # at most, whose outputs exchanges look at
-_MOST_WORK = 2e10  # operations, a second or so: beyond it the pursuit's points stay
+_ROUNDS = 20  # of exchanges: twice as many gain next to nothing
+_MOST_WORK = 1e11  # operations, eight seconds or so: beyond it the pursuit's points stay
 _WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
 
 
@@ -100,10 +97,11 @@ def compress(
         points ask for it; None keeps the nearest functions.
     exchange : bool, default=True
         Whether points of the pursuit are then exchanged for others with which the outputs are fitted
-        better; takes about twice the time. Only with ``refit`` and ``n_points`` alone: the path of sizes
-        that ``tol`` or ``validation`` picks from is the pursuit's. Expansions of fewer than 200 points and
-        very large ones keep the pursuit's points, and so do sizes with which the outputs are off by more
-        than two per cent of their squares: those need more points, not others.
+        better: blocks of points are dropped and pursued anew, and what lowers the error of the outputs
+        stays. Takes about four times as long as without. Only with ``refit`` and ``n_points`` alone: the
+        path of sizes that ``tol`` or ``validation`` picks from is the pursuit's. Expansions of fewer than
+        200 points and very large ones keep the pursuit's points, and so do those whose refit needs a
+        ridge: they follow noise, and other points would follow it further.
     X : array or sequence, default=None
         Rows on which outputs are refitted; None: the points of the model. For a precomputed kernel
         the square matrix of the training rows.
@@ -289,48 +287,25 @@ def _may_exchange(
 def _exchange(
     problem: Problem, points: Any, order: NDArray, pursuit: Pursuit, rows: _Rows, rule: str
 ) -> tuple[Any, NDArray, Pursuit]:
-    """Points with which the outputs are fitted better, in the order of the pursuit among them.
+    """Points with which the outputs at the rows are fitted better, in the order of the pursuit.
 
-    The pursuit looks at the distance of functions. Here it is that of the outputs, with a small weight of
-    the other; among the points left over those take part that the pursuit would have taken next.
     Where the fit asks for a ridge the model follows noise, and other points would follow it further.
     """
     r, N = len(order), len(problem)
-    m = min(N, _CANDIDATES * r)
-    if (
-        pursuit.L.shape[1] != N
-        or m == r
-        or N < _SMALL
-        or m * (m * min(len(rows.outputs), _ROWS) + 4.0 * r**2) > _MOST_WORK
-    ):
+    if pursuit.L.shape[1] != N or r == N or N < _SMALL or 3.0 * N * r**2 * _ROUNDS > _MOST_WORK:
         return points, order, pursuit
     fit = rows.fit(points, order, pursuit)
-    if not _GOOD_ENOUGH < fit.errors[r] <= _TOO_FEW or fit.ridge(r):
+    if fit.errors[r] <= _GOOD_ENOUGH or fit.ridge(r):
         return points, order, pursuit
-    candidates = np.concatenate([order, _next_best(problem, order, pursuit, m - r)])
-    M, c = rows.inner_products(problem.take(candidates), candidates, _ROWS)
-    weight = _NORM_SHARE * float(problem.diagonal().sum())
-    M += weight * problem.square(candidates)
-    c += weight * problem.values[candidates]
     try:
-        chosen = exchange_points(M, c, np.arange(r))
+        found = exchanged(problem, pursuit, rule, _ROUNDS)
     except np.linalg.LinAlgError:  # an indefinite kernel: what is left has no length
         return points, order, pursuit
-    new, found = among(problem, np.sort(candidates[chosen]), rule)
-    if len(new) < r or np.array_equal(chosen, np.arange(r)):
+    new, found = among(problem, np.sort(found.order), rule)
+    if len(new) < r:
         return points, order, pursuit
-    return problem.take(new), new, found
-
-
-def _next_best(problem: Problem, order: NDArray, pursuit: Pursuit, n: int) -> NDArray:
-    """The points, not chosen yet, that would lower the error most."""
-    left = problem.values - pursuit.L.T @ pursuit.T
-    diagonal = problem.diagonal()
-    d = diagonal - np.einsum("ji,ji->i", pursuit.L, pursuit.L)
-    usable = d > DEPENDENT * diagonal
-    gain = np.where(usable, (left**2).sum(axis=1) / np.where(usable, d, 1.0), 0.0)
-    gain[order] = -1.0
-    return np.argsort(-gain, kind="stable")[:n]
+    better = rows.fit(problem.take(new), new, found).errors[r] < fit.errors[r]
+    return (problem.take(new), new, found) if better else (points, order, pursuit)
 
 
 def _construct(
@@ -386,19 +361,6 @@ class _Rows:
         if self.expansion.is_precomputed:
             return np.array(np.asarray(self.rows).diagonal(), dtype=np.float64)
         return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
-
-    def inner_products(self, points: Any, index: NDArray, most: int) -> tuple[Array, Array]:
-        """Of kernel values without their means, among points and with the outputs, summed over rows.
-
-        At most ``most`` rows, evenly spread, stand for all.
-        """
-        n = len(self.outputs)
-        some = np.linspace(0, n - 1, min(n, most)).astype(np.intp)
-        values = self._values(some, points, index)
-        values = values - values.mean(axis=0)
-        outputs = self.outputs[some] - self.outputs[some].mean(axis=0)
-        share = n / len(some)
-        return share * (values.T @ values), share * (values.T @ outputs)
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
         size = max(1, _BLOCK // max(len(points), 1))

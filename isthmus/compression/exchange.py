@@ -1,123 +1,110 @@
-"""Exchange of points: each chosen one against the candidate that would do better in its place."""
+"""Exchange of points: blocks of the chosen ones are dropped, and the pursuit goes on from the rest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from isthmus.compression.pursuit import Pursuit, greedy_pursuit
 from isthmus.linalg import Array
 
-_JITTER = 1e-13  # of the mean diagonal: keeps the inverses of nearly dependent points in bounds
-_FLOOR = 1e-12  # of its squared length: a candidate with less left is no candidate
-_WORTH = 1.001  # an exchange gains a thousandth of what its point explains, or is not made
-_SETTLED = 0.02  # a sweep that exchanges fewer than this part of the points is the last
+_RIDGE = 1e-10  # of the mean squared column, as in the refit
 
 
-@dataclass
-class _State:
-    """Chosen candidates and what is left of targets and candidates without them."""
+def exchange_points(
+    column: Callable[[int], Array],
+    diagonal: Array,
+    correlations: Array,
+    squared_norm: float,
+    start: Pursuit,
+    *,
+    n_rounds: int = 20,
+    rule: str = "ols",
+) -> Pursuit:
+    """Exchange points for as many others with which the outputs are fitted better.
 
-    chosen: NDArray[np.intp]  # (r,)
-    P: Array  # (r, r): inverse of the Gram matrix of the chosen
-    rows: Array  # (r, m): Gram matrix of the chosen with all candidates
-    C: Array  # (m, p): correlations of what is left of the targets with the candidates
-    squared: Array  # (m,): squared norms of the rows of C
-    d: Array  # (m,): squared lengths of what is left of the candidates
-
-
-def exchange_points(M: Array, c: Array, start: NDArray, *, max_sweeps: int = 2) -> NDArray:
-    r"""Exchange chosen vectors, one at a time, for others that bring their span nearer to targets.
-
-    Leaving out a chosen vector raises the squared error by :math:`|b_j|^2 / P_{jj}`, b its coefficients and
-    P the inverse Gram matrix; the best other one then lowers it by :math:`\max_i |C_i|^2 / d_i`, the rule
-    of the pursuit. Those that explain least go first. ``4 m r`` operations an exchange, by rank-one
-    updates of P; sequential replacement, [M2002]_.
+    The first points were chosen when the others were not there. A round drops q of the r points, each
+    the one whose loss is least, and pursues q anew; it counts if the least squares error of the outputs at
+    the candidates falls. q goes from r / 2 down to 1 in equal ratios: exchanges of one point against one
+    stop in worse valleys. Since those that explain least go, a single exchange may still be left that
+    would be better. A round takes about ``r N (3 r + 2 q)`` operations, and kernel values of points
+    not met before only; backward and forward steps in turns, [M2002]_.
 
     Parameters
     ----------
-    M : array of shape (m, m)
-        Inner products of the candidates.
-    c : array of shape (m, p)
-        Inner products of the candidates with the targets.
-    start : array of shape (r,)
-        The candidates chosen so far.
-    max_sweeps : int, default=2
-        Most sweeps through the chosen ones.
+    column, diagonal, correlations, squared_norm, rule
+        As for :func:`greedy_pursuit`.
+    start : Pursuit
+        The points to begin with, its factor known at all candidates.
+    n_rounds : int, default=20
+        How many rounds.
 
     Returns
     -------
-    chosen : array of shape (r,)
-        As many candidates, whose span is at least as near to the targets.
+    pursuit : Pursuit
+        As many points; their output error is at most that of the start.
     """
-    M = M.copy()
-    M[np.diag_indices_from(M)] += _JITTER * float(M.trace()) / len(M)
-    best, chosen = _explained(M, c, start), start
-    for _ in range(max_sweeps):
-        trial, n_exchanges = _sweep(_begin(M, c, chosen), M, c)
-        explained = _explained(M, c, trial)
-        if not explained > best:  # rounding, or nothing was gained
-            break
-        best, chosen = explained, trial
-        if n_exchanges < _SETTLED * len(start):
-            break
-    return chosen
+    r, best, least = len(start.order), start, output_error(start, correlations)
+    known = dict(zip(start.order.tolist(), start.L[:, start.order].T @ start.L))
+
+    def remembered(i: int) -> Array:
+        if i not in known:
+            known[i] = column(i)
+        return known[i]
+
+    for q in _sizes(r, n_rounds):
+        kept = drop_points(best.triangle, correlations[best.order], q)
+        trial = greedy_pursuit(
+            remembered,
+            diagonal,
+            correlations,
+            squared_norm,
+            r,
+            rule=rule,
+            first=best.order[kept],
+        )
+        error = output_error(trial, correlations)
+        if len(trial.order) == r and error < least:
+            best, least = trial, error
+    return best
 
 
-def _explained(M: Array, c: Array, chosen: NDArray) -> float:
-    """Squared length of the targets' projection on the chosen, from a fresh factor."""
-    factor = cho_factor(M[np.ix_(chosen, chosen)])
-    return float((c[chosen] * cho_solve(factor, c[chosen])).sum())
+def _sizes(r: int, n: int) -> list[int]:
+    """At most n numbers from r / 2 down to 1, about in equal ratios; a second time would try the same."""
+    sizes: list[int] = []
+    for wanted in np.geomspace(1, max(r // 2, 1), n).round().astype(int):
+        sizes.append(max(int(wanted), sizes[-1] + 1 if sizes else 1))
+    return [q for q in sizes[::-1] if q <= max(r // 2, 1)]
 
 
-def _begin(M: Array, c: Array, chosen: NDArray) -> _State:
-    rows = M[chosen]
-    P = cho_solve(cho_factor(rows[:, chosen]), np.eye(len(chosen)))
-    C = c - rows.T @ (P @ c[chosen])
-    d = M.diagonal() - np.einsum("ij,ij->j", rows, P @ rows)
-    return _State(chosen.copy(), P, rows, C, np.einsum("ij,ij->i", C, C), d)
+def output_error(pursuit: Pursuit, values: Array) -> float:
+    """Squared error of the values at all candidates, fitted by the chosen points and a constant."""
+    F = pursuit.L - pursuit.L.mean(axis=1)[:, None]
+    centred = values - values.mean(axis=0)
+    A = F @ F.T
+    A[np.diag_indices_from(A)] += _RIDGE * float(A.trace()) / len(A) + np.finfo(float).tiny
+    fitted = solve_triangular(cholesky(A, lower=True), F @ centred, lower=True)
+    return float((centred**2).sum() - (fitted**2).sum())
 
 
-def _sweep(state: _State, M: Array, c: Array) -> tuple[NDArray, int]:
-    """Try every chosen candidate once; the chosen ones afterwards and how many are new."""
-    floor = _FLOOR * M.diagonal()
-    free = np.ones(len(M))
-    free[state.chosen] = 0.0
-    B = state.P @ c[state.chosen]
-    n_exchanges = 0
-    for j in np.argsort((B**2).sum(axis=1) / state.P.diagonal(), kind="stable"):
-        u = state.P[j] / np.sqrt(state.P[j, j])
-        e, t = u @ state.rows, u @ c[state.chosen]
-        loss = float(t @ t)
-        d = state.d + e**2
-        squared = state.squared + e * (2.0 * (state.C @ t) + loss * e)
-        gain = free * squared / np.maximum(d, floor)
-        i = int(gain.argmax())
-        if gain[i] <= _WORTH * loss or d[i] <= floor[i]:
-            continue
-        free[state.chosen[j]], free[i] = 1.0, 0.0
-        state.C += np.outer(e, t)
-        state.d = d
-        _replace(state, M, int(j), i)
-        n_exchanges += 1
-    return state.chosen, n_exchanges
+def drop_points(triangle: Array, c: Array, n_dropped: int) -> NDArray[np.intp]:
+    r"""Places of the points left when, one after the other, those that explain least are dropped.
 
-
-def _replace(state: _State, M: Array, j: int, i: int) -> None:
-    """Candidate i in place of the j-th chosen one, which C and d have already been freed of."""
-    P = state.P
-    P -= np.outer(P[j], P[j]) / P[j, j]
-    P[j] = P[:, j] = 0.0
-    q = P @ M[state.chosen, i]
-    left = state.d[i]
-    row = (M[i] - q @ state.rows) / np.sqrt(left)
-    t = state.C[i] / np.sqrt(left)
-    P += np.outer(q, q) / left
-    P[j] = P[:, j] = -q / left
-    P[j, j] = 1.0 / left
-    state.C -= np.outer(row, t)
-    state.d = np.maximum(state.d - row**2, 0.0)
-    state.squared = np.einsum("ij,ij->i", state.C, state.C)
-    state.rows[j], state.chosen[j] = M[i], i
+    Without the j-th point the squared error rises by :math:`|b_j|^2 / P_{jj}`, b the coefficients and P
+    the inverse of the kernel matrix, whose lower Cholesky factor is ``triangle``.
+    """
+    r = len(triangle)
+    P = cho_solve((triangle, True), np.eye(r))
+    b = P @ c
+    left = np.ones(r, dtype=bool)
+    for _ in range(n_dropped):
+        places = np.flatnonzero(left)
+        j = places[((b[places] ** 2).sum(axis=1) / P.diagonal()[places]).argmin()]
+        p = P[j] / np.sqrt(P[j, j])
+        b -= np.outer(p, b[j] / np.sqrt(P[j, j]))
+        P -= np.outer(p, p)
+        left[j] = False
+    return np.flatnonzero(left)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from isthmus.linalg import Array
 
@@ -51,6 +51,7 @@ def greedy_pursuit(
     *,
     tol: float = 0.0,
     rule: str = "ols",
+    first: NDArray | None = None,
 ) -> Pursuit:
     r"""Choose points so that their images span the targets ``w_j`` best, [B2006]_ Sec. 4.3.1, 4.3.2.
 
@@ -75,6 +76,8 @@ def greedy_pursuit(
     rule : {"ols", "omp"}, default="ols"
         What is maximised: ``|C_i|^2 / d_i``, d what is left of the squared lengths, or
         ``|C_i|^2 / k(x_i, x_i)``.
+    first : array of shape (q,), default=None
+        Points that are chosen already, none of which depends on the others; None: none.
 
     Returns
     -------
@@ -84,12 +87,22 @@ def greedy_pursuit(
     N, p = correlations.shape
     n_points = min(n_points, N)
     C, d = correlations.copy(), np.array(diagonal, dtype=np.float64)
-    squared = np.einsum("ij,ij->i", C, C)
     L, T = np.zeros((n_points, N)), np.zeros((n_points, p))
-    order: list[int] = []
-    left, errors = float(squared_norm), [float(squared_norm)]
+    order: list[int] = [] if first is None else [int(i) for i in first]
+    q = len(order)
+    if q:
+        rows = np.stack([column(i) for i in order])
+        triangle = cholesky(rows[:, order], lower=True)
+        L[:q] = solve_triangular(triangle, rows, lower=True)
+        T[:q] = solve_triangular(triangle, correlations[order], lower=True)
+        C -= L[:q].T @ T[:q]
+        d -= np.einsum("ji,ji->i", L[:q], L[:q])
+        d[order] = 0.0
+    squared = np.einsum("ij,ij->i", C, C)
+    lefts = float(squared_norm) - np.cumsum([0.0, *(T[:q] ** 2).sum(axis=1)])
+    left, errors = float(lefts[-1]), [max(float(x), 0.0) for x in lefts]
     floor = DEPENDENT * np.maximum(diagonal, 0.0)
-    for j in range(n_points):
+    for j in range(q, n_points):
         usable = d > floor
         scale = np.where(usable, d if rule == "ols" else diagonal, 1.0)
         gain = np.where(usable, squared / scale, -1.0)

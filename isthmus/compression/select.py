@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.compression.sparse import l0_path, l1_path
 from isthmus.expansion import Expansion
@@ -131,6 +132,19 @@ def chunked(
     union = np.sort(np.concatenate(chosen))
     pursuit = pursue(problem.restrict(union), n_points, tol, rule)
     return union[pursuit.order], pursuit
+
+
+def exchanged(problem: Problem, start: Pursuit, rule: str, n_rounds: int) -> Pursuit:
+    """As many points as a pursuit over all of them chose, nearer to the functions."""
+    return exchange_points(
+        problem.column,
+        problem.diagonal(),
+        problem.values,
+        problem.squared_norm,
+        start,
+        n_rounds=n_rounds,
+        rule=rule,
+    )
 
 
 def among(problem: Problem, index: NDArray, rule: str) -> tuple[NDArray, Pursuit]:

@@ -1,11 +1,13 @@
 """Oracles: worked numbers (E7), brute force over all points, norms written out, optimality conditions."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import Expansion, compress
-from isthmus.compression.exchange import exchange_points
+from isthmus.compression.exchange import drop_points, exchange_points, output_error
 from isthmus.compression.pursuit import factor_points, greedy_pursuit
 from isthmus.compression.select import by_rank, make_problem
 from isthmus.compression.sparse import _shrink, l0_coefficients, l1_coefficients
@@ -169,39 +171,77 @@ def test_l0_with_too_large_a_penalty_says_so():
 # -- exchange ----------------------------------------------------------------------------------
 
 
-def explained(M, c, chosen):
-    """Squared length of the projection of the targets on the chosen vectors, by least squares."""
-    return float((c[chosen] * np.linalg.lstsq(M[np.ix_(chosen, chosen)], c[chosen])[0]).sum())
+def exchanged(K, a, n, **options):
+    """The pursuit's points, and those after the exchange."""
+    C, start = K @ a, run(K, a, n)
+    return start, exchange_points(
+        lambda i: K[:, i], K.diagonal(), C, float((a * C).sum()), start, **options
+    )
+
+
+def fitted_error(K, values, chosen):
+    """Squared error of the values by the chosen columns and a constant, by least squares."""
+    A = np.column_stack([K[:, chosen], np.ones(len(K))])
+    return float(((values - A @ np.linalg.lstsq(A, values, rcond=None)[0]) ** 2).sum())
 
 
 @pytest.mark.parametrize("p", [1, 3])
-def test_no_single_exchange_is_better_in_the_end(p):
+def test_output_error_is_least_squares(p):
     rng = np.random.default_rng(8)
-    V, t = rng.normal(size=(15, 25)), rng.normal(size=(15, p))
-    M, c = V.T @ V, V.T @ t
-    start = np.arange(5)
-    chosen = exchange_points(M, c, start, max_sweeps=50)
-    best = explained(M, c, chosen)
-    assert best > explained(M, c, start)
-    assert len(set(chosen)) == 5
-    for j in range(5):
-        for i in set(range(25)) - set(chosen):
-            other = chosen.copy()
-            other[j] = i
-            gained = explained(M, c, other) - best
-            # A point stays for less than a thousandth of what it explains.
-            assert gained <= 1e-3 * (best - explained(M, c, np.delete(chosen, j))) + 1e-9
+    K, a = gram(RBF(0.3), rng.normal(size=(60, 3))), rng.normal(size=(60, p))
+    pursuit = run(K, a, 10)
+    expected = fitted_error(K, K @ a, pursuit.order)
+    assert_allclose(output_error(pursuit, K @ a), expected, rtol=1e-4)
 
 
-def test_exchange_finds_planted_vectors():
+@pytest.mark.parametrize("p", [1, 3])
+def test_dropped_is_what_brute_force_drops(p):
     rng = np.random.default_rng(9)
-    V = rng.normal(size=(40, 60))
-    t = V[:, [7, 21, 50]] @ rng.normal(size=(3, 2))
-    found = exchange_points(V.T @ V, V.T @ t, np.array([0, 1, 2]), max_sweeps=10)
-    assert set(found) == {7, 21, 50}
+    K, a = gram(RBF(0.5), rng.normal(size=(30, 4))), rng.normal(size=(30, p))
+    start = run(K, a, 8)
+    chosen = [int(i) for i in start.order]
+    for dropped in range(1, 5):
+        errors = [relative_error(K, a, chosen[:j] + chosen[j + 1 :]) for j in range(len(chosen))]
+        del chosen[int(np.argmin(errors))]
+        left = drop_points(start.triangle, (K @ a)[start.order], dropped)
+        assert_array_equal(start.order[left], chosen)
+
+
+def test_a_pursuit_goes_on_from_given_points():
+    rng = np.random.default_rng(10)
+    K, a = gram(RBF(0.4), rng.normal(size=(40, 3))), rng.normal(size=(40, 2))
+    whole = run(K, a, 12)
+    resumed = run(K, a, 12, first=whole.order[:5])
+    assert_array_equal(resumed.order, whole.order)
+    for name in ("errors", "L", "T"):
+        assert_allclose(getattr(resumed, name), getattr(whole, name), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exchange_lies_between_the_pursuit_and_brute_force(seed):
+    """All pairs of 16 points: no exchange beats the best pair, none is worse than the pursuit."""
+    rng = np.random.default_rng(seed)
+    K, a = gram(RBF(0.3), rng.normal(size=(16, 2))), rng.normal(size=(16, 1))
+    start, end = exchanged(K, a, 2)
+    best = min(fitted_error(K, K @ a, list(pair)) for pair in combinations(range(16), 2))
+    errors = [fitted_error(K, K @ a, pursuit.order) for pursuit in (end, start)]
+    assert best * (1 - 1e-6) <= errors[0] <= errors[1] * (1 + 1e-6)
+    assert len(set(end.order)) == 2
+
+
+def test_exchange_is_never_worse_and_better_on_average():
+    ratios = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        K, a = gram(RBF(0.3), rng.normal(size=(150, 3))), rng.normal(size=(150, 2))
+        start, end = exchanged(K, a, 15)
+        assert len(set(end.order)) == 15
+        ratios.append(fitted_error(K, K @ a, end.order) / fitted_error(K, K @ a, start.order))
+    assert max(ratios) <= 1 + 1e-6
+    assert np.mean(ratios) < 0.95
 
 
 def test_exchange_of_dependent_vectors_keeps_what_it_has():
-    V = np.ones((4, 6))  # nothing can be gained
-    t = np.ones((4, 1))
-    assert_array_equal(exchange_points(V.T @ V, V.T @ t, np.array([2])), [2])
+    K, a = np.ones((6, 6)), np.ones((6, 1))  # nothing can be gained
+    start, end = exchanged(K, a, 1)
+    assert_array_equal(end.order, start.order)
