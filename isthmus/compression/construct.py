@@ -45,10 +45,13 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         The points.
     """
     shape = start.shape
+    # In units of the rows' spread: the solver's first step is an absolute one.
+    centre = rows.mean(axis=0)
+    unit = float(np.sqrt(((rows - centre) ** 2).mean())) or 1.0
     centred = outputs - outputs.mean(axis=0)
 
     def squared_error(flat: Array) -> tuple[float, Array]:
-        Z = flat.reshape(shape)
+        Z = centre + unit * flat.reshape(shape)
         K = np.asarray(gram(kernel, rows, Z))
         F = K - K.mean(axis=0)
         A = F.T @ F
@@ -58,10 +61,11 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         R = F @ B - centred
         value = float((R**2).sum()) + ridge * float((B**2).sum())
         slope = 2.0 * kernel.weighted_gradient(Z, rows, B @ R.T)
-        return value, slope.ravel()
+        return value, unit * slope.ravel()
 
     # In parts of the error at the start: the solver's tolerances are absolute below one.
-    scale = squared_error(start.ravel())[0]
+    first = ((start - centre) / unit).ravel()
+    scale = squared_error(first)[0]
     if scale <= _EXACT * float((centred**2).sum()):
         return start
 
@@ -70,5 +74,5 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         return value / scale, slope / scale
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": _FLAT, "gtol": 0.0}
-    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(shape)
+    found = minimize(objective, first, jac=True, method="L-BFGS-B", options=options)
+    return centre + unit * found.x.reshape(shape)

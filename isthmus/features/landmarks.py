@@ -13,11 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
 from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
-from isthmus.kernels.checks import check_precomputed
+from isthmus.kernels.checks import (
+    SMALL,
+    check_precomputed,
+    check_psd,
+    extreme_eigenvalues,
+    largest_eigenvalue,
+)
+from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import row_blocks
+from isthmus.linalg.eigen import smallest_ritz_value
 from isthmus.validation import check_memory, check_option, check_rank
 
 # Blocks of this size stay in memory that was used before; larger ones are asked of the system anew
@@ -41,6 +49,9 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         How they are chosen. ``"auto"``: uniform for vectors and precomputed kernels, pivoted
         Cholesky for other objects. ``"kmeans"`` pays when kernel values are dear.
+    indefinite : {"raise", "clip"}, default="raise"
+        What to do where the kernel has negative eigenvalues below -0.05 of the largest; smaller ones
+        are a warning. With either, landmarks that say no more than the negative part are dropped.
     gamma, degree, coef0, kernel_params
         Parameters of kernels given by name; ``gamma=None`` is the median rule.
     random_state : int, RandomState or None, default=None
@@ -77,6 +88,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_components: int = 100,
         *,
         selection: str = "auto",
+        indefinite: str = "raise",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -87,6 +99,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.kernel = kernel
         self.n_components = n_components
         self.selection = selection
+        self.indefinite = indefinite
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
@@ -128,6 +141,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _choose(self, X: Any) -> tuple[Any, Any]:
         """Checked samples and the landmarks among them; numbers of columns of a precomputed kernel."""
         check_option("selection", self.selection, ("auto", *METHODS))
+        check_option("indefinite", self.indefinite, ("raise", "clip"))
         m = check_rank(self.n_components, minimum=1, allowed="an integer")
         if m is None:
             raise ValueError("n_components == None, must be an integer >= 1.")
@@ -143,6 +157,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
+            if m < len(X):  # among all samples, not only among landmarks
+                self._check_all(X)
         if m > len(X):
             warnings.warn(
                 f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
@@ -161,6 +177,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if not np.isfinite(K).all():
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity between landmarks.")
         tol = PIVOT_TOL if K.dtype == np.float64 else 1e-6
+        if not is_psd(self.kernel_):
+            tol = max(tol, self._negative_share(K))
         self.factor_, keep = landmark_factor(K, tol)
         if len(keep) == 0:
             raise ValueError(f"{self.kernel_!r} is zero for every landmark: nothing to map to.")
@@ -168,6 +186,20 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.indices_ = None if self.indices_ is None else self.indices_[keep]
         self.n_components_ = len(keep)
         return keep
+
+    def _negative_share(self, K: NDArray) -> float:
+        """How far below zero eigenvalues lie, in kernel values: pivots below it say nothing."""
+        smallest, largest = extreme_eigenvalues(K, K.dtype)
+        check_psd(smallest, largest, K.dtype, clip=self.indefinite == "clip")
+        return min(max(-smallest, 0.0) / max(float(K.diagonal().max()), np.finfo(float).tiny), 0.5)
+
+    def _check_all(self, K: NDArray) -> None:
+        """The same of a whole matrix, which is too large for more than a few products with it."""
+        if len(K) <= SMALL:
+            self._negative_share(K)
+            return
+        largest = largest_eigenvalue(K)
+        check_psd(smallest_ritz_value(K), largest, K.dtype, clip=self.indefinite == "clip")
 
     def _selection(self, X: Any) -> str:
         if self.selection != "auto":

@@ -79,6 +79,7 @@ def _landmarks(model: Any) -> Landmarks:
         model.kernel_,
         model.n_landmarks,
         selection=model.selection,
+        indefinite=model.indefinite,
         random_state=model.random_state,
         n_jobs=model.n_jobs,
     )

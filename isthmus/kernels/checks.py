@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigvalsh, lapack
+from scipy.sparse.linalg import ArpackError, eigsh
 
 SYMMETRY_TOL = 1e-8
 PSD_TOL = {"float64": 1e-6, "float32": 1e-3}
 INDEFINITE = 0.05
+SMALL = 500
+"""Up to so many rows eigenvalues are cheap."""
+_CLIP = "ask for the negative eigenvalues to be set to zero with indefinite='clip'."
+_CUT = "set the negative eigenvalues of a precomputed matrix to zero first."
 
 
 def check_precomputed(K: Any, *, copy: bool = True) -> NDArray:
@@ -49,11 +55,20 @@ def _check_finite(K: NDArray, source: str = "") -> None:
         )
 
 
-def check_psd(smallest: float, largest: float, dtype: Any, *, clip: bool = False) -> None:
+def check_psd(
+    smallest: float,
+    largest: float,
+    dtype: Any,
+    *,
+    clip: bool = False,
+    name: str = "kernel matrix",
+    can_clip: bool = True,
+) -> None:
     """Warn about or refuse a smallest eigenvalue that is too far below zero.
 
     Below ``-1e-6`` of the largest (1e-3 in float32) a warning: eigenvalues are clipped at zero,
-    which changes the kernel. Below ``-0.05`` of it an error, unless ``clip`` is asked for.
+    which changes the kernel. Below ``-0.05`` of it an error, unless ``clip`` is asked for, which
+    ``can_clip`` says the caller offers.
     """
     tol = PSD_TOL[np.dtype(dtype).name]
     if smallest >= -tol * max(largest, 0.0) and largest >= 0:
@@ -61,12 +76,50 @@ def check_psd(smallest: float, largest: float, dtype: Any, *, clip: bool = False
     figures = f"its smallest eigenvalue is {smallest:.3g}, its largest {largest:.3g}"
     if smallest < -INDEFINITE * largest and not clip:
         raise ValueError(
-            f"The kernel matrix is not positive semi-definite: {figures}. Use another kernel, or "
-            "ask for the negative eigenvalues to be set to zero with indefinite='clip'."
+            f"The {name} is not positive semi-definite: {figures}. Use another kernel, or "
+            f"{_CLIP if can_clip else _CUT}"
         )
     warnings.warn(
-        f"The kernel matrix is not positive semi-definite: {figures}. Negative eigenvalues are set "
+        f"The {name} is not positive semi-definite: {figures}. Negative eigenvalues are set "
         "to zero, which changes the kernel.",
         UserWarning,
         stacklevel=3,
     )
+
+
+def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue; zero for a smallest that :func:`check_psd` lets pass.
+
+    Beyond a few hundred rows one Cholesky factor, shifted by what is let pass, tells whether any
+    eigenvalue lies below: iterations towards an end where eigenvalues crowd would not settle.
+    """
+    if len(K) > SMALL:
+        largest = largest_eigenvalue(K)
+        A = np.array(K, dtype=np.float64, order="F")
+        A.flat[:: len(A) + 1] += PSD_TOL[np.dtype(dtype).name] * max(largest, 0.0)
+        if largest > 0 and not lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)[1]:
+            return 0.0, largest
+    values = eigvalsh(K)
+    return float(values[0]), float(values[-1])
+
+
+def largest_eigenvalue(K: NDArray) -> float:
+    """To a thousandth: a scale to compare others with; 0 where iterations do not settle."""
+    try:
+        return float(eigsh(K, k=1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
+    except ArpackError:
+        return 0.0
+
+
+def missing_part(K: NDArray, dtype: Any = np.float64, **options: Any) -> NDArray | None:
+    """What makes a symmetric matrix positive semi-definite when added; None where nothing is to be.
+
+    Warns and raises as :func:`check_psd`, whose options these are.
+    """
+    smallest, largest = extreme_eigenvalues(K, dtype)
+    check_psd(smallest, largest, dtype, **options)
+    if smallest >= -PSD_TOL[np.dtype(dtype).name] * largest:
+        return None
+    values, vectors = np.linalg.eigh(K)
+    below = vectors[:, values < 0]
+    return np.asarray((below * -values[values < 0]) @ below.T)

@@ -50,7 +50,8 @@ def resolve_kernel(
     kernel : kernel object, str or callable
         A kernel of ours or of scikit-learn's Gaussian processes; a name (``"rbf"``,
         ``"laplacian"``, ``"polynomial"``, ..., any metric of ``sklearn.metrics.pairwise_kernels``);
-        a function of two samples; ``"precomputed"``.
+        a function of two samples, or one of ``sklearn.metrics.pairwise``, as it is: names alone
+        have the median rule; ``"precomputed"``.
     X : array-like or list, default=None
         Training samples, from which a ``gamma`` left at None is set by the median rule.
     gamma, degree, coef0 : numbers
@@ -68,7 +69,7 @@ def resolve_kernel(
     if isinstance(kernel, str):
         found = _by_name(kernel, gamma, degree, coef0, kernel_params or {})
     else:
-        found = _by_object(kernel, gamma, kernel_params)
+        found = _by_object(kernel, X, gamma, kernel_params)
     return _with_numbers(found, X, random_state)
 
 
@@ -92,7 +93,7 @@ def _by_name(
     raise ValueError(f"kernel == {name!r} is not known; the names are {', '.join(names)}.")
 
 
-def _by_object(kernel: Any, gamma: float | None, params: dict[str, Any] | None) -> Any:
+def _by_object(kernel: Any, X: Any, gamma: float | None, params: dict[str, Any] | None) -> Any:
     is_function = (
         not isinstance(kernel, gp.Kernel) and callable(kernel) and not isinstance(kernel, type)
     )
@@ -105,11 +106,20 @@ def _by_object(kernel: Any, gamma: float | None, params: dict[str, Any] | None) 
     if is_function:
         for name, function in PAIRWISE_KERNEL_FUNCTIONS.items():
             if kernel is function:
-                return _by_name(name, None, 3, 1.0, params or {})
+                return _by_function(name, X, dict(params or {}))
         return Function(kernel, dict(params) if params else None)
     raise TypeError(
         f"kernel == {kernel!r}, must be a kernel object, a name, a function or 'precomputed'."
     )
+
+
+def _by_function(name: str, X: Any, params: dict[str, Any]) -> Kernel:
+    """A pairwise function of scikit-learn: its own gamma is one over the number of columns."""
+    if name in NAMES and "gamma" in NAMES[name]().get_params() and params.get("gamma") is None:
+        if len(np.shape(X)) != 2:
+            return Metric(name, params)
+        params["gamma"] = 1.0 / np.shape(X)[1]
+    return _by_name(name, None, 3, 1.0, params)
 
 
 # -- scikit-learn's kernels that have an equal of ours --------------------------------------------

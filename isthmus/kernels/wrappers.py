@@ -29,7 +29,7 @@ class Metric(Kernel):
 
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return self.metric == "chi2"
+        return self.metric in ("chi2", "cosine", "laplacian", "linear", "rbf")
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         K = pairwise_kernels(X, Y, metric=self.metric, **(self.params or {}))

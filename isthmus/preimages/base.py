@@ -11,6 +11,7 @@ written once, in :class:`Targets`, and the same for every method and every kind 
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -120,13 +121,14 @@ class Targets:
 class Preimage(BaseEstimator, ABC):
     """From points of a feature space back to objects.
 
-    A subclass says in ``_invert`` how; everything else, the checks of section 10 of the specification
-    of edge cases among them, is here. Where it can rank several answers it is a
-    :class:`RankingPreimage`.
+    A subclass says in ``_invert`` how, whose named arguments are the options of ``inverse``; everything
+    else, the checks of section 10 of the specification of edge cases among them, is here. Where it can
+    rank several answers it is a :class:`RankingPreimage`.
     """
 
     _vectors_only = True  # the answer is a new vector, so objects must be vectors
     _needs_embedding = True  # the kernel must be known, scores are not enough
+    _needs_points = True  # the target must be an expansion, which waves do not give
 
     # -- what a subclass says ------------------------------------------------------------------
 
@@ -166,6 +168,7 @@ class Preimage(BaseEstimator, ABC):
         self.kernel_: Any = getattr(embedding, "kernel_", None)
         self._check_embedding()
         if self._vectors_only:
+            require_vectors(self, objects)
             objects = check_array(objects, dtype=(np.float64, np.float32), input_name="objects")
         if len(objects) != len(coordinates):
             raise ValueError(
@@ -225,6 +228,8 @@ class Preimage(BaseEstimator, ABC):
         check_is_fitted(self)
         if self.embedding_ is None:
             raise ValueError("An expansion has no meaning without a kernel: fit with an embedding.")
+        if not _has_points(self.embedding_):
+            raise ValueError("The embedding has no points to expand in: give scores to inverse(Z).")
         coef = check_array(coef, dtype=np.float64, input_name="coef")
         n_points = len(self.embedding_.points_)
         if coef.shape[1] != n_points:
@@ -250,6 +255,11 @@ class Preimage(BaseEstimator, ABC):
                 "'precomputed': fit the KernelMap on the points with a kernel object, or use "
                 "Nearest()."
             )
+        elif self._needs_points and not _has_points(self.embedding_):
+            raise ValueError(
+                f"{name} needs targets as sums over points, which random Fourier features do not have: "
+                "use Nearest() or Learned() without refine, or KernelMap(method='landmarks')."
+            )
 
     def _check_scores(self, Z: Any) -> Array:
         Z = check_array(Z, dtype=np.float64, input_name="Z", ensure_min_features=0)
@@ -261,7 +271,7 @@ class Preimage(BaseEstimator, ABC):
         return Z
 
     def _targets(self, Z: Array) -> Targets:
-        if self.embedding_ is None or is_precomputed(self.kernel_):
+        if is_precomputed(self.kernel_) or not _has_points(self.embedding_):
             return Targets(None, [], np.empty((len(Z), 0)), Z)
         targets = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(Z), Z)
         if self.residual_ is not None:
@@ -289,7 +299,22 @@ class Preimage(BaseEstimator, ABC):
         squared = euclidean_distances(targets.scores, self.coordinates_, squared=True)
         return squared + self.residual_
 
+    def _known_options(self) -> set[str]:
+        """Names of what ``inverse`` takes besides."""
+        return _named(self._invert)
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        known = self._known_options()
+        unknown = sorted(set(options) - known)
+        if unknown:
+            takes = ", ".join(sorted(known)) or "none"
+            raise TypeError(
+                f"{type(self).__name__} does not know the options {', '.join(unknown)}; those that it "
+                f"knows besides return_loss: {takes}."
+            )
+
     def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
+        self._check_options(options)
         if len(self.objects_) == 1:
             answers = take(self.objects_, np.zeros(len(targets), dtype=int))
         else:
@@ -300,11 +325,20 @@ class Preimage(BaseEstimator, ABC):
 
     def _loss(self, targets: Targets, answers: Any) -> Array:
         if targets.kernel is None:
+            if self.kernel_ is not None and not is_precomputed(self.kernel_):
+                return self._loss_of_scores(targets, answers)
             raise ValueError(
                 f"The loss of an answer of {type(self).__name__} needs the kernel: fit with an "
                 "embedding whose kernel is not 'precomputed'."
             )
         return targets.loss(answers)
+
+    def _loss_of_scores(self, targets: Targets, answers: Any) -> Array:
+        """``|b(z) - b|^2`` and what the axes leave out of ``phi(z)``: the full loss without points."""
+        assert targets.scores is not None
+        Z = np.asarray(self.embedding_.transform(answers), dtype=np.float64)
+        apart = ((Z - targets.scores) ** 2).sum(axis=1)
+        return np.asarray(apart + self.embedding_.residual(answers), dtype=np.float64)
 
 
 class RankingPreimage(Preimage):
@@ -342,7 +376,11 @@ class RankingPreimage(Preimage):
         """
         return super().inverse(Z, return_loss=return_loss, n_best=n_best, **options)
 
+    def _known_options(self) -> set[str]:
+        return _named(self._ranked) | {"n_best"}
+
     def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
+        self._check_options(options)
         n_best = options.pop("n_best", None)
         if n_best is not None and (not isinstance(n_best, (int, np.integer)) or n_best < 1):
             raise ValueError(f"n_best == {n_best!r}, must be an integer >= 1 or None.")
@@ -353,6 +391,33 @@ class RankingPreimage(Preimage):
 
     def _invert(self, targets: Targets, **options: Any) -> Any:
         return _firsts(self._ranked(targets, 1, **options)[0])
+
+
+def require_vectors(method: Preimage, objects: Any) -> None:
+    """Refuse words, graphs and other objects of which there are no sums."""
+    if not method._vectors_only or len(getattr(objects, "shape", ())) >= 2:
+        return
+    first = objects[0] if len(objects) else None
+    try:
+        found = not isinstance(first, str | bytes) and np.asarray(objects, dtype=np.float64).ndim
+    except (TypeError, ValueError):
+        found = 0
+    if not found:
+        raise ValueError(
+            f"{type(method).__name__} makes new vectors, but the objects are no vectors of one length: "
+            f"the first is of type {type(first).__name__}. Use Nearest(), CandidateSearch() or "
+            "preimage='auto'."
+        )
+
+
+def _has_points(embedding: Any) -> bool:
+    return getattr(embedding, "points_", None) is not None
+
+
+def _named(function: Callable[..., Any]) -> set[str]:
+    """Arguments with a default."""
+    arguments = inspect.signature(function).parameters.values()
+    return {a.name for a in arguments if a.default is not a.empty}
 
 
 def _firsts(answers: Sequence[Any]) -> Any:

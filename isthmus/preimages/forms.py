@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel, Product
+from sklearn.gaussian_process.kernels import ConstantKernel, Product, RationalQuadratic
 
 from isthmus.kernels.products import DotProductKernel, Exponential
 from isthmus.linalg import Array
@@ -137,8 +137,8 @@ def _laplacian(d: Array, gamma: float) -> Array:
 
 
 def _laplacian_slope(d: Array, gamma: float) -> Array:
-    root = np.sqrt(d)
-    return 0.5 * gamma * np.exp(-gamma * root) / np.maximum(root, 1e-6)
+    root = gamma * np.sqrt(d)  # the floor is in units of the kernel's length
+    return 0.5 * gamma**2 * np.exp(-root) / np.maximum(root, 1e-6)
 
 
 def _laplacian_inverse(v: Array, gamma: float) -> Array:
@@ -168,8 +168,8 @@ def distance_form(kernel: Any) -> DistanceForm | None:
     if name == "L2Laplacian":
         functions = _laplacian, _laplacian_slope, _laplacian_inverse
         return _distance(scale, *functions, gamma=kernel.gamma)
-    if name == "RationalQuadratic" and hasattr(kernel, "gamma"):
-        numbers = {"gamma": kernel.gamma, "alpha": kernel.alpha}
+    if isinstance(kernel, RationalQuadratic):  # scikit-learn's, d / (2 alpha length^2)
+        numbers = {"gamma": 0.5 / kernel.length_scale**2, "alpha": kernel.alpha}
         return _distance(scale, _rational, _rational_slope, _rational_inverse, **numbers)
     return None
 

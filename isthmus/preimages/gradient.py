@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.kernels import gram, gram_diagonal
@@ -16,6 +16,8 @@ from isthmus.linalg import Array
 from isthmus.preimages.base import Preimage, Targets
 from isthmus.preimages.batch_descent import Objective, minimise_batch
 from isthmus.preimages.fixed_point import _as_rows
+
+_AGREE = 1e-9  # by how much equalities may miss each other, in units of the data
 
 
 class Gradient(Preimage):
@@ -28,7 +30,8 @@ class Gradient(Preimage):
     [B2006]_ Sec. 3.2.1, with the kernel's own gradient, never by differences. Works for every kernel
     that has one. All targets go down at once by limited memory BFGS; equalities alone are met by moving
     in their null space; inequalities, or equalities within a box, go one target at a time by sequential
-    quadratic programming.
+    quadratic programming. Steps and tolerances are in units of the fitted objects' spread, so that
+    their units do not matter; constraints that no point meets are refused in fit.
 
     Parameters
     ----------
@@ -84,9 +87,31 @@ class Gradient(Preimage):
             raise ValueError(f"pull == {self.pull}, must be >= 0.")
         self._matrix, self._low, self._high = _stack(self.constraints, d)
         X = np.asarray(self.objects_, dtype=np.float64)
-        spread = float(np.abs(X - X.mean(axis=0)).max()) or 1.0
-        height = float(np.abs(gram_diagonal(self.kernel_, self.objects_)).mean()) or 1.0
-        self._threshold = self.tol * height / spread
+        self._centre = X.mean(axis=0)
+        self._unit = float(np.sqrt(((X - self._centre) ** 2).mean())) or 1.0
+        widest = float(np.abs(X - self._centre).max()) or 1.0
+        self._height = float(np.abs(gram_diagonal(self.kernel_, self.objects_)).mean()) or 1.0
+        self._threshold = self.tol * self._unit / widest
+        self._to_units()
+        if self._matrix is not None:
+            _require_feasible(self._matrix, self._low, self._high, self._box)
+
+    def _to_units(self) -> None:
+        """Box and constraints for ``u``, ``z = centre + unit u``; each row of length one."""
+        self._box = (
+            (self.lower_ - self._centre) / self._unit,
+            (self.upper_ - self._centre) / self._unit,
+        )
+        if self._matrix is None:
+            return
+        lengths = self._unit * np.linalg.norm(self._matrix, axis=1)
+        lengths[lengths == 0] = 1.0
+        at_centre = self._matrix @ self._centre
+        self._low, self._high = (
+            (self._low - at_centre) / lengths,
+            (self._high - at_centre) / lengths,
+        )
+        self._matrix = self._matrix * (self._unit / lengths)[:, None]
 
     def _invert(
         self,
@@ -100,7 +125,7 @@ class Gradient(Preimage):
         anchor = _as_rows(anchor, "anchor", len(targets), d)
         if self._pull.any() and anchor is None:
             raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
-        objective = self._objective(targets, anchor)
+        objective = self._in_units(self._objective(targets, anchor))
         starts = [
             np.tile(self.objects_.mean(axis=0), (len(targets), 1)) if start is None else start
         ]
@@ -108,7 +133,8 @@ class Gradient(Preimage):
             starts.append(self.objects_[self._fitted_losses(targets).argmin(axis=1)])
         best: tuple[Array, Array, NDArray] | None = None
         for Z in starts:
-            found = self._minimise(objective, np.asarray(Z, dtype=np.float64))
+            start_in_units = (np.asarray(Z, dtype=np.float64) - self._centre) / self._unit
+            found = self._minimise(objective, start_in_units)
             if best is None:
                 best = found
             else:
@@ -123,7 +149,7 @@ class Gradient(Preimage):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return best[0]
+        return np.clip(self._centre + self._unit * best[0], self.lower_, self.upper_)
 
     def _objective(self, targets: Targets, anchor: Array | None) -> Objective:
         kernel, points = self.kernel_, targets.points
@@ -142,15 +168,24 @@ class Gradient(Preimage):
 
         return objective
 
+    def _in_units(self, objective: Objective) -> Objective:
+        """The same of ``u``, ``z = centre + unit u``, in heights of the kernel."""
+
+        def scaled(U: Array, rows: Array) -> tuple[Array, Array]:
+            with np.errstate(over="ignore", invalid="ignore"):  # such a step is taken back
+                value, slope = objective(self._centre + self._unit * U, rows)
+                return value / self._height, slope * (self._unit / self._height)
+
+        return scaled
+
     def _minimise(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
         """Points, values, and whether each settled."""
-        bounded = np.isfinite(self.lower_).any() or np.isfinite(self.upper_).any()
+        bounded = np.isfinite(self._box).any()
         if self._matrix is None:
             found = minimise_batch(
                 objective,
                 start,
-                self.lower_,
-                self.upper_,
+                *self._box,
                 max_iter=self.max_iter,
                 tol=self._threshold,
             )
@@ -176,7 +211,7 @@ class Gradient(Preimage):
 
     def _one_by_one(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
         rules = _rules(self._matrix, self._low, self._high)
-        box = list(zip(self.lower_, self.upper_))
+        box = list(zip(*self._box))
         points, values, settled = (
             start.copy(),
             np.empty(len(start)),
@@ -191,7 +226,7 @@ class Gradient(Preimage):
 
             found = minimize(
                 single,
-                np.clip(start[t], self.lower_, self.upper_),
+                np.clip(start[t], *self._box),
                 jac=True,
                 bounds=box,
                 constraints=rules,
@@ -218,6 +253,38 @@ def _stack(constraints: Any, d: int) -> tuple[Any, Any, Any]:
         parts.append((A, low, high))
     A, low, high = (np.concatenate([part[i] for part in parts]) for i in range(3))
     return A, low, high
+
+
+def _require_feasible(A: Array, low: Array, high: Array, box: tuple[Array, Array]) -> None:
+    """Refuse constraints that contradict each other or the box."""
+    if not ((low <= high).all() and _equalities_agree(A, low, high) and _meet(A, low, high, box)):
+        within = " within bounds" if np.isfinite(box).any() else ""
+        raise ValueError(
+            f"constraints: no point meets all {len(A)} of them{within}. Take one away, or widen lb and "
+            "ub."
+        )
+
+
+def _equalities_agree(A: Array, low: Array, high: Array) -> bool:
+    equal = low == high
+    point = np.linalg.lstsq(A[equal], low[equal])[0]
+    missed = np.abs(A[equal] @ point - low[equal]).max(initial=0.0)
+    return bool(missed <= _AGREE * max(1.0, np.abs(low[equal]).max(initial=0.0)))
+
+
+def _meet(A: Array, low: Array, high: Array, box: tuple[Array, Array]) -> bool:
+    """Whether a linear programme finds a point; 2 is its word for there is none."""
+    equal = low == high
+    above, below = ~equal & np.isfinite(high), ~equal & np.isfinite(low)
+    found = linprog(
+        np.zeros(A.shape[1]),
+        A_ub=np.vstack([A[above], -A[below]]),
+        b_ub=np.concatenate([high[above], -low[below]]),
+        A_eq=A[equal],
+        b_eq=low[equal],
+        bounds=np.column_stack(box),
+    )
+    return bool(found.status != 2)
 
 
 def _rules(A: Array, low: Array, high: Array) -> list[dict[str, Any]]:

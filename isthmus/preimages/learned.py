@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+from sklearn.base import clone
 
 from isthmus.kernels import RBF, gram, resolve_kernel
 from isthmus.linalg import Array
@@ -84,7 +85,7 @@ class Learned(Preimage):
         else:
             self._fit_linear(alphas)
         if self.refine is not None:
-            self.refine_ = self.refine.fit(self.objects_, self.coordinates_, self.embedding_)
+            self.refine_ = clone(self.refine).fit(self.objects_, self.coordinates_, self.embedding_)
 
     def _fit_kernel(self, alphas: Array) -> None:
         n = len(self.coordinates_)
@@ -121,6 +122,9 @@ class Learned(Preimage):
         self.loo_errors_ = np.array([error for _, error in fits])
         best = int(self.loo_errors_.argmin())
         self.alpha_, self.dual_coef_ = float(alphas[best]), fits[best][0]
+
+    def _known_options(self) -> set[str]:
+        return set() if self.refine is None else self.refine._known_options() - {"start", "n_best"}
 
     def _targets(self, Z: Array) -> Targets:
         if self.refine is None:  # the expansion is asked for only where a loss is

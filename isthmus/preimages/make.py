@@ -10,7 +10,7 @@ from isthmus.kernels import GraphKernel
 from isthmus.kernels.graphs.graph import as_graph
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.preimages.base import Preimage
+from isthmus.preimages.base import Preimage, require_vectors
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
@@ -63,17 +63,23 @@ def make_preimage(preimage: Any = "auto", kernel: Any = None, objects: Any = Non
     >>> make_preimage("auto", RBF(0.5))
     Learned()
     """
+    if isinstance(preimage, str) and preimage == "auto":
+        return _by_kernel(kernel, objects)
     if isinstance(preimage, str):
-        if preimage == "auto":
-            return _by_kernel(kernel, objects)
         if preimage in NAMES:
-            return NAMES[preimage]()
+            return _for_objects(NAMES[preimage](), objects)
     elif hasattr(preimage, "inverse") and hasattr(preimage, "fit"):
-        return clone(preimage)
+        return _for_objects(clone(preimage), objects)
     names = ", ".join(map(repr, ["auto", *NAMES]))
     raise ValueError(
         f"preimage == {preimage!r}, must be one of {names}, or an object with fit and inverse."
     )
+
+
+def _for_objects(method: Any, objects: Any) -> Any:
+    if objects is not None and isinstance(method, Preimage):
+        require_vectors(method, objects)
+    return method
 
 
 def _by_kernel(kernel: Any, objects: Any) -> Preimage:

@@ -28,6 +28,8 @@ class Nearest(RankingPreimage):
     ['low', 'high']
     """
 
+    _needs_points = False
+
     def _ranked(self, targets: Targets, n_best: int, **options: Any) -> tuple[list[Any], Array]:
         order, values = smallest(self._fitted_losses(targets), n_best)
         return [take(self.objects_, places) for places in order], values

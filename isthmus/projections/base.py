@@ -33,6 +33,7 @@ from isthmus.projections.problem import (
     FeatureProblem,
     GramProblem,
     Ridge,
+    warn_saturated,
 )
 from isthmus.projections.rows import (
     BLOCK_ROWS,
@@ -125,6 +126,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError("alpha='cv' and n_components='cv' need cv >= 2, cv is None.")
         fit = problem.fit()
         axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
+        if fit.rank == fit.n - 1 and outputs.coupling.x_weight < 1.0:
+            warn_saturated(fit.rank, fit.n)
         self._finish(fit, axes, ridge, inputs)
         return fit, inputs, outputs
 
@@ -197,7 +200,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             f"The exact form on {n} samples",
             "solver='features' with n_landmarks takes n x n_landmarks numbers.",
         )
-        L = outputs.side.gram() if outputs.side is not None else None
+        L = outputs.side.output_gram() if outputs.side is not None else None
         if L is not None and outputs.judge is None:
             outputs.judge = KernelJudge(L)
         return GramProblem(
@@ -209,6 +212,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             solver=self.solver,
             seed=seed,
             indefinite=inputs.indefinite,
+            precision=inputs.precision,
         )
 
     def _by_features(self, inputs: KernelSide) -> bool:
@@ -229,6 +233,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             selection = "auto" if self.selection == "kmeans" else self.selection
             selection = self.selection if outputs.side.vectors else selection
             outputs.features = InputFeatures(outputs.side, m, seed, selection, keep=keep)
+            outputs.coupling.check_landmarks(outputs.features.n_landmarks, m)
         draw = np.random.RandomState(seed).permutation(n)
         sample = np.sort(draw[:SCORE_ROWS]) if cv else None
         folds = fold_labels(n, cv, seed) if cv else None

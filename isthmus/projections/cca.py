@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.kernels import center_train, gram
@@ -14,6 +13,7 @@ from isthmus.linalg import Array, row_blocks
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother
+from isthmus.projections.eigen import ridge_gram
 from isthmus.projections.rows import (
     BLOCK_ROWS,
     KernelSide,
@@ -161,8 +161,7 @@ class KernelCCA(COIR):
             self.y_points_, self.y_dual_coef_, self.y_offset_ = None, coef, -mean @ coef
             return
         L, row_means, _ = center_train(fit.problem.L)
-        A = L + coupling.ridge(float(np.trace(L))) * np.eye(len(L))
-        coef = cho_solve(cho_factor(A, lower=True, overwrite_a=True), z)
+        coef = ridge_gram(L, coupling.ridge(float(np.trace(L)))).solve(z)
         coef = coef * (z.std(axis=0) / (L @ coef).std(axis=0))
         self.y_dual_coef_ = coef - coef.mean(axis=0)
         self.y_points_ = outputs.side.points

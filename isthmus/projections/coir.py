@@ -37,8 +37,8 @@ def kernel_outputs(
             raise ValueError(
                 f"y has shape {L.shape}, a precomputed output kernel must be ({n}, {n})."
             )
-        side = KernelSide.make(L.astype(np.float64), kernel)
-        return side, None
+        L = L if L.dtype == np.float32 else L.astype(np.float64)
+        return KernelSide.make(L, kernel), None
     if needs_vectors(kernel) or (looks_like_vectors(y) and not is_categorical(np.asarray(y))):
         y = check_y(y, n, name, allow_nan=allow_nan)
         if y.dtype.kind == "c":

@@ -19,11 +19,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus.linalg.eigen import leading_pairs
-from isthmus.projections.eigen import Apply
+from isthmus.projections.eigen import Apply, ridge_gram
 
 
 class Coupling(ABC):
@@ -35,6 +34,10 @@ class Coupling(ABC):
     @abstractmethod
     def root(self, n: int, mean: Array, tt: Array) -> Array:
         """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments."""
+
+    def check_landmarks(self, kept: int, asked: int) -> None:
+        """Refuse landmarks of the outputs from which ``G`` cannot be had."""
+        return
 
     def factor(self, T: Array) -> Array | None:
         """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q."""
@@ -81,14 +84,24 @@ class OutputSmoother(Coupling):
     def root(self, n: int, mean: Array, tt: Array) -> Array:
         alpha = self.ridge(float(np.trace(tt)))
         if alpha == 0.0:
-            return self._range(tt)
+            return self._range(n, tt)
         A = tt + alpha * np.eye(len(tt))
         return inverse_factor(A)
 
+    def check_landmarks(self, kept: int, asked: int) -> None:
+        """Without a ridge the rank must be seen to end: some landmark depends on the others."""
+        if self.alpha_y == 0.0 and kept >= asked:
+            raise ValueError(
+                f"alpha_y == 0 and none of the {asked} landmarks of the outputs depends on the others: "
+                "the output kernel may have full rank, and G would be the span of the landmarks, "
+                "whatever the outputs. Give alpha_y > 0, or alpha_y='auto'."
+            )
+
     @staticmethod
-    def _range(tt: Array) -> Array:
+    def _range(n: int, tt: Array) -> Array:
         values, vectors = leading_pairs(tt)
         kept = values > GRAM_RANK_TOL * values[0]
+        _require_less_than_all(int(kept.sum()), n)
         return vectors[:, kept] / np.sqrt(values[kept])
 
     def operator(self, L: Array, K: Array) -> Apply:
@@ -96,10 +109,7 @@ class OutputSmoother(Coupling):
         if alpha == 0.0:
             U = projector_basis(L)
             return lambda V: U @ (U.T @ V)
-        A = L.copy().T  # symmetric; in LAPACK's order
-        A.flat[:: len(A) + 1] += alpha
-        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        return lambda V: V - alpha * cho_solve(factor, V, check_finite=False)
+        return ridge_gram(L, alpha).smooth
 
     def dense(self, L: Array, K: Array) -> Array:
         return self.operator(L, K)(np.eye(len(L)))
@@ -109,12 +119,16 @@ def projector_basis(L: Array) -> Array:
     """Orthonormal basis of the range of a centred Gram matrix that must not be all there is."""
     values, U = leading_pairs(L)
     rank = int((values > GRAM_RANK_TOL * values[0]).sum())
-    if rank >= len(L) - 1:
+    _require_less_than_all(rank, len(L))
+    return U[:, :rank]
+
+
+def _require_less_than_all(rank: int, n: int) -> None:
+    if rank >= n - 1:
         raise ValueError(
-            f"alpha_y == 0 and the output kernel has full rank {rank} on {len(L)} samples: G is then the "
+            f"alpha_y == 0 and the output kernel has full rank {rank} on {n} samples: G is then the "
             "identity and the outputs are ignored. Give alpha_y > 0, or alpha_y='auto'."
         )
-    return U[:, :rank]
 
 
 class Mixture(Coupling):

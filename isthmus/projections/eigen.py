@@ -140,6 +140,14 @@ class EigenGram:
         return self._filter(V, self.values)
 
 
+def ridge_gram(K: Array, alpha: float) -> RidgeGram | EigenGram:
+    """By a Cholesky factor, or on the range of ``K`` where the ridge is below rounding."""
+    try:
+        return RidgeGram(K, alpha)
+    except LinAlgError:
+        return EigenGram(K, alpha)
+
+
 # -- forms ------------------------------------------------------------------------------------
 
 

@@ -114,9 +114,9 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check(X.shape[1])
         side, judge = kernel_outputs(self, y, len(X))
         self.kernel_y_ = side.kernel
-        raw = side.gram()
+        raw = side.output_gram()
         L = center_train(raw)[0]
-        require_variation(float(np.trace(L)), float(raw.diagonal().sum()), "y")
+        require_variation(float(np.trace(L)), float(np.abs(raw.diagonal()).sum()), "y")
         X = X.astype(np.float64)
         size, self._mean = float((X**2).sum()), X.mean(axis=0)
         X -= self._mean  # distances keep their digits far from zero

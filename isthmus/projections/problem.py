@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, eigvalsh
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg import LinAlgError
 
 from isthmus.kernels import center_test, center_train
-from isthmus.kernels.checks import check_psd
+from isthmus.kernels.checks import check_psd, extreme_eigenvalues
 from isthmus.linalg import Array
 from isthmus.moments import Moments
 from isthmus.projections.couplings import Coupling
@@ -91,10 +90,11 @@ class GramProblem:
         solver: str = "auto",
         seed: int = 0,
         indefinite: bool = False,
+        precision: Any = np.float64,
     ) -> None:
         self.K, self.T, self.L, self.coupling = K, T, L, coupling
         self.method, self.solver, self.seed, self.indefinite = method, solver, seed, indefinite
-        self.n = len(K)
+        self.precision, self.n = precision, len(K)
 
     def fit(self, rows: Rows | None = None, *, shared: bool = False) -> GramFit:
         """The problem on some rows; ``shared`` where many ridge weights will be asked for.
@@ -106,6 +106,8 @@ class GramProblem:
 
 class GramFit:
     """What is learned from the rows of one fit."""
+
+    rank: int | None = None  # of the inputs, where a solution without a ridge asked for it
 
     def __init__(self, problem: GramProblem, rows: Rows, shared: bool) -> None:
         self.problem, self.rows, self.n = problem, rows, len(rows)
@@ -166,8 +168,11 @@ class GramFit:
 
     def _indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues that must be cut off; warns or raises."""
-        smallest, largest = _extremes(self.K)
-        check_psd(smallest, largest, self.problem.K.dtype)
+        precision = self.problem.precision
+        smallest, largest = extreme_eigenvalues(self.K, precision)
+        check_psd(
+            smallest, largest, precision, name="input kernel matrix, centred,", can_clip=False
+        )
         return smallest < -1e-10 * largest
 
     def operator(self) -> Callable[[Array], Array]:
@@ -196,8 +201,10 @@ class GramFit:
         """Leading components; all of them for None."""
         alpha, method = ridge.at(self.trace), self.problem.method
         inputs = self.inputs(alpha)
-        if alpha == 0 and isinstance(inputs, EigenGram) and inputs.rank < self.n - 1:
-            warn_rank(inputs.rank, self.n - 1)
+        if alpha == 0 and isinstance(inputs, EigenGram):
+            self.rank = inputs.rank
+            if inputs.rank < self.n - 1:
+                warn_rank(inputs.rank, self.n - 1)
         if self.solver == "factor" and self.Q is not None:
             axes = solve_factor(inputs, self.Q, method, r)
         elif self.solver == "krylov" and r is not None:
@@ -238,24 +245,22 @@ class GramFit:
         return centred, -self.row_means @ centred
 
 
-def _extremes(K: Array) -> tuple[float, float]:
-    if len(K) <= SMALL:
-        values = eigvalsh(K)
-        return float(values[0]), float(values[-1])
-    try:
-        values = eigsh(K, k=2, which="BE", tol=1e-4, return_eigenvectors=False)
-        return float(min(values)), float(max(values))
-    except ArpackError:
-        values = eigvalsh(K)
-        return float(values[0]), float(values[-1])
-
-
 def warn_rank(rank: int, full: int) -> None:
     warnings.warn(
         f"alpha == 0 and the inputs have rank {rank}, less than {full}: the pseudo-inverse on their "
         "range is used. Give alpha > 0 for a solution that does not follow noise.",
         UserWarning,
         stacklevel=2,
+    )
+
+
+def warn_saturated(rank: int, n: int) -> None:
+    """Say that the training coordinates are no finding."""
+    warnings.warn(
+        f"alpha == 0 and the inputs have rank {rank} on {n} samples, all there can be: the training "
+        "coordinates follow any y whatever, noise too. Give alpha > 0.",
+        UserWarning,
+        stacklevel=4,
     )
 
 
@@ -321,6 +326,7 @@ class FeatureFit:
     """Moments of the rows of one fit."""
 
     solver = "features"
+    rank: int | None = None
 
     def __init__(self, problem: FeatureProblem, moments: Moments) -> None:
         self.problem, self.moments, self.n = problem, moments, moments.n_samples
@@ -344,6 +350,7 @@ class FeatureFit:
     def solve(self, ridge: Ridge, r: int | None) -> Axes:
         alpha = ridge.at(self.trace)
         whitening, rank = ridge_whitening(self.xx, alpha)
+        self.rank = rank if alpha == 0 else None
         if rank < min(len(self.xx), self.n - 1):
             warn_rank(rank, min(len(self.xx), self.n - 1))
         axes = solve_features(whitening, self.n, self.cross, self.square, self.problem.method, r)

@@ -13,7 +13,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
 from isthmus.features import Landmarks
-from isthmus.kernels import Linear, Precomputed, check_precomputed, gram, resolve_kernel
+from isthmus.kernels import (
+    Linear,
+    Precomputed,
+    center_train,
+    check_precomputed,
+    gram,
+    resolve_kernel,
+)
+from isthmus.kernels.checks import check_gram_finite, missing_part
+from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import take
 from isthmus.linalg import Array
 from isthmus.projections.slices import is_categorical
@@ -80,11 +89,31 @@ class KernelSide:
     @property
     def indefinite(self) -> bool:
         """Whether nothing is known of the signs of the eigenvalues."""
-        return not getattr(self.kernel, "positive_semidefinite", True)
+        return not is_psd(self.kernel)
+
+    @property
+    def precision(self) -> Any:
+        """The dtype that kernel values have digits of."""
+        return np.float32 if getattr(self.rows, "dtype", None) == np.float32 else np.float64
 
     def gram(self) -> Array:
         K = gram(self.kernel, self.rows, n_jobs=self.n_jobs)
         return np.asarray(K, dtype=np.float64)
+
+    def output_gram(self) -> Array:
+        """The matrix, made positive semi-definite once centred where the kernel need not be so.
+
+        What is added sums to zero along rows, so that their means stay the kernel's.
+        """
+        L = self.gram()
+        if not self.indefinite:
+            return L
+        check_gram_finite(L, self.kernel)
+        centred = center_train(L)[0]
+        missing = missing_part(
+            centred, self.precision, name="output kernel matrix, centred,", can_clip=False
+        )
+        return L if missing is None else L + missing
 
     @property
     def points(self) -> Any:
@@ -137,6 +166,11 @@ class InputFeatures:
     def points(self) -> Any:
         """The landmarks; None where there are none."""
         return None if self.landmarks is None else self.landmarks.points_
+
+    @property
+    def n_landmarks(self) -> int:
+        """How many landmarks do not depend on the others; 0 where there are none."""
+        return 0 if self.landmarks is None else self.landmarks.n_components_
 
     def collapse(self, coef: Array) -> Array:
         """From coefficients of features to coefficients of kernel values ``k(x, points)``."""

@@ -1,12 +1,14 @@
 """Landmark and Fourier features: inner products against the kernel."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_approximation import Nystroem
 
-from isthmus import Landmarks
+from isthmus import KernelMap, Landmarks
 from isthmus.features import FourierFeatures
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
 
@@ -164,3 +166,40 @@ def test_sixteen_times_the_waves_halve_the_error_twice(kernel, X):
 def test_waves_are_of_distances_only(X):
     with pytest.raises(ValueError, match="rbf, laplacian and l2_laplacian"):
         FourierFeatures(Linear()).fit(X)
+
+
+def indefinite(n, below):
+    rng = np.random.default_rng(0)
+    K = RBF(0.3)(rng.normal(size=(n, 3)))
+    values, vectors = np.linalg.eigh(K)
+    return K - (values[0] + below * values[-1]) * np.outer(vectors[:, 0], vectors[:, 0])
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (60, 20), (600, 100)])
+def test_indefinite_matrices(n, m):
+    """The rules of kernel maps: a warning a little below zero, an error further down."""
+    K = indefinite(n, 0.3)
+    with pytest.raises(ValueError, match=r"smallest eigenvalue is .*indefinite='clip'"):
+        Landmarks("precomputed", m, random_state=0).fit(K)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        KernelMap("precomputed", method="landmarks", n_landmarks=m, random_state=0).fit(K)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        Landmarks("precomputed", m, indefinite="clip", random_state=0).fit(K)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Landmarks("precomputed", m, random_state=0).fit(indefinite(n, 1e-9))
+
+
+def test_a_little_indefinite_is_a_warning():
+    K = indefinite(200, 1e-3)
+    with pytest.warns(UserWarning, match=r"smallest eigenvalue is .*its largest"):
+        F = Landmarks("precomputed", 200).fit_transform(K)
+    assert_allclose(F @ F.T, K, atol=0.1)  # 0.7 where landmarks below the negative part are kept
+
+
+@pytest.mark.parametrize(
+    "kernel", ["sigmoid", lambda x, y: -float(x @ y)], ids=["name", "function"]
+)
+def test_indefinite_kernels(kernel, X):
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        Landmarks(kernel, 30, random_state=0).fit(X)

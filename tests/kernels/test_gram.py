@@ -1,10 +1,16 @@
 """The one door: every way to name a kernel gives the same matrix, whole, in pieces or side by side."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import kernels as gp
-from sklearn.metrics.pairwise import chi2_kernel, pairwise_kernels, rbf_kernel
+from sklearn.metrics.pairwise import (
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+    rbf_kernel,
+)
 
 from isthmus.kernels import (
     RBF,
@@ -23,7 +29,7 @@ from isthmus.kernels import (
     median_gamma,
     resolve_kernel,
 )
-from isthmus.kernels.checks import check_psd
+from isthmus.kernels.checks import check_psd, extreme_eigenvalues, missing_part
 
 
 @pytest.fixture
@@ -91,8 +97,29 @@ def test_functions_of_two_samples(X, Y):
     assert isinstance(squared, Function)
     assert_allclose(gram(squared, X), (X @ X.T) ** 2, rtol=1e-13)
     assert_allclose(gram_diagonal(squared, X), ((X**2).sum(axis=1)) ** 2, rtol=1e-13)
-    assert resolve_kernel(rbf_kernel, X) == resolve_kernel("rbf", X)
-    assert resolve_kernel(chi2_kernel).metric == "chi2"
+
+
+PAIRWISE = [
+    (function, params)
+    for function in sorted(set(PAIRWISE_KERNEL_FUNCTIONS.values()), key=lambda f: f.__name__)
+    for params in ({}, {"gamma": 0.4})
+    if not params or "gamma" in signature(function).parameters
+]
+
+
+@pytest.mark.parametrize(("function", "params"), PAIRWISE)
+def test_pairwise_functions_are_used_as_they_are(function, params, X, Y):
+    """The median rule is for names: a function has its own defaults."""
+    for kernel in (
+        resolve_kernel(function, X, kernel_params=params),
+        resolve_kernel(function, kernel_params=params),
+    ):
+        assert_allclose(gram(kernel, Y, X), function(Y, X, **params), rtol=1e-12)
+        assert_allclose(gram_diagonal(kernel, X), np.diag(function(X, X, **params)), rtol=1e-12)
+    if not params:
+        assert_allclose(gram(function, X), function(X), rtol=1e-12, atol=1e-15)
+        assert_allclose(gram(function, Y[:1], X), function(Y[:1], X), rtol=1e-12)
+    assert isinstance(resolve_kernel(rbf_kernel, X, kernel_params=params), RBF)
 
 
 def test_lists_of_objects():
@@ -228,6 +255,25 @@ def test_psd_rules():
         check_psd(-0.1, 1.0, np.float64)
     with pytest.warns(UserWarning, match="set to zero"):
         check_psd(-0.1, 1.0, np.float64, clip=True)
+
+
+@pytest.mark.parametrize("n", [60, 600])
+@pytest.mark.parametrize("below", [0.0, 1e-8, 1e-3, 0.2])
+def test_extreme_eigenvalues_and_what_is_missing(n, below):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = 1.0 / np.arange(1, n + 1) ** 4  # they crowd at zero, as those of smooth kernels
+    values[-1] = -below
+    K = (Q * values) @ Q.T
+    smallest, largest = extreme_eigenvalues(K)
+    assert_allclose(largest, 1.0, rtol=1e-3)
+    assert_allclose(smallest, -below, atol=1e-6)
+    if below <= 1e-6:
+        assert missing_part(K) is None
+    else:
+        with pytest.warns(UserWarning, match="The matrix of this test is not positive"):
+            missing = missing_part(K, name="matrix of this test", clip=True)
+        assert_allclose(K + missing, (Q * np.maximum(values, 0)) @ Q.T, atol=1e-12)
 
 
 # -- centring -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RationalQuadratic
 from sklearn.linear_model import Ridge
 
 from isthmus.features import KernelMap
@@ -21,6 +22,7 @@ from isthmus.kernels import (
     Linear,
     Normalised,
     Polynomial,
+    SequenceKernel,
     gram,
 )
 from isthmus.preimages import (
@@ -41,6 +43,7 @@ WEIGHTS = [[0.4, 0.3, 0.2, 0.1]]
 SMOOTH = [RBF(0.3), L2Laplacian(0.4), Polynomial(3, 0.2, 1.0), Linear(), Exponential(0.2)]
 INVERTIBLE = [Polynomial(3, 0.2, 1.0), Polynomial(5, 0.1, 0.5), Linear(), Exponential(0.2)]
 SCALED = [2.0 * RBF(0.3), L2Laplacian(0.4) * 0.5, 0.1 * (3.0 * RBF(0.3)), 3.0 * Exponential(0.2)]
+RATIONAL = [RationalQuadratic(1.3, 0.7), 2.0 * RationalQuadratic(2.0, 1.5)]
 WITH_GRADIENT = [
     *SMOOTH,
     Laplacian(0.3),
@@ -52,8 +55,11 @@ WITH_GRADIENT = [
 ANY = [*WITH_GRADIENT, Cosine(), lambda x, y: float(np.exp(-0.3 * ((x - y) ** 2).sum()))]
 METHODS = [
     *((Exact(), kernel) for kernel in INVERTIBLE),
-    *((FixedPoint(tol=1e-9), kernel) for kernel in [*SMOOTH, *SCALED]),
-    *((Distance(40), kernel) for kernel in [RBF(0.3), L2Laplacian(0.4), *INVERTIBLE, *SCALED]),
+    *((FixedPoint(tol=1e-9), kernel) for kernel in [*SMOOTH, *SCALED, *RATIONAL]),
+    *(
+        (Distance(40), kernel)
+        for kernel in [RBF(0.3), L2Laplacian(0.4), *INVERTIBLE, *SCALED, *RATIONAL]
+    ),
     *(
         (Distance(40, metric="full"), kernel)
         for kernel in [RBF(0.3), L2Laplacian(0.4), *SCALED[:3]]
@@ -461,3 +467,143 @@ def test_without_an_embedding(X):
         FixedPoint().fit(X, X)
     with pytest.raises(ValueError, match="needs the kernel"):
         Learned().fit(X, X).inverse(X, return_loss=True)
+
+
+# -- units, contradictions, options ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e4, 1e8])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"bounds": (0.0, 0.9)},
+        {"constraints": LinearConstraint([[1.0, 1.0, 0.0]], 0.7, 0.7)},
+        {"constraints": LinearConstraint([[1.0, 1.0, 0.0]], -np.inf, 0.4)},
+        {"pull": 0.1},
+    ],
+    ids=repr,
+)
+def test_the_units_of_the_data_do_not_matter(rules, scale, X, rng):
+    """Test 12: the answers of scaled data are the scaled answers."""
+    G = rng.dirichlet(np.ones(40), size=6)
+    scaled = dict(rules)
+    if "bounds" in rules:
+        scaled["bounds"] = (0.0, 0.9 * scale)
+    if "constraints" in rules:
+        rule = rules["constraints"]
+        scaled["constraints"] = LinearConstraint(rule.A, rule.lb * scale, rule.ub * scale)
+    if "pull" in rules:
+        scaled["pull"] = 0.1 / scale**2
+    anchor = {"anchor": X[7]} if "pull" in rules else {}
+    options = {"anchor": scale * X[7]} if "pull" in rules else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = fit(Gradient(tol=1e-8, **rules), X, RBF(0.5))[0]
+        plain = plain.inverse_expansion(G, **anchor)
+        method = fit(Gradient(tol=1e-8, **scaled), scale * X, RBF(0.5 / scale**2))[0]
+        answers = method.inverse_expansion(G, **options)
+    assert_allclose(answers / scale, plain, atol=2e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_a_fixed_point_of_the_laplacian_has_no_units(scale, X, rng):
+    G = rng.dirichlet(np.ones(40), size=6)
+    plain = fit(FixedPoint(), X, L2Laplacian(0.5))[0].inverse_expansion(G)
+    answers = fit(FixedPoint(), scale * X, L2Laplacian(0.5 / scale))[0].inverse_expansion(G)
+    assert_allclose(answers / scale, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize(
+    ("bounds", "A", "low", "high"),
+    [
+        (None, [[1, 0, 0], [1, 0, 0]], [0, 1], [0, 1]),
+        (None, [[1, 0, 0], [1, 0, 0]], [-np.inf, 1], [0, np.inf]),
+        ((0, 1), [[1, 1, 0]], [3], [3]),
+        ((0, 1), [[1, 1, 0]], [-np.inf], [-0.5]),
+        (None, [[1, 1, 0]], [1], [0]),
+    ],
+)
+def test_constraints_that_no_point_meets(bounds, A, low, high, scale, X):
+    rules = LinearConstraint(A, scale * np.array(low, float), scale * np.array(high, float))
+    box = None if bounds is None else (scale * bounds[0], scale * bounds[1])
+    method = Gradient(bounds=box, constraints=rules)
+    with pytest.raises(ValueError, match="constraints: no point meets all"):
+        fit(method, scale * X, RBF(0.5 / scale**2))
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "known"),
+    [
+        (Exact(), "start", "none"),
+        (Distance(), "n_best", "none"),
+        (FixedPoint(), "n_best", "anchor, start"),
+        (Gradient(), "begin", "anchor, start"),
+        (Learned(), "n_best", "none"),
+        (Learned(refine=FixedPoint()), "start", "anchor"),
+        (Nearest(), "candidates", "n_best"),
+        (CandidateSearch(), "start", "candidates, n_best"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n", [1, 40])
+def test_unknown_options_are_refused(method, option, known, n, X):
+    kernel = Linear() if isinstance(method, Exact) else RBF(0.3)
+    method, scores = fit(method, X[:n], kernel, center=False)
+    with pytest.raises(TypeError, match=rf"options {option}; .*: {known}\."):
+        method.inverse(scores, **{option: 1})
+
+
+def test_the_method_that_refines_is_left_alone(X):
+    refine = FixedPoint()
+    method = Learned(refine=refine)
+    embedding, scores = embed(X, RBF(0.3))
+    method.fit(X, scores, embedding)
+    assert method.refine is refine and not hasattr(refine, "objects_")
+    assert hasattr(method.refine_, "objects_")
+
+
+@pytest.mark.parametrize("method", ["learned", "distance", Learned("linear"), FixedPoint()])
+@pytest.mark.parametrize("objects", [["ab", "abc", "b"], ["1", "2", "3"], [[1.0], [2.0, 3.0]]])
+def test_objects_that_are_no_vectors(method, objects):
+    with pytest.raises(ValueError, match=r"objects are no vectors.*Nearest"):
+        make_preimage(method, objects=objects)
+    if not isinstance(method, str):
+        with pytest.raises(ValueError, match=r"objects are no vectors.*Nearest"):
+            clone(method).fit(objects, np.eye(3), KernelMap(RBF(1.0)).fit(np.eye(3)))
+
+
+def test_words_are_not_learned():
+    words = ["ab", "abc", "b", "ca"]
+    with pytest.raises(ValueError, match=r"Learned makes new vectors.*type str"):
+        KernelMap(SequenceKernel(0.2), preimage="learned").fit(words)
+
+
+# -- embeddings without points -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [Nearest(), Learned(), Learned("linear"), "auto"], ids=repr)
+def test_waves_have_scores_to_go_back_from(method, X):
+    embedding = KernelMap(
+        RBF(0.3), method="fourier", n_landmarks=2000, preimage=method, random_state=0
+    ).fit(X)
+    answers, losses = embedding.inverse_transform(embedding.transform(X), return_loss=True)
+    if isinstance(method, Nearest):
+        assert_allclose(answers, X)
+    # The loss of the definition, in the feature space of the waves.
+    F = embedding.features_.transform
+    targets = embedding.transform(X) @ embedding.components_.T + embedding.feature_means_
+    assert_allclose(losses, ((F(answers) - targets) ** 2).sum(axis=1), atol=1e-9)
+    with pytest.raises(ValueError, match="no points to expand in"):
+        embedding.preimage_.inverse_expansion(np.ones((1, 40)))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [FixedPoint(), Gradient(), Distance(), CandidateSearch(), Learned(refine=FixedPoint())],
+    ids=repr,
+)
+def test_waves_have_no_points_to_expand_in(method, X):
+    with pytest.raises(ValueError, match=r"Fourier features do not have: use Nearest\(\) or Learn"):
+        KernelMap("rbf", method="fourier", preimage=method).fit(X)

@@ -1,9 +1,13 @@
 """Outputs of every kind: classes, many, objects, matrices, with holes; choices by held-out score."""
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
@@ -377,3 +381,109 @@ def test_means_of_objects_are_not_asked_for(curves):
     assert COIR(kernel_y=SpectrumKernel(), **options).fit(X, texts).points_.shape == (30, 6)
     with pytest.raises(ValueError, match="needs vectors"):
         COIR(SpectrumKernel(), **options).fit(texts, X[:, 0])
+
+
+# -- output kernels that are none -------------------------------------------------------------
+
+
+WITH_KERNELS = [COIR, KernelCCA, MORP, partial(KDR, max_iter=2, tol=0.1)]
+
+
+def indefinite(y, below):
+    """A Gram matrix whose smallest eigenvalue, once centred, is ``-below`` times the largest."""
+    L = rbf_kernel(y[:, None])
+    centre = np.eye(len(L)) - 1.0 / len(L)
+    values, vectors = np.linalg.eigh(centre @ L @ centre)
+    v = vectors[:, np.abs(vectors.sum(axis=0)) < 1e-6][:, 0]  # none of the constant
+    return L - (v @ L @ v + below * values[-1]) * np.outer(v, v)
+
+
+@pytest.mark.parametrize("make", WITH_KERNELS)
+def test_indefinite_output_kernels(make, curves):
+    """Section 1 holds for outputs as it does for inputs."""
+    X, y = curves[0][:80], curves[1][:80]
+    model = make(kernel_y="precomputed", cv=None)
+    with pytest.raises(ValueError, match=r"output kernel matrix.* smallest eigenvalue is"):
+        model.fit(X, indefinite(y, 0.5))
+    with pytest.warns(UserWarning, match=r"output kernel matrix.* not positive semi-definite"):
+        Z = model.fit(X, indefinite(y, 1e-3)).transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        same = model.fit(X, indefinite(y, 0.0)).transform(X)  # the eigenvalue cut off
+    assert_allclose(Z, same, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", WITH_KERNELS)
+@pytest.mark.parametrize(
+    ("kernel_y", "params"),
+    [("sigmoid", {"gamma": -0.1, "coef0": 0.0}), (lambda a, b: -float(np.dot(a, b)), None)],
+    ids=["name", "function"],
+)
+def test_indefinite_kernels_of_outputs(make, kernel_y, params, curves):
+    X, y = curves[0][:80], curves[1][:80]
+    with pytest.raises(ValueError, match=r"output kernel matrix.* is not positive semi-definite"):
+        make(kernel_y=kernel_y, kernel_y_params=params, cv=None).fit(X, y[:, None])
+
+
+@pytest.mark.parametrize("make", [COIR, KernelCCA, MORP])
+def test_indefinite_output_kernels_by_landmarks(make, curves):
+    X, y = curves[0][:80], curves[1][:80]
+    model = make(kernel_y="precomputed", solver="features", cv=None)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        model.fit(X, indefinite(y, 0.5))
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        model.fit(X, indefinite(y, 1e-3))
+
+
+def test_single_precision_has_its_own_tolerance(curves):
+    X, L = curves[0][:80], indefinite(curves[1][:80], 1e-4).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        COIR(kernel_y="precomputed", cv=None).fit(X, L)
+
+
+def test_an_output_ridge_below_rounding(curves):
+    X, y = curves[0][:80], curves[1][:80]
+    small, none = (COIR(kernel_y="polynomial", alpha_y=a, cv=None).fit(X, y) for a in (1e-18, 0.0))
+    assert_allclose(small.eigenvalues_, none.eigenvalues_, rtol=1e-6)
+
+
+# -- no ridge ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "features", "auto"])
+@pytest.mark.parametrize("n_landmarks", [80, 60])
+def test_full_rank_outputs_need_a_ridge(solver, n_landmarks, curves):
+    X, y = curves[0][:80], curves[1][:80]
+    model = COIR(gamma_y=1e4, alpha_y=0.0, solver=solver, n_landmarks=n_landmarks, cv=None)
+    with pytest.raises(ValueError, match=r"alpha_y == 0 .*alpha_y='auto'"):
+        model.fit(X, y)
+    few = np.round(y)  # of which the kernel has a low rank
+    model.fit(X, few)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SIR(2),
+        KernelSIR("linear", 2, alpha=0.0),
+        KernelSIR("rbf", 2, alpha=0.0, gamma=1.0),
+        KernelSIR("rbf", 2, alpha=0.0, gamma=1.0, solver="features"),
+        COIR("linear", alpha=0.0),
+        MORP("linear", alpha=0.0),
+        MORP("linear", alpha=0.0, beta=1.0),
+    ],
+    ids=repr,
+)
+def test_as_many_directions_as_rows_are_said(model):
+    """Section 10: without a ridge, p > n reproduces any outputs."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 50)), rng.normal(size=30)
+    with pytest.warns(UserWarning, match=r"rank 29 on 30 samples.*follow any y"):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tall = rng.normal(size=(120, 3))
+        SIR(2).fit(tall, tall[:, 0])
+        MORP("linear", alpha=0.0, beta=0.0).fit(X, y)  # principal components, whatever y
