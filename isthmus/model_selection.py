@@ -27,14 +27,15 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import (
-    QUICK_SCORES,
     PathScores,
     best_index,
     default_alphas,
     default_ranks,
+    default_score,
     path_scores,
 )
-from isthmus.regression.folds.split import Split
+from isthmus.regression.folds.scores import QUICK_SCORES, OutputMean
+from isthmus.regression.folds.split import Split, without_empty
 from isthmus.validation import check_alpha, check_enough_samples, check_option, check_rank
 
 
@@ -50,7 +51,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     The moments of a training fold are those of the whole less those of the fold, so that all folds
     cost one pass over the data; every number of components follows from one fit of a fold and
     every ridge weight from one decomposition. Means and scales are those of the training fold. The
-    numbers are those of refitting in every fold, [E2024]_ for the principle.
+    numbers are those of refitting in every fold, [E2024]_ for the principle. One differs on purpose: an
+    output that is constant in the test rows has R2 1 where it is met to rounding and 0 elsewhere, also
+    where scikit-learn's R2 divides rounding errors by each other. With ``missing="em"`` every number
+    of components has its own model of the gaps, and costs as much as a fit.
 
     Parameters
     ----------
@@ -64,8 +68,12 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     cv : int, splitter or iterable of (train, test), default=5
         Folds, as in scikit-learn: k-fold, grouped, leave-one-out, repeated, time series.
     scoring : str, callable, list or dict, default=None
-        One scorer or several, as in scikit-learn; None is R2. Sample weights count in the scores too,
-        so that a row of weight two is two rows here as well.
+        One scorer or several, as in scikit-learn, or a callable that returns a dict of scores. None is
+        R2, or the negative mean squared error where a fold has a single test row, of which there is no
+        R2 (leave-one-out). Sample weights count in the scores too, so that a row of weight two is two
+        rows here as well, and one of weight zero none. Of missing targets (``missing="em"``) the
+        observed ones are scored: each output by itself, and the mean is taken; a callable of your own
+        is given the rows that have all of them. Folds that are left with nothing to score are left out.
     rule : {"min", "one_se"}, default="min"
         Best mean score, or the simplest model (fewest components, then largest ``alpha``) within one
         standard error of it.
@@ -96,6 +104,9 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     >>> search.predict(X).shape
     (100, 4)
     """
+
+    multimetric_: bool
+    best_params_: dict[str, Any]
 
     def __init__(
         self,
@@ -153,18 +164,22 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         model.set_params(n_components=1)._check_parameters()
         checked, Y, weights = model._check_rows(X, y, sample_weight, reset=True)
         check_enough_samples(checked.shape[0])
+        splits = self._splits(checked, Y, groups)
+        checked, Y, weights, splits = self._without_empty(checked, Y, weights, splits)
         self.n_features_in_ = model.n_features_in_
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        splits = self._splits(checked, Y, groups)
         ranks = self._ranks(model, checked, Y, splits)
         alphas = self._alphas(model, checked, weights)
-        names, scorers = self._scorers()
+        names, scorers = self._scorers(default_score(Y, splits))
         found = path_scores(
             model, checked, Y, weights, splits, ranks, alphas, names,
             y_is_1d=model._y_is_1d, progress=_progress if self.verbose else None,
         )  # fmt: skip
         self.scorer_ = scorers if self.multimetric_ else scorers["score"]
+        if not self.multimetric_ and "score" not in found.scores:  # a callable that returns a dict
+            self.multimetric_ = True
+            self._check_refit(found.scores)
         self.n_splits_ = len(splits)
         self.cv_results_ = _results(found, hasattr(model, "alpha"))
         self._choose(found)
@@ -180,13 +195,26 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         splits = [Split(train, test, X.shape[0]) for train, test in pairs]
         if not splits:
             raise ValueError(f"cv == {self.cv!r} gives no split.")
+        if any(len(split.test) == 0 for split in splits):
+            raise ValueError(f"cv == {self.cv!r} leaves no row to test on in a split.")
+        return splits
+
+    def _without_empty(
+        self, X: Any, Y: NDArray, weights: Array | None, splits: list[Split]
+    ) -> tuple[Any, NDArray, Array | None, list[Split]]:
+        X, Y, weights, splits = without_empty(X, Y, weights, splits)
+        if not splits:
+            raise ValueError(
+                f"cv == {self.cv!r} gives no split with a test row that has a weight and a target."
+            )
         for split in splits:
             if split.n_train < 2:
+                rows = "row" if split.n_train == 1 else "rows"
                 raise ValueError(
-                    f"cv == {self.cv!r} leaves {split.n_train} row to train on (n_samples={X.shape[0]}), "
-                    "at least 2 are needed: use fewer folds or more rows."
+                    f"cv == {self.cv!r} leaves {split.n_train} {rows} to train on "
+                    f"(n_samples={X.shape[0]}), at least 2 are needed: use fewer folds or more rows."
                 )
-        return splits
+        return X, Y, weights, splits
 
     def _ranks(self, model: Any, X: Any, Y: NDArray, splits: list) -> list[int]:
         least = model._min_components
@@ -224,25 +252,32 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             raise ValueError("alpha is empty: give at least one ridge weight.")
         return [check_alpha(value) for value in values]
 
-    def _scorers(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _scorers(self, default: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What is scored, for the engine and for the user."""
         self.multimetric_ = isinstance(self.scoring, list | tuple | set | dict)
         if self.multimetric_:
             named = self.scoring if isinstance(self.scoring, dict) else {s: s for s in self.scoring}
+            self._check_refit(named)
         else:
             named = {"score": self.scoring}
-        if self.multimetric_ and self.refit is not False and self.refit not in named:
-            raise ValueError(
-                f"refit == {self.refit!r}, must be False or one of the scorers {sorted(named)}."
-            )
-        engine, public = {}, {}
+        engine: dict[str, Any] = {}
+        public: dict[str, Any] = {}
         for name, scoring in named.items():
-            scoring = "r2" if scoring is None else scoring
-            public[name] = get_scorer(scoring) if isinstance(scoring, str) else scoring
+            scoring = default if scoring is None else scoring
+            is_name = isinstance(scoring, str)
+            public[name] = get_scorer(scoring) if is_name else scoring
             if not callable(public[name]):
                 check_scoring(self.estimator, scoring=scoring)  # raises with scikit-learn's words
-            engine[name] = scoring if scoring in QUICK_SCORES else public[name]
+            engine[name] = OutputMean(public[name]) if is_name else public[name]
+            if is_name and scoring in QUICK_SCORES:
+                engine[name] = scoring
         return engine, public
+
+    def _check_refit(self, names: Iterable[str]) -> None:
+        if self.refit is not False and self.refit not in names:
+            raise ValueError(
+                f"refit == {self.refit!r}, must be False or one of the scorers {sorted(names)}."
+            )
 
     def _choose(self, found: PathScores) -> None:
         if self.multimetric_ and self.refit is False:
@@ -289,9 +324,11 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             The larger the better.
         """
         check_is_fitted(self)
-        scorer: Any = self.scorer_[self.refit] if self.multimetric_ else self.scorer_
+        several = self.multimetric_ and not callable(self.scorer_)
+        scorer: Any = self.scorer_[self.refit] if several else self.scorer_
         extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return scorer(self.best_estimator_, X, y, **extra)
+        value = scorer(self.best_estimator_, X, y, **extra)
+        return value[self.refit] if isinstance(value, dict) else value
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import isthmus.missing as missing_module
@@ -176,3 +178,16 @@ def test_converges_without_a_warning_on_clean_low_rank_data():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PLS(2, missing="em").fit(with_gaps(X, 0.1), Y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_blocks_after_a_fit_with_gaps_forget_the_gaps(estimator):
+    X, Y = low_rank(60, 6, 3, 2)
+    model = clone(estimator).fit(with_gaps(X, 0.1), Y).set_params(missing="error")
+    plain = clone(model).partial_fit(X, Y)
+    assert_allclose(model.partial_fit(X, Y).predict(X), plain.predict(X), rtol=0)
+    with pytest.raises(ValueError, match="missing='em'"):
+        model.predict(with_gaps(X, 0.1))
+    with pytest.raises(ValueError, match="missing='em'"):
+        model.partial_fit(with_gaps(X, 0.1), Y)
+    model.predict(sparse.csr_array(X))  # as after any fit without gaps

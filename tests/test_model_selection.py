@@ -24,7 +24,15 @@ from sklearn.model_selection import (
 )
 
 import isthmus.regression.crossval as crossval
-from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+from isthmus import (
+    PCR,
+    PLS,
+    ComponentSearchCV,
+    ManifoldPLS,
+    ReducedRankRegression,
+    StiefelRegression,
+)
+from isthmus.datasets import make_low_rank_regression
 
 SHAPES = {"small": (40, 6, 3), "tall": (700, 120, 4), "wide": (64, 1500, 3), "near": (260, 250, 2)}
 ESTIMATORS = [
@@ -305,6 +313,18 @@ def test_a_spectrum_that_falls_to_rounding(estimator, shape):
     assert_allclose(split_scores(search), truth, rtol=1e-7)
 
 
+@pytest.mark.parametrize("estimator", [PLS(), PLS(scale=False), PCR(scale=True)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_as_many_components_as_wide_folds_have_rows(estimator, weighted):
+    X, Y = make("wide")
+    X, weights = X[:50] - 2, 1 + np.arange(50) % 3 / 2 if weighted else None
+    X[:, 5], X[:, 7] = 3.0, np.arange(50) == 1  # constant, and without one row so
+    Y, ranks = Y[:50], [1, 12, 25, 39]
+    search = ComponentSearchCV(estimator, n_components=ranks, scoring=MSE).fit(X, Y, weights)
+    truth = refits(estimator, X, Y, list(KFold(5).split(X)), ranks, [None], weights, MSE)
+    assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
 @pytest.mark.parametrize("factor", [1e-150, 1e150])
 def test_units_do_not_matter(factor):
     X, Y = make("tall")
@@ -337,19 +357,6 @@ def test_sparse_inputs(estimator):
     assert_allclose(split_scores(thin), split_scores(dense), rtol=1e-7)
 
 
-def test_missing_values_are_refitted():
-    X, Y = make("small")
-    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    search = ComponentSearchCV(PLS(missing="em"), n_components=3, scoring=MSE).fit(X, Y)
-    model = PLS(3, missing="em")
-    train, test = next(KFold(5).split(X))
-    truth = -mean_squared_error(Y[test], model.fit(X[train], Y[train]).predict(X[test]))
-    assert_allclose(split_scores(search)[2, 0], truth)
-    assert np.isfinite(search.predict(X)).all()
-    joint = ComponentSearchCV(ReducedRankRegression(missing="em"), n_components=2).fit(X, Y)
-    assert np.isfinite(joint.best_score_)
-
-
 def test_bootstrap_splits_repeat_rows():
     X, Y = make("tall")
     rng = np.random.default_rng(0)
@@ -368,6 +375,216 @@ def test_bootstrap_splits_repeat_rows():
         ).fit(X, Y)
         truth = refits(estimator, X, Y, splits, [2], alphas, None, MSE)
         assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
+# -- rows, folds and targets that are not as usual -----------------------------------------------
+
+
+def observed_refits(estimator, X, Y, splits, ranks, scoring):
+    """Refits scored by scikit-learn output by output, where it is observed; their mean."""
+    scorer = get_scorer(scoring)._score_func
+    sign = get_scorer(scoring)._sign
+    table = np.empty((len(ranks), len(splits)))
+    for i, (train, test) in enumerate(splits):
+        for j, rank in enumerate(ranks):
+            model = clone(estimator).set_params(n_components=rank).fit(X[train], Y[train])
+            guess, seen = model.predict(X[test]), ~np.isnan(Y[test])
+            parts = [scorer(Y[test][o, k], guess[o, k]) for k, o in enumerate(seen.T) if o.any()]
+            table[j, i] = sign * np.mean(parts)
+    return table
+
+
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression(alpha=2.0)], ids=str)
+@pytest.mark.parametrize("scoring", ["r2", MSE, "neg_mean_absolute_error"])
+def test_missing_values_are_refitted(estimator, scoring):
+    """Every number of components has its own model of the gaps, and observed targets alone count."""
+    X, Y = make("small")
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    estimator = clone(estimator).set_params(missing="em")
+    alpha = [2.0] if hasattr(estimator, "alpha") else None
+    ranks = [1, 2, 3, 5]
+    search = ComponentSearchCV(estimator, n_components=ranks, alpha=alpha, scoring=scoring)
+    truth = observed_refits(estimator, X, Y, list(KFold(5).split(X)), ranks, scoring)
+    assert_allclose(split_scores(search.fit(X, Y)), truth, rtol=1e-8)
+    assert np.isfinite(search.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", [PLS, PCR, ReducedRankRegression])
+def test_one_missing_target_does_not_change_the_choice(kind):
+    X, Y, _ = make_low_rank_regression(200, 20, 5, rank=4, random_state=0)
+    whole = kind("auto").fit(X, Y).n_components_
+    Y[0, 0] = np.nan
+    assert abs(kind("auto", missing="em").fit(X, Y).n_components_ - whole) <= 1
+
+
+def test_own_scorers_see_rows_whose_targets_are_all_observed():
+    X, Y = make("small")
+    Y[3, 1] = np.nan
+    seen = []
+
+    def own(model, X, y):
+        seen.append(len(y))
+        return -float(np.abs(model.predict(X) - y).max())
+
+    search = ComponentSearchCV(PLS(missing="em"), n_components=2, scoring=own).fit(X, Y)
+    assert np.isfinite(search.best_score_) and set(seen) == {7, 8}
+    Y[:8, 1] = np.nan
+    with pytest.raises(ValueError, match="no test row of a fold has all targets observed"):
+        ComponentSearchCV(PLS(missing="em"), n_components=2, scoring=own).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [PLS(), PCR(), ReducedRankRegression(), StiefelRegression(), ManifoldPLS(alpha=1.0)],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "n, p, cv", [(400, 60, KFold(20)), (200, 150, KFold(3)), (40, 90, KFold(8)), (40, 6, None)]
+)
+def test_rows_of_weight_zero_are_no_rows(estimator, n, p, cv):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    Y = X[:, :2] + 0.3 * rng.normal(size=(n, 2))
+    weights = np.ones(n)
+    weights[[0, 5, n // 2]] = 0.0
+    weights[7] = 2.0
+    kept = np.flatnonzero(weights)
+    alphas = [0.1, 1.0] if hasattr(estimator, "alpha") else [None]
+    grid = {"alpha": alphas} if alphas != [None] else {}
+    search = ComponentSearchCV(
+        estimator, n_components=[1, 2], cv=cv or LeaveOneOut(), scoring=MSE, **grid
+    ).fit(X, Y, weights)
+    splits = list((cv or LeaveOneOut()).split(X))
+    if cv is None:  # nothing is left of three folds
+        splits = [splits[i] for i in kept]
+    splits = [(np.intersect1d(a, kept), np.intersect1d(b, kept)) for a, b in splits]
+    truth = refits(estimator, X, Y, splits, [1, 2], alphas, weights, MSE)
+    assert search.n_splits_ == len(splits)
+    assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
+def test_nothing_to_test_or_to_train_on_is_said():
+    X, Y = make("small")
+    weights = np.ones(len(X))
+    weights[:8] = 0.0
+    assert ComponentSearchCV(PLS(), n_components=2).fit(X, Y, weights).n_splits_ == 4
+    first = [(np.arange(8, 40), np.arange(8))]
+    with pytest.raises(ValueError, match="no split with a test row that has a weight"):
+        ComponentSearchCV(PLS(), n_components=2, cv=first).fit(X, Y, weights)
+    with pytest.raises(ValueError, match="leaves 0 rows to train on"):
+        ComponentSearchCV(PLS(), n_components=2, cv=[first[0][::-1]]).fit(X, Y, weights)
+    with pytest.raises(ValueError, match="leaves no row to test on"):
+        empty = [(np.arange(40), np.arange(0))]
+        ComponentSearchCV(PLS(), n_components=2, cv=empty).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (ReducedRankRegression, {}),
+        (StiefelRegression, {}),
+        (ManifoldPLS, {}),
+        (ManifoldPLS, {"manifold": "product"}),
+    ],
+)
+def test_auto_rank_with_auto_ridge(kind, options):
+    X, Y, _ = make_low_rank_regression(
+        60, 10, 8, rank=4, noise=0.8, random_state=1, collinearity=0.3
+    )
+    estimator = kind(alpha="auto", **options)
+    table = refits(estimator, X, Y, list(KFold(5).split(X)), range(1, 9), [None], None, "r2")
+    chosen = clone(estimator).set_params(n_components="auto").fit(X, Y).n_components_
+    assert chosen == 1 + table.mean(axis=1).argmax() == 2
+
+
+@pytest.mark.parametrize("factor", [1e-170, 1e-120, 1e100, 1e140])
+def test_units_do_not_matter_to_a_ridge_on_scaled_columns(factor):
+    X, Y = make("small")
+    options = {"n_components": [2], "alpha": [0.0, 30.0]}
+    scaled = ReducedRankRegression(scale=True)
+    plain = split_scores(ComponentSearchCV(scaled, **options).fit(X, Y))
+    for data in ((X * factor, Y), (X, Y * factor)):
+        assert_allclose(
+            split_scores(ComponentSearchCV(scaled, **options).fit(*data)), plain, rtol=1e-8
+        )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_a_test_row_may_be_named_twice(estimator):
+    X, Y = make("small")
+    X, Y = X[:20], Y[:20]
+    splits = [(np.arange(15), np.array([15, 15, 16, 17, 18]))]
+    alphas = [1.0] if hasattr(estimator, "alpha") else [None]
+    grid = {} if alphas == [None] else {"alpha": alphas}
+    search = ComponentSearchCV(estimator, n_components=[1, 2], cv=splits, **grid).fit(X, Y)
+    truth = refits(estimator, X, Y, splits, [1, 2], alphas, None, "r2")
+    assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cv, n", [(LeaveOneOut(), 40), (5, 9)])
+def test_single_test_rows_are_scored_by_squared_error(cv, n):
+    X, Y = make("small")
+    X, Y = X[:n], Y[:n]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = ComponentSearchCV(PLS(), n_components=4, cv=cv).fit(X, Y)
+    named = ComponentSearchCV(PLS(), n_components=4, cv=cv, scoring=MSE).fit(X, Y)
+    assert_allclose(split_scores(search), split_scores(named), rtol=0)
+    assert search.best_index_ == named.best_index_ and search.best_score_ == named.best_score_
+    assert search.score(X, Y) == named.score(X, Y)
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(ValueError, match="every candidate has the score NaN"),
+    ):
+        warnings.simplefilter("ignore")
+        ComponentSearchCV(PLS(), n_components=4, cv=cv, scoring="r2").fit(X, Y)
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 2.0, 7.7, 1e6 + 0.1])
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression(alpha=1.0)], ids=str)
+def test_a_constant_target_has_the_same_say_in_every_fold(estimator, constant):
+    """It is met, which R2 calls 1; scikit-learn's own value may be a ratio of rounding errors."""
+    X, Y = make("tall")
+    Y[:, 1] = constant
+    options = {"n_components": [1, 3], "cv": KFold(7)}
+    options |= {"alpha": [1.0]} if hasattr(estimator, "alpha") else {}
+    without = split_scores(ComponentSearchCV(estimator, **options).fit(X, Y[:, [0, 2, 3]]))
+    found = split_scores(ComponentSearchCV(estimator, **options).fit(X, Y))
+    if isinstance(estimator, PCR):  # the others look at all targets together
+        assert_allclose(found, (3 * without + 1) / 4, rtol=1e-9)
+    assert_allclose(
+        found,
+        split_scores(ComponentSearchCV(estimator, **options).fit(X, Y - [0, constant, 0, 0])),
+        rtol=1e-9,
+    )
+
+
+def test_a_scorer_may_return_several_scores():
+    X, Y = make("small")
+
+    def both(model, X, y):
+        error = float(((model.predict(X) - y) ** 2).mean())
+        return {"mse": -error, "rmse": -(error**0.5)}
+
+    options = {"n_components": 3, "scoring": both}
+    search = ComponentSearchCV(PLS(), refit="mse", **options).fit(X, Y)
+    peer = GridSearchCV(PLS(), {"n_components": [1, 2, 3]}, refit="mse", scoring=both).fit(X, Y)
+    assert set(search.cv_results_) == set(peer.cv_results_)
+    for name in ("mse", "rmse"):
+        assert_allclose(
+            search.cv_results_[f"mean_test_{name}"], peer.cv_results_[f"mean_test_{name}"]
+        )
+    assert search.best_index_ == peer.best_index_ and search.multimetric_
+    assert_allclose(search.score(X, Y), peer.score(X, Y))
+    with pytest.raises(ValueError, match="refit == True, must be False or one of the scorers"):
+        ComponentSearchCV(PLS(), **options).fit(X, Y)
+    with pytest.raises(ValueError, match="scoring\\['a'\\] returns a dict"):
+        ComponentSearchCV(PLS(), scoring={"a": both}, refit="a").fit(X, Y)
+
+
+# -- use and refusals ------------------------------------------------------------------------------
 
 
 def test_as_part_of_other_tools(capsys):

@@ -133,6 +133,8 @@ def make_kappa_regression(
     """
     _check_sizes(n_samples, n_features, n_targets, rank, noise)
     check_scalar(kappa, "kappa", Real)
+    if not np.isfinite(kappa):
+        raise ValueError(f"kappa == {kappa}, must be finite; 15 or more is a flat spectrum.")
     rng = check_random_state(random_state)
     deviations = np.exp(-np.arange(1, n_features + 1) / 2.0**kappa)
     X = _gaussian_inputs(rng, n_samples, deviations, _random_orthogonal(rng, n_features))

@@ -5,24 +5,25 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two
 from isthmus.parallel import thread_map
 from isthmus.regression.folds import fold_tasks
+from isthmus.regression.folds.by_expectation import expected_paths
 from isthmus.regression.folds.path import FoldPath, RefitPath
 from isthmus.regression.folds.refit import Task
-from isthmus.regression.folds.split import Rows, Split
+from isthmus.regression.folds.scores import TestRows, score_path
+from isthmus.regression.folds.split import Rows, Split, without_empty
+from isthmus.regression.forms import ridge_in_units
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -35,7 +36,7 @@ class PathScores:
     ranks: list[int]
     alphas: list[Any]
     scores: dict[str, Array]
-    seconds: Array = field(default_factory=lambda: np.zeros(0))  # a split, (n_splits,)
+    seconds: Array  # a split, (n_splits,)
 
 
 def path_scores(
@@ -54,21 +55,24 @@ def path_scores(
     """Score every rank and ridge weight on every split.
 
     ``scorers`` maps names to scikit-learn scorers or to the names of those that are computed from the
-    residuals of all ranks at once ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error").
+    residuals of all ranks at once ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error"). A
+    single scorer that returns a dict stands for as many as that has entries.
     """
     shape = (len(alphas), len(ranks), len(splits))
-    result = PathScores(ranks, alphas, {name: np.full(shape, np.nan) for name in scorers})
-    result.seconds = np.zeros(len(splits))
+    result = PathScores(ranks, alphas, {}, np.zeros(len(splits)))
+    asks = not all(isinstance(scorer, str) for scorer in scorers.values())
+    has_gaps = bool(estimator.missing == "em" and np.isnan(Y).any())
+    tasks, unit = _tasks(estimator, Rows(X, Y, weights), splits, ranks, alphas)
 
     def work(task: Task) -> int:
         begin, done = time.perf_counter(), 0
         for i, paths in task():
             test = splits[i].test
             w = None if weights is None else weights[test]
+            rows = TestRows(X[test] if asks else None, Y[test], w, y_is_1d, has_gaps, unit)
             for a, path in enumerate(paths):
-                values = _score_path(path, X, Y, test, w, ranks, scorers, y_is_1d)
-                for name, value in values.items():
-                    result.scores[name][a, :, i] = value
+                for name, value in score_path(path, rows, ranks, scorers).items():
+                    result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = value
             now = time.perf_counter()
             result.seconds[i], begin, done = now - begin, now, done + 1
         return done
@@ -76,7 +80,7 @@ def path_scores(
     done = 0
     with warnings.catch_warnings():  # fewer components in a fold are no news
         warnings.filterwarnings("ignore", message="n_components")
-        for finished in thread_map(work, _tasks(estimator, X, Y, weights, splits, ranks, alphas)):
+        for finished in thread_map(work, tasks):
             done += finished
             if progress is not None:
                 progress(done, len(splits))
@@ -84,140 +88,45 @@ def path_scores(
 
 
 def _tasks(
-    estimator: Any,
-    X: Any,
-    Y: NDArray,
-    weights: Array | None,
-    splits: Sequence[Split],
-    ranks: list[int],
-    alphas: list[Any],
-) -> list[Task]:
-    """Pieces of work, each of which yields splits with a path for every ridge weight."""
-    if estimator.missing == "em" or "auto" in alphas or not estimator._is_nested():
-        pieces = [partial(_refitted, estimator, X, Y, weights, s, ranks, alphas) for s in splits]
-        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)]
-    units = power_of_two(X), power_of_two(Y)
+    estimator: Any, rows: Rows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
+) -> tuple[list[Task], float]:
+    """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
+    slow = "auto" in alphas or not estimator._is_nested()
+    if slow or estimator.missing == "em":
+        paths = _refitted if slow else expected_paths
+        pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
+        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
+    units = power_of_two(rows.X), power_of_two(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
-        X, Y = X / units[0], Y / units[1]
-        alphas = [alpha and alpha / units[0] ** 2 for alpha in alphas]
-    tasks = fold_tasks(estimator, Rows(X, Y, weights), splits, max(ranks), alphas)
-    return tasks if units[1] == 1.0 else [partial(_rescaled, task, units[1]) for task in tasks]
+        rows = Rows(rows.X / units[0], rows.Y / units[1], rows.weights)
+        if not estimator.scale:  # the ridge on scaled columns knows no units
+            alphas = [alpha and ridge_in_units(alpha, units[0]) for alpha in alphas]
+    return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
 
 
 def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, list[Any]]]:
     yield i, piece()
 
 
-def _rescaled(task: Task, unit: float) -> Iterator[tuple[int, list[Any]]]:
-    for i, paths in task():
-        yield i, [path.scaled(unit) for path in paths]
-
-
 def _refitted(
-    estimator: Any,
-    X: Any,
-    Y: NDArray,
-    weights: Array | None,
-    split: Split,
-    ranks: list[int],
-    alphas: list[Any],
+    estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
     """A fit for every ridge weight, and rank if need be, for what has no faster road."""
-    train, test = split.train, split.test
-    w = None if weights is None else weights[train]
-    nested = estimator._is_nested()
+    nested = estimator._is_nested() and estimator.missing != "em"
     paths: list[FoldPath | RefitPath] = []
     for alpha in alphas:
         fixed = {} if alpha is None else {"alpha": alpha}
-        fitted = {}
+        fitted, test = {}, rows.X[split.test]
         for rank in [max(ranks)] if nested else ranks:
             model = clone(estimator).set_params(n_components=rank, **fixed)
-            model.fit(X[train], Y[train], w)
-            fitted[rank] = np.asarray(model.predict(X[test]), dtype=np.float64)
-        if nested:
-            loadings = model.y_loadings_ * model.y_scale_[:, None]
-            scores = np.asarray(model.transform(X[test]), dtype=np.float64)
-            paths.append(FoldPath(scores, loadings, model.y_mean_))
+            model.fit(*rows.take(split.train))
+            fitted[rank] = np.asarray(model.predict(test), dtype=np.float64)
+        if nested:  # a model may show its map in another basis, which is not nested
+            rotations, loadings = model._path_factors()
+            paths.append(FoldPath(model._affine(test, rotations), loadings, model.y_mean_))
         else:
             paths.append(RefitPath(fitted))
     return paths
-
-
-# -- scores -----------------------------------------------------------------------------------
-
-
-def _score_path(
-    path: Any,
-    X: Any,
-    Y: NDArray,
-    test: NDArray,
-    weights: Array | None,
-    ranks: list[int],
-    scorers: dict[str, Any],
-    y_is_1d: bool,
-) -> dict[str, Array]:
-    quick = {name: scorer for name, scorer in scorers.items() if isinstance(scorer, str)}
-    values = {}
-    if quick:
-        squares = path.errors(Y[test], weights, ranks)
-        for name, score in quick.items():
-            values[name] = _SCORES[score](squares, Y[test], weights)
-    for name, scorer in scorers.items():
-        if name not in quick:
-            values[name] = _ask(scorer, path, X[test], Y[test], weights, ranks, y_is_1d)
-    return values
-
-
-def _r2(errors: Array, Y: NDArray, weights: Array | None) -> Array:
-    if len(Y) < 2:
-        message = "R^2 score is not well-defined with less than two samples."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
-        return np.full(len(errors), np.nan)
-    total = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
-    varies = total != 0
-    # An output that does not vary scores 1 where it is met and 0 elsewhere, as in scikit-learn.
-    scores = np.where(errors == 0, 1.0, 0.0)
-    scores[:, varies] = 1.0 - errors[:, varies] / total[varies]
-    return scores.mean(axis=1)
-
-
-_SCORES: dict[str, Callable[[Array, NDArray, Array | None], Array]] = {
-    "r2": _r2,
-    "neg_mean_squared_error": lambda errors, Y, weights: -errors.mean(axis=1),
-    "neg_root_mean_squared_error": lambda errors, Y, weights: -np.sqrt(errors).mean(axis=1),
-}
-QUICK_SCORES = tuple(_SCORES)
-
-
-class _Fixed(RegressorMixin, BaseEstimator):
-    """Stands in for a fitted regressor when a scorer asks for its predictions."""
-
-    def __init__(self, prediction: Array) -> None:
-        self.prediction = prediction
-
-    def predict(self, X: Any) -> Array:
-        return self.prediction
-
-
-def _ask(
-    scorer: Any,
-    path: Any,
-    X: Any,
-    Y: NDArray,
-    weights: Array | None,
-    ranks: list[int],
-    y_is_1d: bool,
-) -> Array:
-    """Any scorer of ``(estimator, X, y)``, once for each rank."""
-    takes_weights = "sample_weight" in signature(scorer).parameters
-    extra = {"sample_weight": weights} if weights is not None and takes_weights else {}
-    values = []
-    truth = Y[:, 0] if y_is_1d else Y
-    for rank in ranks:
-        prediction = path.predict(rank)
-        fixed = _Fixed(prediction[:, 0] if y_is_1d else prediction)
-        values.append(scorer(fixed, X, truth, **extra))
-    return np.array(values, dtype=np.float64)
 
 
 # -- choices ----------------------------------------------------------------------------------
@@ -265,7 +174,10 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
     """
     mean = scores.mean(axis=1)
     if np.isnan(mean).all():
-        return 0
+        raise ValueError(
+            "every candidate has the score NaN, so that none can be chosen: R2 needs at least two test "
+            "rows in every fold. Use fewer folds or, say, scoring='neg_mean_squared_error'."
+        )
     best = int(np.nanargmax(mean))
     if rule == "min":
         return best
@@ -279,12 +191,21 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
     return min(good.tolist(), key=simplicity)
 
 
+def default_score(Y: NDArray, splits: Sequence[Split]) -> str:
+    """R2; the squared error where a fold has a single test row, of which there is no R2."""
+    fewest = min(len(split.test) for split in splits)
+    if np.isnan(Y).any():
+        fewest = min(int((~np.isnan(Y[split.test])).sum(axis=0).max()) for split in splits)
+    return "r2" if fewest > 1 else "neg_mean_squared_error"
+
+
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
-    """Number of components by five-fold cross-validation of R2: what "auto" stands for."""
+    """Number of components by five-fold cross-validation: what "auto" stands for."""
     n, p = X.shape
     splits = [Split(train, test, n) for train, test in KFold(min(5, n)).split(X)]
+    X, Y, weights, splits = without_empty(X, Y, weights, splits)
     ranks = default_ranks(estimator, min(split.n_train for split in splits), p, Y.shape[1])
-    scorer = {"score": "r2" if n >= 10 else "neg_mean_squared_error"}
+    scorer = {"score": default_score(Y, splits)}
     alphas = [getattr(estimator, "alpha", None)]
     found = path_scores(
         estimator, X, Y, weights, splits, ranks, alphas, scorer, y_is_1d=Y.shape[1] == 1

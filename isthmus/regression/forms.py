@@ -24,6 +24,7 @@ _FAR = 1e3
 _NEAR = 4.0
 # Rows of this many entries and fewer are copied: that costs nothing, and keeps the last digit.
 _WORTH_NO_COPY = 2**20
+_LARGEST_RIDGE = 1e300
 
 
 class InaccurateGram(Exception):
@@ -95,7 +96,8 @@ class MomentForm:
         def moments_of(X, Y):
             return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
 
-        moments, units = moments_of(X, Y), (1.0, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments, units = moments_of(X, Y), (1.0, 1.0)
         if _out_of_range(moments.xx.diagonal()) or _out_of_range(moments.yy):
             units = power_of_two(X), power_of_two(Y)
             moments = moments_of(X / units[0], Y / units[1])
@@ -119,10 +121,10 @@ class RowForm:
 
     @classmethod
     def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
-        Ys, y_mean, _, y_scale, y_squares = _standardise(Y, weights, scale)
+        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, scale)
         described = None if weights is not None else _describe(X, scale)
         if described is None:
-            held, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scale)
+            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scale)
             factor = None
         else:
             held, x_rest = X, np.zeros(X.shape[1])
@@ -183,6 +185,11 @@ class GramForm:
 Form = MomentForm | GramForm | RowForm
 
 
+def ridge_in_units(alpha: float, unit: float) -> float:
+    """A ridge weight for inputs divided by a unit whose square may be out of range."""
+    return min(alpha / unit / unit, _LARGEST_RIDGE)
+
+
 def _out_of_range(squares: Array) -> bool:
     """Whether sums of squares overflowed, underflowed or came near to it."""
     return squares.size > 0 and not 1e-200 < squares.max() < 1e200
@@ -202,10 +209,13 @@ def _describe(A: NDArray, scale: bool) -> tuple[Array, Array, Array, Array] | No
     return mean, scales, live * squares / scales**2, live / scales
 
 
-def _standardise(
-    A: NDArray, weights: Array | None, scale: bool, unit: float = 1.0
+def standardised(
+    A: NDArray, weights: Array | None, scale: bool, in_range: bool = False
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Standardised weighted columns, their means (rounded, and the rest), scales and squares."""
+    """Standardised weighted columns, their means (rounded, and the rest), scales and squares.
+
+    ``in_range`` says that nothing is too large or too small to be squared.
+    """
     root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
     weight, rest = float(w.sum()), np.zeros(A.shape[1])
@@ -215,9 +225,9 @@ def _standardise(
         if root is not None:
             Z *= root
         squares = np.einsum("ij,ij->j", Z, Z)
-    if unit == 1.0 and _out_of_range(squares) and power_of_two(A) != 1.0:
+    if not in_range and _out_of_range(squares) and power_of_two(A) != 1.0:
         unit = power_of_two(A)
-        Z, mean, rest, scales, squares = _standardise(A / unit, weights, scale, unit)
+        Z, mean, rest, scales, squares = standardised(A / unit, weights, scale, in_range=True)
         return Z, mean * unit, rest * unit, scales * unit, squares
     if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
         rest = (np.sqrt(w) @ Z) / weight

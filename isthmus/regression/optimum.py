@@ -14,7 +14,7 @@ from isthmus.linalg import Array
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form
+from isthmus.regression.forms import Form, ridge_in_units
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
@@ -47,7 +47,7 @@ class RankConstrained(LatentRegression):
 
     def _check_parameters(self) -> int | None:
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            check_alpha(self.alpha)
+            check_alpha(self.alpha, allowed="'auto'")
         return super()._check_parameters()
 
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
@@ -78,7 +78,8 @@ class RankConstrained(LatentRegression):
         """The cheap road, where the ridge weight is known beforehand and large enough for it."""
         if isinstance(self.alpha, str):
             return None
-        found = ridge_optimum(form, float(self.alpha) / self._unit(form) ** 2, n_components)
+        alpha = ridge_in_units(float(self.alpha), self._unit(form))
+        found = ridge_optimum(form, alpha, n_components)
         if found is None:
             return None
         factors, sigma = found
@@ -90,13 +91,12 @@ class RankConstrained(LatentRegression):
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> tuple[Array, list[Array]]:
         unit = self._unit(form)
-        found = ridge_path(form, [alpha / unit**2 for alpha in alphas], n_components)
+        alphas = [ridge_in_units(alpha, unit) for alpha in alphas]
+        found = ridge_path(form, alphas, n_components)
         if found is not None:
             return found
         spectrum = spectrum_of(form)
-        pairs = [
-            _leading_pair(form, spectrum, alpha / unit**2, n_components, exact) for alpha in alphas
-        ]
+        pairs = [_leading_pair(form, spectrum, alpha, n_components, exact) for alpha in alphas]
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         ends = np.cumsum([A.shape[1] for A, _ in pairs])
         inner = np.zeros((len(spectrum.squares), ends[-1]))
@@ -113,10 +113,10 @@ class RankConstrained(LatentRegression):
         unit = self._unit(form)
         if self.alpha == "auto":
             alpha = _AUTO_ALPHA * spectrum.norm
-            self.alpha_ = alpha * unit**2
+            self.alpha_ = alpha * unit * unit
             return alpha
         self.alpha_ = float(self.alpha)
-        return self.alpha_ / unit**2
+        return ridge_in_units(self.alpha_, unit)
 
 
 def _leading_pair(
@@ -177,12 +177,14 @@ class RankOptimum:
         return tie_warning(self.sigma[: self.rank], r)
 
 
-def tie_warning(sigma: Array, r: int) -> str | None:
+_SMALLEST_TAKEN = "Of the directions that tie those with the smallest coefficients are taken."
+
+
+def tie_warning(sigma: Array, r: int, outcome: str = _SMALLEST_TAKEN) -> str | None:
     """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
     if not is_tied(sigma, r):
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "
-        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie "
-        "those with the smallest coefficients are taken."
+        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. {outcome}"
     )

@@ -166,7 +166,7 @@ class PLS(LatentRegression):
             form.xy[None],
             moment_product(form.xx) if moments else row_product(form, scores),
             k,
-            tol=rank_tolerance(form.frame.n_samples, form.xy.shape[0]),
+            tol=rank_tolerance(form.frame.n_samples, len(form.frame.x_scale)),
             simpls=self.algorithm == "simpls",
         )
         if moments and not exact and path.digits_lost(np.linalg.norm(form.xx)).any():

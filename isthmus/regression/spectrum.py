@@ -66,7 +66,7 @@ def spectrum_of(form: Form) -> Spectrum:
         d, U = np.sqrt(squares[keep]), U[:, keep]
         return Spectrum(d**2, d[:, None] * (U.T @ form.Y), U / d, "dual")
     U, d, Bt = np.linalg.svd(form.X, full_matrices=False)
-    keep = d > rank_tolerance(*form.X.shape) * d[0]
+    keep = d > rank_tolerance(len(form.X), len(form.frame.x_scale)) * d[0]
     U, d, Bt = U[:, keep], d[keep], Bt[keep]
     return Spectrum(d**2, d[:, None] * (U.T @ form.Y), Bt.T, "svd")
 

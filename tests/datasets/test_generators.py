@@ -110,3 +110,9 @@ def test_same_seed_same_problem(make):
 def test_errors_name_the_parameter_and_the_bound(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_low_rank_regression(**{"n_samples": 9, "n_features": 5, "n_targets": 4} | arguments)
+
+
+@pytest.mark.parametrize("kappa", [np.nan, np.inf, -np.inf])
+def test_kappa_is_finite(kappa):
+    with pytest.raises(ValueError, match=f"kappa == {kappa}, must be finite"):
+        make_kappa_regression(kappa=kappa)

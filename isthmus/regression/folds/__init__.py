@@ -4,14 +4,16 @@ What a training fold needs to know of its rows is what is left of the whole when
 are taken away: moments where p <= n, a part of one Gram matrix where n < p. Centring and scaling
 are redone inside each fold. Where taking away would cost digits, the fold is fitted from its rows.
 
-==================  ===========================================================
-``split.py``        rows and splits
-``path.py``         the predictions of a fold with every number of components, and their errors
-``refit.py``        every fold from its own rows
-``by_moments.py``   tall data; many small folds of PLS as one stack
-``by_gram.py``      wide data
-``by_ridge.py``     reduced rank: one spectrum for every fold and ridge weight
-==================  ===========================================================
+=====================  ========================================================
+``split.py``           rows and splits
+``path.py``            the predictions of a fold with every number of components, and their errors
+``scores.py``          their scores
+``refit.py``           every fold from its own rows
+``by_moments.py``      tall data; many small folds of PLS as one stack
+``by_gram.py``         wide data
+``by_ridge.py``        reduced rank: one spectrum for every fold and ridge weight
+``by_expectation.py``  missing values: a model of the gaps for each number of components
+=====================  ========================================================
 """
 
 from __future__ import annotations

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import Frame, GramForm, InaccurateGram, column_scales
+
+_BLOCK = 2**21  # entries
 
 
 class GramFolds(Folds):
@@ -24,8 +27,15 @@ class GramFolds(Folds):
         self.x_mean = (self.w @ rows.X) / self.w.sum()
         self.Xc = rows.X - self.x_mean
         self.Xc -= (self.w @ self.Xc) / self.w.sum()
-        self.squares = self.w @ self.Xc**2
+        self.squares = np.hstack([self.w @ part**2 for part in self.column_blocks()])
         self.gram = None if self.scale else self.Xc @ self.Xc.T
+
+    def column_blocks(self, factor: Array | None = None) -> Iterator[Array]:
+        """Few columns of the centred rows at a time, so that no copy of all of them is made."""
+        n, p = self.Xc.shape
+        for columns in row_blocks(p, max(_BLOCK // n, n)):
+            part = self.Xc[:, columns]
+            yield part if factor is None else part * factor[columns]
 
     def fast_path(self, split: Split) -> list[FoldPath]:
         train, test = split.train, split.test
@@ -34,8 +44,9 @@ class GramFolds(Folds):
         x_scale, gram = np.ones(self.rows.shape[1]), self.gram
         if gram is None:
             x_scale, live = self.scales(split, weight)
-            Z = self.Xc * (live / x_scale)
-            gram = Z @ Z.T
+            gram = np.zeros((len(self.Xc), len(self.Xc)))
+            for Z in self.column_blocks(live / x_scale):
+                gram += Z @ Z.T
         y_mean = (w @ Y) / weight
         Yc = (Y - y_mean) * np.sqrt(w)[:, None]
         y_squares = np.einsum("ij,ij->j", Yc, Yc)

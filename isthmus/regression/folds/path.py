@@ -40,10 +40,6 @@ class FoldPath:
             errors = self._residual_errors(error, w)
         return errors[[min(rank, T.shape[1]) for rank in ranks]]
 
-    def scaled(self, unit: float) -> FoldPath:
-        """The same path with outputs in another unit."""
-        return FoldPath(self.scores, self.loadings * unit, self.y_mean * unit)
-
     def _residual_errors(self, error: Array, w: Array) -> Array:
         error = error.copy()
         errors = [w @ error**2]
@@ -81,9 +77,6 @@ class MomentPath:
             return self.full().errors(Y, weights, ranks)
         return errors[[min(rank, len(self.gram)) for rank in ranks]]
 
-    def scaled(self, unit: float) -> FoldPath:
-        return self.full().scaled(unit)
-
 
 def _expanded(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:
     """||e - sum_i t_i l_i||^2 for 0..k components and each output, from products of the scores."""
@@ -103,8 +96,13 @@ class RefitPath:
         return self.predictions[rank]
 
     def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
-        w = mean_weights(len(Y), weights)
-        return np.array([w @ (Y - self.predictions[rank]) ** 2 for rank in ranks])
+        """Of the observed entries of Y; NaN for an output without any."""
+        seen = ~np.isnan(Y)
+        w = seen * mean_weights(len(Y), weights)[:, None]
+        with np.errstate(invalid="ignore"):
+            w /= w.sum(axis=0)
+        Y = np.where(seen, Y, 0.0)
+        return np.array([(w * (Y - self.predictions[rank]) ** 2).sum(axis=0) for rank in ranks])
 
 
 def mean_weights(n: int, weights: Array | None) -> Array:

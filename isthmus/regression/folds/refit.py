@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm
+from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm, standardised
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
+
+# Wide folds are turned into few coordinates where there are at most so many rows a component.
+_TURN_PER_COMPONENT = 4
+_TURN_BLOCK = 2**19  # entries standardised at a time
 
 KEPT_VARIANCE = 1e-6
 """A column that keeps less than this share of its variance in a fold has lost too many digits."""
@@ -46,9 +50,43 @@ class Folds:
         raise InaccurateGram
 
     def exact_path(self, split: Split) -> list[FoldPath]:
+        if self.is_turned():
+            return self.solve(*self.turned(split), exact=True)
         make = MomentForm.from_rows if sparse.issparse(self.rows.X) else RowForm.from_rows
         form = make(*self.rows.take(split.train), self.scale)
         return self.solve(form, self.standardised(form.frame, split.test), exact=True)
+
+    def is_turned(self) -> bool:
+        n, p = self.rows.shape
+        few = p > 2 * n and n <= _TURN_PER_COMPONENT * self.n_components
+        # SIMPLS blows rounding errors up: only the same steps on the same rows give what a refit gives.
+        simpls = getattr(self.estimator, "algorithm", None) == "simpls"
+        return few and not simpls and not sparse.issparse(self.rows.X)
+
+    def turned(self, split: Split) -> tuple[RowForm, Array]:
+        """A wide fold in as many coordinates as it has rows, and its test rows in them.
+
+        An orthogonal turn of the features, the Q of a QR decomposition, changes no fit. Few columns at
+        a time are standardised and joined to the R of those before, so that nothing of the size of X
+        is made, neither rows nor factors.
+        """
+        k, Y, weights = split.n_train, self.rows.Y[split.train], self.rows.weight_of(split.train)
+        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, self.scale)
+        m = k + len(split.test)
+        R, parts = np.zeros((0, m)), []
+        for columns in row_blocks(self.rows.shape[1], max(_TURN_BLOCK // m, m)):
+            X = self.rows.X[:, columns]
+            Z, mean, rest, scale, squares = standardised(
+                X[split.train], weights, self.scale, in_range=True
+            )
+            test = ((X[split.test] - mean) - rest) * ((squares > 0) / scale)
+            rows = np.vstack([R, np.hstack([Z.T, test.T])])
+            R = np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
+            parts.append((mean, scale, rest, squares))
+        x_mean, x_scale, x_rest, x_squares = map(np.concatenate, zip(*parts))
+        weight = float(k) if weights is None else float(weights.sum())
+        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, k, x_rest)
+        return RowForm(frame, Ys, x_squares, y_squares, R.T[:k]), R.T[k:]
 
     def standardised(self, frame: Frame, test: NDArray) -> Array:
         X = self.rows.X[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,9 @@ class Split:
         inside = np.zeros(n_samples, dtype=bool)
         inside[train] = True
         self.repeats_rows = bool(inside.sum() < len(train))  # as a bootstrap does
-        complete = len(train) + len(test) == n_samples and not self.repeats_rows
-        self.is_partition = bool(complete and not inside[test].any())
+        inside[self.test] = True
+        # As many as there are rows, and all of them: none is named twice.
+        self.is_partition = bool(len(train) + len(self.test) == n_samples and inside.all())
         self._train = None if self.is_partition else train
 
     @property
@@ -32,6 +34,22 @@ class Split:
     def held_out(self) -> NDArray:
         """All rows that are not trained on."""
         return self.test if self._train is None else _outside(self._train, self.n_samples)
+
+
+def without_empty(
+    X: Any, Y: NDArray, weights: Array | None, splits: Sequence[Split]
+) -> tuple[Any, NDArray, Array | None, list[Split]]:
+    """Rows of weight zero are no rows; splits that are left without a target to test on are no splits."""
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        number = np.cumsum(kept) - 1
+        splits = [
+            Split(number[s.train[kept[s.train]]], number[s.test[kept[s.test]]], int(kept.sum()))
+            for s in splits
+        ]
+        X, Y, weights = X[kept], Y[kept], weights[kept]
+    observed = ~np.isnan(Y).all(axis=1)
+    return X, Y, weights, [split for split in splits if observed[split.test].any()]
 
 
 def _outside(rows: NDArray, n: int) -> NDArray:
