@@ -35,6 +35,7 @@ from isthmus.regression import ReducedRankRegression
 from isthmus.validation import check_enough_samples, check_option
 
 _COLLAPSE_TOL = 1e-6
+_FACTOR_TOL = 1e-12
 _ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)
 
@@ -179,6 +180,8 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         else:
             Y = y if isinstance(y, np.ndarray) else list(y)
         check_consistent_length(X, Y)
+        single = any(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
+        self._single = single and _is_single(X) and _is_single(Y)
         return X, Y
 
     def _embed_outputs(self, Y: Any) -> Array:
@@ -345,7 +348,12 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         With a linear output kernel they are the predicted outputs themselves.
         """
         check_is_fitted(self)
-        return self._scores(self._check_new(X))
+        X = self._check_new(X)
+        return self._scores(X).astype(self._out_dtype(X), copy=False)
+
+    def _out_dtype(self, X: Any) -> Any:
+        """Single precision where all that was fitted and what is asked for is; inside it is double."""
+        return np.float32 if self._single and _is_single(X) else np.float64
 
     def _scores(self, X: Any) -> Array:
         if self.expansion_ is None:
@@ -377,18 +385,23 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         losses : array of shape (n_samples,)
             Only with ``return_loss=True``.
         """
-        scores = self.predict_embedding(X)
+        check_is_fitted(self)
+        X = self._check_new(X)
+        scores, dtype = self._scores(X), self._out_dtype(X)
         if self.outputs_ is None:
             if return_loss or options:
                 raise ValueError(
                     "return_loss and options of a pre-image need outputs=KernelMap(...) with a kernel that "
                     "is not linear: here the predicted point is the prediction."
                 )
+            scores = scores.astype(dtype, copy=False)
             return scores[:, 0] if self._y_is_1d else scores
         found = self.preimage_.inverse(scores, return_loss=return_loss, **options)
         answers = found[0] if return_loss else found
         if self._y_is_1d and isinstance(answers, np.ndarray) and answers.ndim == 2:
             answers = answers[:, 0]
+        if self._vector_outputs and isinstance(answers, np.ndarray):
+            answers = answers.astype(dtype, copy=False)
         return (answers, found[1]) if return_loss else answers
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -422,7 +435,40 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # -- compression ---------------------------------------------------------------------------
 
     def to_expansion(self) -> Expansion:
-        """The functions that phi and T collapsed into; :func:`isthmus.compress` makes them smaller."""
+        """Functions whose values are those of ``predict``, or of ``predict_embedding``.
+
+        The former where the output kernel is linear, the latter where it is not.
+        """
+        inner = self.inner_expansion()
+        coef, constant = inner.coef.reshape(inner.n_points, -1), inner.intercept
+        values = None if inner.values is None else inner.values.reshape(coef.shape)
+        if self.y_loadings_ is not None:
+            V = self.y_loadings_
+            constant = np.broadcast_to(constant, (V.shape[1],)) @ V.T
+            coef, values = coef @ V.T, None if values is None else values @ V.T
+        constant = constant + self.embedding_intercept_
+        if self.outputs_ is None and self._y_is_1d:
+            coef, constant = coef[:, 0], constant[0]
+            values = None if values is None else values[:, 0]
+        return Expansion(inner.points, coef, inner.kernel, constant, values=values)
+
+    def with_expansion(self, expansion: Expansion) -> DependencyRegressor:
+        """The same fitted model with other functions in place of those of :meth:`to_expansion`."""
+        self.inner_expansion()
+        q = len(self.embedding_intercept_)
+        if expansion.n_outputs != q:
+            raise ValueError(f"expansion has {expansion.n_outputs} outputs, must have {q}.")
+        other = copy.copy(self)
+        coef, constant = expansion.coef.reshape(-1, q), np.broadcast_to(expansion.intercept, (q,))
+        other.expansion_ = Expansion(expansion.points, coef, expansion.kernel)
+        other.y_loadings_, other.embedding_intercept_ = None, np.array(constant)
+        return other
+
+    def inner_expansion(self) -> Expansion:
+        """The r functions that phi and T collapsed into, which :func:`isthmus.compress` makes smaller.
+
+        Their values times ``y_loadings_.T``, plus ``embedding_intercept_``, are the output scores.
+        """
         check_is_fitted(self)
         if self.expansion_ is None:
             raise ValueError(
@@ -431,9 +477,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return self.expansion_
 
-    def with_expansion(self, expansion: Expansion) -> DependencyRegressor:
-        """The same fitted model with another expansion of as many functions."""
-        old = self.to_expansion()
+    def with_inner_expansion(self, expansion: Expansion) -> DependencyRegressor:
+        """The same fitted model with as many other functions before the loadings."""
+        old = self.inner_expansion()
         if expansion.n_outputs != old.n_outputs:
             raise ValueError(
                 f"expansion has {expansion.n_outputs} outputs, must have {old.n_outputs}."
@@ -447,6 +493,12 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.target_tags.required = True
         kernel = getattr(self.inputs, "kernel", "rbf")
         return set_kernel_tags(tags, kernel)
+
+
+def _is_single(samples: Any) -> bool:
+    """Whether samples are in single precision; objects have none of their own and follow the others."""
+    kind = getattr(getattr(samples, "dtype", None), "kind", "O")
+    return kind != "f" or samples.dtype == np.float32
 
 
 def _ridge_weight(map_: Any) -> float | None:
@@ -466,13 +518,25 @@ def _map_factors(map_: Any) -> tuple[Array, Array | None, Array] | None:
     if not hasattr(map_, "coef_") or np.ndim(map_.coef_) not in (1, 2):
         return None
     coef = np.atleast_2d(np.asarray(map_.coef_, dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(getattr(map_, "intercept_", 0.0)), (len(coef),))
-    rotations, loadings = getattr(map_, "x_rotations_", None), getattr(map_, "y_loadings_", None)
-    if rotations is not None and loadings is not None and rotations.shape[1] < min(coef.shape):
-        if np.allclose(loadings @ rotations.T, coef, rtol=1e-10, atol=1e-12):
-            V, R = np.linalg.qr(loadings)
-            return rotations @ R.T, V, np.array(intercept, dtype=np.float64)
-    return coef.T, None, np.array(intercept, dtype=np.float64)
+    # What it predicts at zero: some keep the constant of centred features.
+    intercept = np.asarray(map_.predict(np.zeros((1, coef.shape[1]))), dtype=np.float64).ravel()
+    rank = np.shape(getattr(map_, "x_rotations_", coef.T))[1]
+    factors = _two_factors(coef, rank) if rank < min(coef.shape) else None
+    W, V = (coef.T, None) if factors is None else factors
+    return W, V, intercept
+
+
+def _two_factors(coef: Array, rank: int) -> tuple[Array, Array] | None:
+    """``coef.T == W V'`` of a known rank, V orthonormal: coef times as many random columns spans its range.
+
+    The factors that a map keeps are those of scaled features and targets; these hold whatever the scaling.
+    """
+    columns = np.random.default_rng(0).normal(size=(coef.shape[1], rank))
+    V = np.linalg.qr(coef @ columns)[0]
+    W = coef.T @ V
+    scale = float(np.abs(coef).max(initial=0.0))
+    exact = np.allclose(W @ V.T, coef.T, rtol=1e-10, atol=_FACTOR_TOL * scale)
+    return (W, V) if exact else None
 
 
 def _paired(kernel: Any, A: Any, B: Any, size: int = 32) -> NDArray:

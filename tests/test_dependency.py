@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.metrics import r2_score
@@ -26,7 +28,7 @@ from isthmus import (
     StiefelRegression,
     compress,
 )
-from isthmus.kernels import Linear, gram
+from isthmus.kernels import RBF, Linear, gram
 from isthmus.preimages import FixedPoint, Learned, Nearest
 
 GAMMA = 0.2
@@ -82,6 +84,8 @@ def test_linear_output_kernel_through_all_three_stages(data):
     [
         Ridge(0.3),
         PLS(3, scale=False),
+        PLS(3),
+        PLSRegression(3),
         ReducedRankRegression(2, alpha=0.1),
         StiefelRegression(2),
         Lasso(0.01),
@@ -97,7 +101,7 @@ def test_collapse_is_exact(map_, method, data):
     direct = model.map_.predict(model.inputs_.transform(X_test))
     assert_allclose(model.predict_embedding(X_test), direct, rtol=1e-7, atol=1e-9)
     rank = getattr(map_, "n_components", 10)
-    assert model.to_expansion().n_outputs == rank
+    assert model.inner_expansion().n_outputs == rank
     if model.y_loadings_ is not None:
         assert_allclose(model.y_loadings_.T @ model.y_loadings_, np.eye(rank), atol=1e-12)
     same = compress(model, model.to_expansion().n_points)
@@ -105,6 +109,65 @@ def test_collapse_is_exact(map_, method, data):
     if model.expansion_.values is not None:
         values = model.expansion_.without_intercept(X)
         assert_allclose(model.expansion_.values, values, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "stages"])
+@pytest.mark.parametrize("map_", [None, PLS(1), ReducedRankRegression(1, alpha=0.1)], ids=str)
+@pytest.mark.parametrize("columns", [0, slice(0, 1), slice(0, 3)], ids=str)
+def test_the_expansion_of_a_model_is_its_prediction(columns, map_, solver, data):
+    X, Y, X_test, _ = data
+    model = DependencyRegressor(KernelMap(gamma=GAMMA), map_, solver=solver).fit(X, Y[:, columns])
+    f = Expansion.from_model(model)
+    predicted = model.predict(X_test)
+    assert f(X_test).shape == predicted.shape
+    assert_allclose(f(X_test), predicted, rtol=1e-9)
+    if f.values is not None:
+        assert_allclose(f.values, f.without_intercept(X), atol=1e-9)
+    assert_allclose(model.with_expansion(f).predict(X_test), predicted, rtol=1e-9)
+
+
+def test_the_expansion_with_an_output_kernel_is_the_embedding(data):
+    X, Y, X_test, _ = data
+    outputs = KernelMap("rbf", gamma=0.1, n_components=10, preimage="nearest")
+    model = DependencyRegressor(KernelMap(gamma=GAMMA), PLS(3), outputs).fit(X, Y)
+    f = Expansion.from_model(model)
+    assert_allclose(f(X_test), model.predict_embedding(X_test), atol=1e-9)
+    assert_allclose(model.with_expansion(f).predict(X_test), model.predict(X_test), atol=1e-9)
+
+
+def test_noise_in_the_kernel_is_a_ridge_and_no_part_of_the_expansion(data):
+    X, Y, X_test, _ = data
+    noisy = DependencyRegressor(KernelMap(RBF(GAMMA) + WhiteKernel(0.2)), Ridge(0.1)).fit(X, Y)
+    plain = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3)).fit(X, Y)
+    assert_allclose(noisy.predict(X_test), plain.predict(X_test), rtol=1e-9)
+    same = compress(noisy, 60)
+    assert_allclose(same.predict(X_test), plain.predict(X_test), rtol=1e-6)
+    assert same.compression_.errors[-1] < 1e-9
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        None,
+        *(
+            KernelMap("rbf", 5, gamma=0.1, preimage=p)
+            for p in ("nearest", "learned", "fixed_point")
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("solver", ["auto", "stages"])
+def test_single_precision_is_kept(outputs, solver, data):
+    X, Y, X_test, _ = data
+    model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs, solver=solver)
+    double = clone(model).fit(X, Y)
+    single = clone(model).fit(X.astype("f4"), Y.astype("f4"))
+    for name in ("predict", "predict_embedding"):
+        kept = getattr(single, name)(X_test.astype("f4"))
+        assert kept.dtype == np.float32
+        for other, rows in ((single, X_test), (double, X_test.astype("f4"))):
+            assert getattr(other, name)(rows).dtype == np.float64
+    assert_allclose(single.predict_embedding(X_test), double.predict_embedding(X_test), atol=1e-3)
 
 
 def test_dual_values_are_known_for_nothing(data):
@@ -301,6 +364,8 @@ def test_errors(data):
         DependencyRegressor().fit(X, Y).predict(X_test, return_loss=True)
     with pytest.raises(ValueError, match="must have 3"):
         DependencyRegressor().fit(X, Y).with_expansion(Expansion(X, Y[:, :2], "linear"))
+    with pytest.raises(ValueError, match="must have 3"):
+        DependencyRegressor().fit(X, Y).with_inner_expansion(Expansion(X, Y[:, :2], "linear"))
 
 
 def test_two_rows_duplicates_float32_and_a_huge_scale(data):

@@ -7,16 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GPRBF
-from sklearn.gaussian_process.kernels import WhiteKernel
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-import isthmus.expansion
+import isthmus.expansion.expansion
 from isthmus import Expansion
-from isthmus.kernels import RBF, Polynomial
+from isthmus.kernels import RBF, Polynomial, gram
 
 
 def matrix_kernel(A, B):
@@ -91,8 +92,13 @@ def test_one_class_and_components(iris):
     assert_allclose(
         Expansion.from_model(outliers)(X_test), outliers.decision_function(X_test), atol=1e-9
     )
-    for kernel in ("rbf", "poly", "linear"):
-        components = KernelPCA(3, kernel=kernel).fit(X)
+    for kernel, params in [
+        ("rbf", None),
+        ("poly", None),
+        ("linear", None),
+        (two_samples, {"width": 1.0}),
+    ]:
+        components = KernelPCA(3, kernel=kernel, kernel_params=params).fit(X)
         f = Expansion.from_model(components)
         assert_allclose(f(X_test), components.transform(X_test), atol=1e-9)
         assert_allclose(f.values, f.without_intercept(X), atol=1e-9)  # known for nothing
@@ -109,7 +115,7 @@ def test_latent_mean_of_gaussian_process_classifiers(iris):
     ]
     assert_allclose(Expansion.from_model(three)(X_test), np.stack(parts, axis=1), atol=1e-9)
     own_kernels = GaussianProcessClassifier(1.0 * GPRBF(1.0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"kernels of their own.*optimizer=None"):
+    with pytest.raises(ValueError, match=r"kernels or points of their own.*optimizer=None"):
         Expansion.from_model(own_kernels)
     for binary in own_kernels.base_estimator_.estimators_:  # what the message advises
         g = Expansion.from_model(binary)
@@ -127,6 +133,58 @@ def test_precomputed(model, iris):
         f(K[:, :3])
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", RBF(), 2.0 * RBF()], ids=repr)
+def test_open_numbers_are_set_once_from_the_points(kernel, iris, monkeypatch):
+    X, y, X_test = iris
+    f = Expansion(X, y, kernel)
+    whole = f(X_test)
+    assert_allclose(whole, gram(f.kernel, X_test, X) @ y, rtol=1e-12)
+    assert_allclose(f(X_test[:1]), whole[:1], rtol=1e-12)
+    monkeypatch.setattr(isthmus.expansion.expansion, "_BLOCK", 350)
+    assert_allclose(f(X_test), whole, rtol=1e-12)
+
+
+WHITE = WhiteKernel(0.3)
+NOISY = {
+    "sum times a constant": ((GPRBF() + WHITE) * ConstantKernel(2.0), lambda K: 2.0 * K),
+    "constant times noise": (ConstantKernel(2.0) * WHITE + GPRBF(), lambda K: K),
+    "power of a sum": ((GPRBF() + WHITE) ** 2, lambda K: K**2),
+    "noise times a kernel": (WHITE * GPRBF() + GPRBF(), lambda K: K),
+    "kernels of ours": ((RBF(0.5) + WHITE) ** 2, lambda K: K**2),
+    "power of noise": (WHITE**2 + GPRBF(), lambda K: K),
+    "noise alone": (WHITE, lambda K: 0.0 * K),
+}
+
+
+@pytest.mark.parametrize("case", NOISY)
+def test_noise_is_left_out_wherever_it_stands(case, iris):
+    kernel, direct = NOISY[case]
+    X, y, X_test = iris
+    f = Expansion(X, y, kernel, values=np.full(100, np.nan))
+    assert f.values is None  # they may be those of the noise too
+    for A in (X, X_test):
+        assert_allclose(f(A), direct(gram(RBF(0.5), A, X)) @ y, atol=1e-12)
+    assert_allclose(gram(f.kernel, X), direct(gram(RBF(0.5), X)), atol=1e-12)  # the diagonal too
+    assert_allclose(f.kernel.diag(X), direct(np.ones(100)), atol=1e-12)
+
+
+def test_tables_as_points_and_rows(iris):
+    pandas = pytest.importorskip("pandas")
+    X, y, X_test = iris
+    f = Expansion(pandas.DataFrame(X), y, RBF(0.3))
+    assert_allclose(f(pandas.DataFrame(X_test)), Expansion(X, y, RBF(0.3))(X_test), rtol=1e-12)
+
+
+def test_one_column_of_outputs_is_flat_where_the_model_makes_it_so(iris):
+    X, y, X_test = iris
+    for normalize in (True, False):
+        model = GaussianProcessRegressor(alpha=0.1, optimizer=None, normalize_y=normalize)
+        model.fit(X, y[:, None])
+        f = Expansion.from_model(model)
+        assert f(X_test).shape == model.predict(X_test).shape == (50,)
+        assert_allclose(f(X_test), model.predict(X_test), atol=1e-9)
+
+
 def test_blocks_and_the_sum_written_out(iris, monkeypatch):
     X, _, X_test = iris
     a = np.linspace(-1, 1, 200).reshape(100, 2)
@@ -134,7 +192,7 @@ def test_blocks_and_the_sum_written_out(iris, monkeypatch):
     b = np.array([0.5, -1.0])
     direct = [sum(a[i] * (0.1 * x @ X[i] + 1.0) ** 2 for i in range(100)) + b for x in X_test]
     assert_allclose(f(X_test), direct, rtol=1e-12)
-    monkeypatch.setattr(isthmus.expansion, "_BLOCK", 350)  # three rows at a time
+    monkeypatch.setattr(isthmus.expansion.expansion, "_BLOCK", 350)  # three rows at a time
     assert_allclose(f(X_test), direct, rtol=1e-12)
     assert_allclose(pickle.loads(pickle.dumps(f))(X_test), direct, rtol=1e-12)
 
@@ -145,5 +203,8 @@ def test_bad_arguments(iris):
         Expansion(X, np.ones(99), RBF(1.0))
     with pytest.raises(ValueError, match=r"coef\[3\] == nan"):
         Expansion(X, np.where(np.arange(100) == 3, np.nan, 1.0), RBF(1.0))
+    for model in (SVR(), KernelRidge(), GaussianProcessRegressor(), GaussianProcessClassifier()):
+        with pytest.raises(NotFittedError):
+            Expansion.from_model(model)
     with pytest.raises(TypeError, match="Ridge is no kernel model"):
         Expansion.from_model(Ridge().fit(X, y))

@@ -4,10 +4,12 @@
 ``compress.py``    ``compress``: any model, any method, the errors of every size
 ``path.py``        ``CompressionPath``: those errors
 ``models.py``      compressed models of scikit-learn, ``CompressedClassifier`` and its kin
+``composite.py``   pipelines, searches and classifiers made of several
 ``pursuit.py``     ``greedy_pursuit``: partial Cholesky in the order that matters
 ``exchange.py``    chosen points against better ones in their place
 ``sparse.py``      l1 and l0 penalties
 ``construct.py``   points that may move
+``indefinite.py``  points by the outputs, where the kernel is no inner product
 ``select.py``      which points stay, one function a method
 ``refit.py``       coefficients that fit the outputs, all sizes at once, and their ridge
 ``thresholds.py``  thresholds of classifiers

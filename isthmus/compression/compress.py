@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
+from isthmus.compression.composite import compress_inside, holds_models
 from isthmus.compression.construct import move_points
-from isthmus.compression.models import wrap_model
+from isthmus.compression.indefinite import by_outputs, check_definite
+from isthmus.compression.models import predicts_classes, wrap_model
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
@@ -33,6 +34,7 @@ from isthmus.compression.select import (
 from isthmus.compression.thresholds import class_thresholds
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS as SELECTIONS
 from isthmus.linalg import Array, row_blocks
@@ -75,9 +77,11 @@ def compress(
     ----------
     model : fitted model or Expansion
         One of ours with ``to_expansion`` and ``with_expansion``, or a model of scikit-learn that
-        :meth:`Expansion.from_model` knows.
+        :meth:`Expansion.from_model` knows; a pipeline that ends in one, a search that found one (its best
+        model is what comes back), or a classifier made of several: a ``GaussianProcessClassifier`` whose
+        classes have kernels of their own, ``OneVsRestClassifier``, ``OneVsOneClassifier``.
     n_points : int, default=None
-        How many points to keep.
+        How many points to keep; of a classifier made of several, in each of them.
     tol : float, default=None
         Keep as few points as leave a relative squared error of at most ``tol``. With neither
         ``n_points``, ``tol`` nor ``validation`` it is 1e-3.
@@ -137,13 +141,33 @@ def compress(
     >>> bool(small.score(X[1000:], y[1000:]) > model.score(X[1000:], y[1000:]) - 0.01)
     True
     """
-    expansion = Expansion.from_model(model)
+    if holds_models(model):
+        options = {
+            "tol": tol,
+            "method": method,
+            "rule": rule,
+            "selection": selection,
+            "refit": refit,
+            "exchange": exchange,
+            "X": X,
+            "y": y,
+            "validation": validation,
+            "chunk_size": chunk_size,
+            "max_iter": max_iter,
+            "random_state": random_state,
+        }
+        return compress_inside(model, compress, n_points, options)
+    expansion = _functions(model)
     _check(method, rule, refit, tol, n_points, expansion.n_points, chunk_size)
     _check_selection(selection, method, n_points, validation, expansion)
     if not expansion.coef.any():
         warnings.warn("All coefficients are zero: no points are kept.", stacklevel=2)
         return _finish(model, _empty(expansion), _empty_path(expansion))
     problem = make_problem(expansion, _matrix_of_points(expansion, model, X))
+    if not problem.values.any():
+        warnings.warn("The functions are zero at all points: no points are kept.", stacklevel=2)
+        return _finish(model, _empty(expansion), _empty_path(expansion))
+    check_definite(problem, method, chunk_size)
     limit, within = _limits(n_points, tol, validation, expansion.n_points, method)
     points, order, pursuit = _select(
         problem, limit, within, method, rule, selection, chunk_size, random_state
@@ -246,7 +270,7 @@ def _matrix_of_points(expansion: Expansion, model: Any, X: Any) -> Array | None:
         raise ValueError(
             f"X has shape {matrix.shape}, must be the square kernel matrix of the training rows."
         )
-    return matrix[np.ix_(expansion.points, expansion.points)]
+    return check_precomputed(matrix[np.ix_(expansion.points, expansion.points)], copy=False)
 
 
 # -- points ------------------------------------------------------------------------------------
@@ -263,7 +287,9 @@ def _select(
     random_state: Any,
 ) -> tuple[Any, NDArray | None, Pursuit]:
     stop = 0.0 if within is None else within
-    if method in ("greedy", "construct"):
+    if problem.indefinite:
+        order, pursuit = by_outputs(problem, limit, stop, rule)
+    elif method in ("greedy", "construct"):
         if chunk_size is not None and chunk_size < len(problem):
             order, pursuit = chunked(problem, limit, stop, rule, int(chunk_size))
         else:
@@ -292,6 +318,8 @@ def _exchange(
     Where the fit asks for a ridge the model follows noise, and other points would follow it further.
     """
     r, N = len(order), len(problem)
+    if problem.indefinite:
+        return points, order, pursuit
     if pursuit.L.shape[1] != N or r == N or N < _SMALL or 3.0 * N * r**2 * _ROUNDS > _MOST_WORK:
         return points, order, pursuit
     fit = rows.fit(points, order, pursuit)
@@ -354,8 +382,10 @@ class _Rows:
             self._blocks(points, order), pursuit.triangle, pursuit.T, lengths=lengths
         )
 
-    def _lengths(self) -> Array:
-        """``k(x, x)`` of the rows."""
+    def _lengths(self) -> Array | None:
+        """``k(x, x)`` of the rows; None where it is no squared length."""
+        if self.problem.indefinite:
+            return None
         if self.own:
             return self.problem.diagonal()
         if self.expansion.is_precomputed:
@@ -409,7 +439,7 @@ class _Maker:
         if self.expansion.coef.ndim == 1:
             coef, intercept = coef[:, 0], intercept[0]
         small = Expansion(points, coef, self.problem.kernel, intercept)
-        if self.y is not None and self.X is not None and is_classifier(self.model):
+        if self.y is not None and self.X is not None and predicts_classes(self.model):
             small.intercept = class_thresholds(self.model, small, self.X, self.y)
         return small
 
@@ -441,7 +471,7 @@ def _by_validation(model: Any, make: _Maker, path: CompressionPath, validation: 
 
 
 def _validation_error(model: Any, X: Any, y: Any) -> float:
-    if is_classifier(model):
+    if predicts_classes(model):
         return float(np.mean(model.predict(X) != np.asarray(y)))
     for name in ("predict", "transform"):
         if hasattr(model, name):
@@ -459,12 +489,22 @@ def _finish(model: Any, small: Expansion, path: CompressionPath) -> Any:
     path.n_points = small.n_points
     if isinstance(model, Expansion):
         result: Any = small
+    elif hasattr(model, "with_inner_expansion"):
+        result = model.with_inner_expansion(small)
     elif hasattr(model, "with_expansion"):
         result = model.with_expansion(small)
     else:
         result = wrap_model(model, small)
     result.compression_ = path
     return result
+
+
+def _functions(model: Any) -> Expansion:
+    """What is compressed: of a model with an output factor, the fewer functions before it."""
+    if hasattr(model, "inner_expansion"):
+        expansion: Expansion = model.inner_expansion()
+        return expansion
+    return Expansion.from_model(model)
 
 
 def _empty(expansion: Expansion) -> Expansion:

@@ -18,7 +18,10 @@ from sklearn.base import (
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from isthmus.compression.path import CompressionPath
+from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion
+from isthmus.expansion.models import is_latent_binary
 from isthmus.linalg import Array
 
 
@@ -62,21 +65,26 @@ class Compressed(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Compressed:
         """Fit the estimator, then keep its points that matter."""
+        from isthmus.compression.composite import count_points
         from isthmus.compression.compress import compress  # it makes objects of this class
 
         model = clone(self.estimator).fit(X, y) if y is not None else clone(self.estimator).fit(X)
-        size = (
-            None
-            if self.n_points is None
-            else min(self.n_points, Expansion.from_model(model).n_points)
-        )
+        size = None if self.n_points is None else min(self.n_points, count_points(model))
         small = compress(model, size, tol=self.tol, method=self.method, X=X, y=y)
+        if not isinstance(small, Compressed):
+            raise TypeError(
+                f"estimator == {type(model).__name__} stays one when compressed: fit it and give it to "
+                "isthmus.compress, or put this estimator around the kernel model inside it."
+            )
+        for name in ("expansion_", "estimators_"):
+            self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(small).items() if k.endswith("_")})
         return self
 
-    def _take_over(self, model: Any, expansion: Expansion) -> None:
+    def _take_over(self, model: Any) -> None:
         """Keep of a fitted model what is needed beside its expansion."""
-        self.expansion_ = expansion
+        if hasattr(model, "_sklearn_output_config"):
+            self._sklearn_output_config = dict(model._sklearn_output_config)
         for name in ("classes_", "n_features_in_", "feature_names_in_", "offset_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
@@ -95,15 +103,17 @@ class Compressed(BaseEstimator):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self, "expansion_")
-        if isinstance(self.expansion_.points, np.ndarray) or hasattr(X, "shape"):
-            X = check_array(X, dtype=(np.float64, np.float32))
-            width = getattr(self, "n_features_in_", X.shape[1])
-            if X.shape[1] != width:
-                raise ValueError(
-                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {width} features "
-                    "as input."
-                )
-        return self.expansion_(X)
+        return self.expansion_(self._check_rows(X) if _takes_numbers(self.expansion_) else X)
+
+    def _check_rows(self, X: Any) -> Any:
+        X = check_array(X, dtype=(np.float64, np.float32))
+        width = getattr(self, "n_features_in_", X.shape[1])
+        if X.shape[1] != width:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {width} features "
+                "as input."
+            )
+        return X
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
@@ -115,25 +125,40 @@ class CompressedRegressor(RegressorMixin, Compressed):
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
-    """A compressed ``SVC``, ``NuSVC`` or ``GaussianProcessClassifier``."""
+    """A compressed ``SVC``, ``NuSVC`` or ``GaussianProcessClassifier``.
+
+    Where the classes or pairs of classes of a ``GaussianProcessClassifier`` have kernels or points of their
+    own, and in a ``OneVsRestClassifier`` or ``OneVsOneClassifier``, each function is compressed for itself:
+    ``estimators_`` holds them, one an estimator of the model, and there is no ``expansion_``.
+
+    Of a Gaussian process the latent mean is kept, whose sign decides between two classes and whose largest
+    value between one and the rest. Its variance, and so ``predict_proba``, needs all points and is not
+    offered; scikit-learn compares probabilities between one and the rest, which differ from the
+    largest mean in a few rows near a boundary.
+
+    Attributes
+    ----------
+    estimators_ : list of CompressedClassifier
+        One an estimator, where each has its own expansion.
+    multi_class_ : {"one_vs_rest", "one_vs_one"}
+        What they tell apart.
+    """
 
     def decision_function(self, X: Any) -> Array:
         """Values of the decision functions: one a row for two classes, else one a class."""
         values = self._values(X)
-        n = len(self.classes_)
-        if values.ndim == 1 or not self._in_pairs():
+        if values.ndim == 1 or self._pairs_are_asked_for():
             return values
-        if getattr(self.estimator, "decision_function_shape", "ovr") == "ovo":
-            return values
-        return np.asarray(_ovr_decision_function(values < 0, -values, n))
+        return self._by_class(values)
 
     def predict(self, X: Any) -> NDArray:
-        """Predict classes; of pairs of classes, by votes as libsvm does."""
+        """Predict classes; of pairs of classes, by votes."""
         values = self._values(X)
         if values.ndim == 1:
             return self.classes_[(values > 0).astype(int)]
-        if not self._in_pairs():
-            return self.classes_[values.argmax(axis=1)]
+        if hasattr(self, "estimators_") or not tells_pairs_apart(self):
+            return self.classes_[self._by_class(values).argmax(axis=1)]
+        # As libsvm does: votes alone, the first class among equals.
         n = len(self.classes_)
         votes = np.zeros((len(values), n), dtype=int)
         first, second = np.triu_indices(n, 1)
@@ -142,9 +167,34 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             votes[:, j] += values[:, k] <= 0
         return self.classes_[votes.argmax(axis=1)]
 
-    def _in_pairs(self) -> bool:
-        n, columns = len(self.classes_), self.expansion_.n_outputs
-        return type(self.estimator).__name__ in ("SVC", "NuSVC") and columns == n * (n - 1) // 2
+    def _by_class(self, values: Array) -> Array:
+        """One value a class from those of every function; libsvm counts its first class positive."""
+        n = len(self.classes_)
+        if hasattr(self, "estimators_"):
+            if self.multi_class_ == "one_vs_rest":
+                return values
+            return np.asarray(_ovr_decision_function(values > 0, values, n))
+        if not tells_pairs_apart(self):
+            return values
+        return np.asarray(_ovr_decision_function(values < 0, -values, n))
+
+    def to_expansion(self) -> Expansion:
+        """The functions behind the predictions, where they share their points."""
+        if hasattr(self, "estimators_"):
+            raise ValueError(
+                "The classes have points of their own, so no one expansion is this model: take those of "
+                "estimators_."
+            )
+        return super().to_expansion()
+
+    def _values(self, X: Any) -> Array:
+        if not hasattr(self, "estimators_"):
+            return super()._values(X)
+        columns = [part.decision_function(X) for part in self.estimators_]
+        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def _pairs_are_asked_for(self) -> bool:
+        return getattr(self.estimator, "decision_function_shape", "ovr") == "ovo"
 
 
 class CompressedOutlierDetector(OutlierMixin, Compressed):
@@ -170,17 +220,52 @@ class CompressedTransformer(TransformerMixin, Compressed):
         """Project on the components."""
         return self._values(X)
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of the components, those of the model that was compressed: ``kernelpca0``, .."""
+        check_is_fitted(self, "expansion_")
+        prefix = type(self.estimator).__name__.lower()
+        names = [f"{prefix}{i}" for i in range(self.expansion_.n_outputs)]
+        return np.asarray(names, dtype=object)
+
 
 def wrap_model(model: Any, expansion: Expansion) -> Compressed:
     """A fitted model of scikit-learn with another expansion."""
     wrapper = _kind(model)(clone(model), expansion.n_points)
-    wrapper._take_over(model, expansion)
+    wrapper._take_over(model)
+    wrapper.expansion_ = expansion
     return wrapper
 
 
+def wrap_parts(
+    model: Any, parts: list[CompressedClassifier], multi_class: str, n_points: int | None
+) -> CompressedClassifier:
+    """A fitted classifier of several classes whose functions are compressed each for itself."""
+    wrapper = CompressedClassifier(
+        model.estimator if isinstance(model, Compressed) else clone(model), n_points
+    )
+    wrapper._take_over(model)
+    wrapper.estimators_, wrapper.multi_class_ = parts, multi_class
+    wrapper.compression_ = CompressionPath.of_parts([part.compression_ for part in parts])
+    return wrapper
+
+
+def predicts_classes(model: Any) -> bool:
+    """Whether a model is a classifier; functions alone, an Expansion, are none."""
+    known = hasattr(model, "__sklearn_tags__") and is_classifier(model)
+    return known or is_latent_binary(model)
+
+
 def _kind(model: Any) -> type[Compressed]:
-    if is_classifier(model):
+    if predicts_classes(model):
         return CompressedClassifier
     if isinstance(model, OutlierMixin):
         return CompressedOutlierDetector
     return CompressedRegressor if hasattr(model, "predict") else CompressedTransformer
+
+
+def _takes_numbers(expansion: Expansion) -> bool:
+    """Whether samples are rows of numbers, not objects."""
+    points = expansion.points
+    if expansion.is_precomputed:
+        return True
+    return isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind in "fiub"

@@ -25,7 +25,8 @@ class CompressionPath:
         0, 1, .., r.
     errors : ndarray of shape (r + 1,)
         ``E / E_0``, squared distance from the original functions over their squared norm, with the
-        nearest functions of each size.
+        nearest functions of each size. Where the kernel is not positive semi-definite there is no such
+        distance: squared errors of the outputs at the points over their squares.
     output_errors : ndarray of shape (r + 1,) or None
         Squared errors of the outputs on the training rows over those of a constant, after the refit by
         least squares. With a ridge those of the size that was taken are larger.
@@ -37,6 +38,9 @@ class CompressionPath:
         Errors on the validation rows: of classes, or mean squared.
     full_validation_error : float or None
         That of the original model.
+    parts : list of CompressionPath
+        Where a classifier has several expansions that are compressed each for itself, their paths. The
+        sizes are then those of each, the errors the largest among them.
     """
 
     n_points: int
@@ -50,3 +54,24 @@ class CompressionPath:
     full_validation_error: float | None = None
     ridge: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)
+    parts: list[CompressionPath] = field(default_factory=list)
+
+    @classmethod
+    def of_parts(cls, parts: list[CompressionPath]) -> CompressionPath:
+        """The path of a model whose parts were compressed each for itself."""
+        largest = max(len(part.sizes) for part in parts)
+        outputs = [part.output_errors for part in parts if part.output_errors is not None]
+        return cls(
+            n_points=max(part.n_points for part in parts),
+            n_points_full=max(part.n_points_full for part in parts),
+            sizes=np.arange(largest),
+            errors=_largest([part.errors for part in parts], largest),
+            output_errors=_largest(outputs, largest) if len(outputs) == len(parts) else None,
+            options=dict(parts[0].options),
+            parts=parts,
+        )
+
+
+def _largest(curves: list[Array], length: int) -> Array:
+    """The largest of several curves; one that ends early stays where it ended."""
+    return np.max([np.pad(c, (0, length - len(c)), mode="edge") for c in curves], axis=0)

@@ -31,6 +31,7 @@ class Problem:
     values: Array  # (N, p), without intercept
     matrix: Array | None  # the kernel matrix of the points, where it is precomputed
     squared_norm: float
+    indefinite: bool = False  # no inner product: points are chosen by the outputs
 
     def __len__(self) -> int:
         return len(self.coef)
@@ -93,12 +94,9 @@ def make_problem(expansion: Expansion, matrix: Array | None) -> Problem:
         plain = Expansion(expansion.points, coef, kernel)
         values = plain.without_intercept(expansion.points)
     squared = float(np.einsum("ij,ij->", coef, values))
-    if squared < -1e-8 * float(np.abs(coef * values).sum()):
-        raise ValueError(
-            f"The functions have the squared norm {squared:.3g} < 0: kernel == {kernel} is not positive "
-            "semidefinite, so there is no nearest function with fewer points. Fit with one that is."
-        )
-    return Problem(expansion.points, kernel, coef, values, matrix, max(squared, 0.0))
+    if squared >= -1e-8 * float(np.abs(coef * values).sum()):  # else the kernel is no inner product
+        squared = max(squared, 0.0)
+    return Problem(expansion.points, kernel, coef, values, matrix, squared)
 
 
 def pursue(problem: Problem, n_points: int, tol: float, rule: str) -> Pursuit:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC, NuSVC
 
 from isthmus.expansion import Expansion
 from isthmus.linalg import Array
@@ -14,14 +15,15 @@ from isthmus.linalg import Array
 def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
     """Intercepts with the fewest errors on labelled rows, the nearest to the fitted ones among equals.
 
-    Two classes: one threshold. More: one a pair of classes, on the rows of the two.
+    Two classes: one threshold. More: one a pair of classes, on the rows of the two; of one against the
+    rest the largest value counts, so that there are no thresholds to be set apart from each other.
     """
     classes, y = np.asarray(model.classes_), np.asarray(y)
     values = small(X)
     if values.ndim == 1:
         return np.asarray(small.intercept + _shift(values, y == classes[1]))
     n = len(classes)
-    if values.shape[1] != n * (n - 1) // 2:  # one against the rest
+    if not tells_pairs_apart(model):
         return small.intercept
     shifts: list[float] = []
     for i in range(n):
@@ -29,6 +31,14 @@ def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
             rows = (y == classes[i]) | (y == classes[j])
             shifts.append(_shift(values[:, len(shifts)][rows], y[rows] == classes[i]))
     return np.asarray(small.intercept + np.array(shifts))
+
+
+def tells_pairs_apart(model: Any) -> bool:
+    """Whether a classifier of several classes has a function for every pair of them.
+
+    Three classes have as many pairs: the number of functions does not tell.
+    """
+    return isinstance(getattr(model, "estimator", model), SVC | NuSVC)
 
 
 def _shift(values: Array, positive: NDArray) -> float:

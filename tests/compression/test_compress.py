@@ -10,9 +10,13 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GPRBF
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from isthmus import DependencyRegressor, Expansion, KernelMap, compress
@@ -22,6 +26,7 @@ from isthmus.compression import (
     CompressedRegressor,
     CompressedTransformer,
 )
+from isthmus.compression.composite import count_points
 from isthmus.compression.compress import METHODS
 from isthmus.kernels import (
     RBF,
@@ -179,15 +184,61 @@ def test_exchanged_points_fit_the_outputs_better(digits):
         assert_array_equal(kept, alone.compression_.indices)
 
 
-def test_indefinite_kernels(digits):
+SIGMOID = {"kernel": "sigmoid", "gamma": 0.2}
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(**SIGMOID), KernelPCA(3, **SIGMOID), KernelRidge(alpha=1.0, **SIGMOID)], ids=str
+)
+def test_indefinite_kernels_are_compressed_by_their_outputs(model, digits):
+    """No inner product, so no nearest function: a warning, and outputs that are still met."""
     X, y, X_test, _ = digits
-    model = SVC(kernel="sigmoid", gamma=0.1, coef0=0.5).fit(X, y == 1)
-    with pytest.raises(ValueError, match="not positive semidefinite"):
-        compress(model, 5)
-    # Where the functions do have a norm, the points of the pursuit stay or give way to better ones.
-    f = Expansion(X, np.ones(200), model.kernel, 0.0)
-    values = [compress(f, 20, exchange=exchange)(X_test) for exchange in (True, False)]
-    assert np.isfinite(values).all()
+    X, X_test = X / 2, X_test / 2
+    model = clone(model).fit(X, y)
+    f = Expansion.from_model(model)
+    K = gram(f.kernel, f.points)
+    assert np.linalg.eigvalsh(K)[0] < -1e-3 * np.linalg.eigvalsh(K)[-1]
+    with pytest.warns(UserWarning, match="not positive semi-definite.* smallest eigenvalue is -"):
+        small = compress(model, 30)
+    path = small.compression_
+    assert path.n_points == 30 and path.ridge == 0.0
+    # The errors are those of least squares on the outputs at the points, recomputed.
+    C = K @ f.coef.reshape(len(K), -1)
+    for size in (1, 10, 30):
+        A = K[:, path.indices[:size]]
+        left = C - A @ np.linalg.lstsq(A, C, rcond=None)[0]
+        assert_allclose(path.errors[size], (left**2).sum() / (C**2).sum(), rtol=1e-5, atol=1e-10)
+    values, expected = Expansion.from_model(small)(X_test), f(X_test)
+    assert ((values - expected) ** 2).sum() < 0.02 * ((expected - expected.mean(axis=0)) ** 2).sum()
+    with pytest.raises(ValueError, match="use method='greedy'"):
+        compress(model, 30, method="landmarks")
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        same = compress(model, f.n_points, refit=None)
+    left = Expansion.from_model(same)(X_test) - expected
+    assert (left**2).sum() < 1e-4 * ((expected - expected.mean(axis=0)) ** 2).sum()
+
+
+def test_a_matrix_that_is_no_kernel(digits):
+    X, y, _, _ = digits
+    K = gram(RBF(0.3), X)
+    values, vectors = np.linalg.eigh(K)
+    values[0] = -0.3 * values[-1]
+    indefinite = (vectors * values) @ vectors.T
+    model = KernelRidge(kernel="precomputed", alpha=100.0).fit(indefinite, y)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        compress(model, 20, X=indefinite)
+    with pytest.raises(ValueError, match="not symmetric"):
+        compress(model, 20, X=K + np.triu(np.full_like(K, 0.1), 1))
+
+
+def test_a_zero_diagonal_is_refused(digits):
+    X, y, _, _ = digits
+    model = KernelRidge(kernel="additive_chi2").fit(np.abs(X), y)
+    with pytest.raises(ValueError, match=r"k\(x, x\) == 0 at point"):
+        with pytest.warns(UserWarning, match="not positive semi-definite"):
+            compress(model, 10)
+    with pytest.warns(UserWarning, match="zero at all points"):
+        assert compress(Expansion(np.zeros((4, 2)), np.ones(4), Linear(), 3.0), 2).n_points == 0
 
 
 def test_a_model_that_follows_noise_is_refitted_with_a_ridge():
@@ -468,6 +519,199 @@ def test_a_compressed_map_of_a_matrix(digits):
         known.expand(np.zeros((1, 4)))
 
 
+# -- scikit-learn's models, whatever their form ----------------------------------------------------
+
+
+class OwnSVC(SVC):
+    """A subclass is an SVC too."""
+
+
+def process(**options):
+    return GaussianProcessClassifier(1.0 * GPRBF(2.0), **options)
+
+
+@pytest.fixture(scope="module")
+def three_classes(digits):
+    """As many pairs as classes."""
+    X, y, X_test, y_test = digits
+    rows, test = y < 3, y_test < 3
+    return X[rows][:90], np.array(["a", "b", "c"])[y[rows][:90]], X_test[test]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OwnSVC(),
+        NuSVC(nu=0.2),
+        process(optimizer=None),
+        process(),
+        process(multi_class="one_vs_one"),
+        process(multi_class="one_vs_one", optimizer=None),
+        OneVsRestClassifier(SVC()),
+        OneVsOneClassifier(SVC()),
+    ],
+    ids=lambda m: f"{m}"[:60],
+)
+def test_three_classes(model, three_classes):
+    X, y, X_test = three_classes
+    model = clone(model).fit(X, y)
+    expected = model.predict(X_test)
+    for options in ({}, {"X": X, "y": y}, {"validation": (X, y)}):
+        small = compress(model, 15, **options)
+        assert isinstance(small, CompressedClassifier) and small.compression_.n_points <= 15
+        assert np.mean(small.predict(X_test) == expected) > 0.85
+        assert small.decision_function(X_test).shape == (len(X_test), 3)
+    again = pickle.loads(pickle.dumps(compress(compress(model, 15), 8)))
+    assert again.compression_.n_points <= 8 and set(again.predict(X_test)) <= set("abc")
+    fitted = CompressedClassifier(model, 15).fit(X, y)
+    assert np.mean(fitted.predict(X_test) == expected) > 0.85
+    with pytest.raises(ValueError, match="n_points == 1000"):
+        compress(model, 1000)
+
+
+@pytest.mark.parametrize(
+    "model", [process(), process(multi_class="one_vs_one"), OneVsOneClassifier(SVC())], ids=str
+)
+def test_all_points_of_several_classifiers_change_nothing(model, three_classes, tmp_path):
+    X, y, X_test = three_classes
+    model = clone(model).fit(X, y)
+    parts = getattr(model, "base_estimator_", model).estimators_
+    small = compress(model, count_points(model))
+    assert len(small.estimators_) == 3
+    for part, own in zip(small.estimators_, parts):
+        assert_array_equal(part.predict(X_test), own.predict(X_test))
+        assert_allclose(
+            part.decision_function(X_test), Expansion.from_model(own)(X_test), atol=1e-4
+        )
+    # Between one and the rest scikit-learn compares probabilities, which need the variance too.
+    agreed = np.mean(small.predict(X_test) == model.predict(X_test))
+    assert agreed > 0.98 if small.multi_class_ == "one_vs_rest" else agreed == 1
+    if isinstance(model, OneVsOneClassifier):
+        assert_allclose(small.decision_function(X_test), model.decision_function(X_test), atol=1e-6)
+    path = small.compression_
+    assert path.n_points == max(part.expansion_.n_points for part in small.estimators_)
+    assert_allclose(path.errors[5], max(part.errors[5] for part in path.parts))
+    save(small, tmp_path / "small.isthmus")
+    again = load(tmp_path / "small.isthmus")
+    assert_array_equal(again.predict(X_test), small.predict(X_test))
+    with pytest.raises(ValueError, match="take those of estimators_"):
+        small.to_expansion()
+
+
+@pytest.mark.parametrize("several", [OneVsRestClassifier, OneVsOneClassifier])
+def test_two_classes_by_one_classifier(several, digits):
+    X, y, X_test, _ = digits
+    labels = np.where(y > 1, "up", "down")
+    model = several(SVC(C=10)).fit(X, labels)
+    small = compress(model, 20, X=X, y=labels)
+    same = compress(model.estimators_[0], 20, X=X, y=(y > 1).astype(int))
+    assert_allclose(small.decision_function(X_test), same.decision_function(X_test))
+    assert_array_equal(small.predict(X_test) == "up", same.predict(X_test) == 1)
+
+
+def test_labels_set_no_thresholds_between_one_and_the_rest(three_classes):
+    """Three functions are three pairs by their number alone."""
+    X, y, X_test = three_classes
+    model = process(optimizer=None).fit(X, y)
+    blind, seeing = compress(model, 5, X=X), compress(model, 5, X=X, y=y)
+    assert_array_equal(seeing.decision_function(X_test), blind.decision_function(X_test))
+
+
+def test_tables_are_compressed_as_arrays(digits):
+    pandas = pytest.importorskip("pandas")
+    X, y, X_test, _ = digits
+    table, array = (compress(Expansion(A, y, RBF(0.3)), 5) for A in (pandas.DataFrame(X), X))
+    assert_allclose(table(X_test), array(X_test), rtol=1e-6)
+
+
+def test_one_binary_part_of_a_process_predicts_classes(three_classes):
+    X, y, X_test = three_classes
+    part = process().fit(X, y).base_estimator_.estimators_[0]
+    small = compress(part, 15)
+    assert np.mean(small.predict(X_test) == part.predict(X_test)) > 0.95
+    assert not hasattr(small, "predict_proba")
+
+
+def test_pipelines_and_searches(digits):
+    X, y, X_test, y_test = digits
+    full = make_pipeline(StandardScaler(), SVC(C=10)).fit(X, y)
+    direct = compress(full[-1], 40, X=full[0].transform(X), y=y)
+    for model in (
+        full,
+        GridSearchCV(full, {"svc__C": [10]}, cv=2).fit(X, y),
+        make_pipeline(make_pipeline(StandardScaler()), SVC(C=10)).fit(X, y),
+    ):
+        small = compress(model, 40, X=X, y=y)
+        assert isinstance(small, Pipeline) and small.compression_.n_points == 40
+        assert_array_equal(small.predict(X_test), direct.predict(full[0].transform(X_test)))
+    picked = compress(full, validation=(X_test, y_test))
+    assert picked.compression_.full_validation_error == pytest.approx(
+        1 - full.score(X_test, y_test)
+    )
+    before = full.predict(X_test)
+    small.fit(X[:60] + 5.0, y[:60])
+    compress(full, 40).fit(X[:60] + 5.0, y[:60])  # a fit of the copy leaves the original alone
+    assert_array_equal(full.predict(X_test), before)
+    alone = Pipeline([("svr", SVR())]).fit(X, y)
+    assert_allclose(compress(alone, 30).predict(X), compress(alone[0], 30).predict(X))
+    with pytest.raises(TypeError, match="Ridge is no kernel model"):
+        compress(make_pipeline(StandardScaler(), Ridge()).fit(X, y), 10)
+    with pytest.raises(ValueError, match="refit=False"):
+        compress(GridSearchCV(SVR(), {"C": [1]}, refit=False).fit(X, y), 10)
+    with pytest.raises(TypeError, match="around the kernel model inside it"):
+        CompressedClassifier(make_pipeline(StandardScaler(), SVC()), 10).fit(X, y)
+
+
+def test_functions_alone_have_rows_and_outputs_but_no_classes(digits):
+    X, y, X_test, y_test = digits
+    f = Expansion(X, KernelRidge(kernel="rbf", gamma=0.3).fit(X, y).dual_coef_, RBF(0.3))
+    by_validation = compress(f, validation=(X_test, y_test)).compression_
+    assert by_validation.full_validation_error == pytest.approx(np.mean((f(X_test) - y_test) ** 2))
+    assert_allclose(compress(f, 10, X=X, y=y)(X_test), compress(f, 10, X=X)(X_test))
+
+
+def test_objects_and_a_process():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc"), 5)) for _ in range(30)]
+    y = [word.count("a") for word in words]
+    model = GaussianProcessRegressor(SequenceKernel(0.3), alpha=0.01, optimizer=None).fit(words, y)
+    small = compress(model, 30)
+    assert_allclose(small.predict(words), model.predict(words), atol=1e-6)
+    assert compress(model, 10).predict(words[:3]).shape == (3,)
+
+
+def test_components_keep_their_names(digits):
+    pytest.importorskip("pandas")
+    X, _, X_test, _ = digits
+    model = KernelPCA(3, kernel="rbf").fit(X)
+    small = compress(model, 40)
+    names = list(model.get_feature_names_out())
+    assert list(small.get_feature_names_out()) == names
+    assert list(small.set_output(transform="pandas").transform(X_test).columns) == names
+    inherited = compress(model.set_output(transform="pandas"), 40).transform(X_test)
+    assert list(inherited.columns) == names
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        (GPRBF() + WhiteKernel(0.1)) * ConstantKernel(2.0),
+        ConstantKernel(2.0) * WhiteKernel(0.1) + GPRBF(),
+        (GPRBF() + WhiteKernel(0.1)) ** 2,
+        WhiteKernel(0.1) * GPRBF() + GPRBF(),
+    ],
+    ids=str,
+)
+def test_noise_is_no_part_of_the_functions(kernel, digits):
+    X, y, X_test, _ = digits
+    process_ = GaussianProcessRegressor(kernel, alpha=1e-3, optimizer=None)
+    for model in (process_, KernelRidge(kernel=kernel, alpha=0.1)):
+        model.fit(X[:80], y[:80])
+        small = compress(model, 80)
+        assert small.compression_.errors[-1] < 1e-8
+        assert_allclose(small.predict(X_test), model.predict(X_test), atol=1e-6)
+
+
 def test_precomputed(digits):
     X, y, X_test, _ = digits
     K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
@@ -534,3 +778,17 @@ def test_bad_arguments(options, message):
     X, y = make_moons(30, random_state=0)
     with pytest.raises(ValueError, match=message):
         compress(SVR().fit(X, y), **options)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_points_move_whatever_the_units_of_the_data(scale):
+    """Test 12: what moving the points gains does not depend on the units of the data."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    errors = []
+    for s in (1.0, scale):
+        model = KernelRidge(kernel="rbf", gamma=0.3 / s**2, alpha=0.1).fit(s * X, y)
+        moved = compress(model, 8, method="construct")
+        errors.append(np.square(moved.predict(s * X) - model.predict(s * X)).mean())
+    assert_allclose(errors[1], errors[0], rtol=0.05)
