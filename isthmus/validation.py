@@ -26,13 +26,50 @@ def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None
     return int(value)
 
 
-def check_alpha(value: Any) -> float:
-    """Return the ridge weight as a finite non-negative float."""
+def check_alpha(value: Any, *, allowed: str = "") -> float:
+    """Return the ridge weight as a finite non-negative float; ``allowed`` names other values."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"alpha == {value!r}, must be a single number >= 0 or 'auto'.")
+        also = f" or one of: {allowed}" if allowed else ""
+        raise ValueError(f"alpha == {value!r}, must be a single number >= 0{also}.")
     if not 0 <= float(value) < np.inf:
         raise ValueError(f"alpha == {value}, must be a finite number >= 0.")
     return float(value)
+
+
+def check_number(
+    name: str, value: Any, bound: str, low: float = 0.0, high: float = np.inf, strict: bool = False
+) -> float:
+    """Return a number between ``low`` and ``high`` that is finite; ``bound`` says so in words.
+
+    ``strict`` leaves ``low`` itself out.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} == {value!r}, must be a number {bound}.")
+    number = float(value)
+    above = number > low if strict else number >= low
+    if not (above and number <= high and number < np.inf):
+        raise ValueError(f"{name} == {value!r}, must be {bound}.")
+    return number
+
+
+def check_count(name: str, value: Any, minimum: int = 1) -> int:
+    """Return a whole number that is at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+        raise ValueError(f"{name} == {value!r}, must be an integer >= {minimum}.")
+    return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return True or False; a string such as "no" would otherwise count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} == {value!r}, must be True or False.")
+    return bool(value)
+
+
+def check_verbose(value: Any) -> None:
+    """Refuse what is not a level of talkativeness."""
+    if not isinstance(value, (bool, np.bool_, Integral)) or value < 0:
+        raise ValueError(f"verbose == {value!r}, must be True, False or an integer >= 0.")
 
 
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:

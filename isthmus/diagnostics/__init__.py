@@ -14,8 +14,10 @@ name                       file                question
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 =========================  ==================  ==================================================
 
-All take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS` or
-:class:`~isthmus.ReducedRankRegression` and never change it. Sample weights mean what they mean in
+All take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`, :class:`~isthmus.ReducedRankRegression`,
+:class:`~isthmus.StiefelRegression` or :class:`~isthmus.ManifoldPLS` and never change it; an error says
+why where a question has no answer, as for a map moved by blocks (``online="proximal"``), which knows
+nothing of its rows. Sample weights mean what they mean in
 ``fit``: a whole number counts as that many copies of the row. Answers with more than one part are
 small frozen records with named fields.
 """

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus.linalg import Array
+from isthmus.losses import Loss
 from isthmus.regression.base import LatentRegression
 from isthmus.validation import check_weights
 
@@ -21,10 +22,38 @@ def check_model(model: Any) -> None:
     """Refuse what is not a fitted latent-variable regression."""
     if not isinstance(model, LatentRegression):
         raise TypeError(
-            f"model is a {type(model).__name__}, must be a fitted PCR, PLS or "
-            "ReducedRankRegression; of a pipeline hand in the last step and transformed inputs."
+            f"model is a {type(model).__name__}, must be a fitted PCR, PLS, ReducedRankRegression, "
+            f"StiefelRegression or ManifoldPLS; {_inside(model)}."
         )
     check_is_fitted(model)
+
+
+def _inside(model: Any) -> str:
+    """Where the regression is in something that holds one."""
+    for name in ("best_estimator_", "estimator_"):
+        if isinstance(getattr(model, name, None), (LatentRegression, BaseEstimator)):
+            return f"hand in its {name}"
+    return "of a pipeline hand in the last step and transformed inputs"
+
+
+def check_batch(model: LatentRegression, what: str) -> None:
+    """Refuse a map that was moved by blocks and knows nothing of its rows but their means."""
+    if getattr(model, "solver_", None) == "proximal":
+        raise ValueError(
+            f"{what}, and partial_fit with online='proximal' keeps nothing of its rows but the last map: "
+            "use online='exact', or fit to all rows."
+        )
+
+
+def has_link(model: LatentRegression) -> bool:
+    """Whether predictions go through a link function, as log-odds and logarithms of rates do."""
+    loss = getattr(model, "loss_", None)
+    return loss is not None and type(loss).inverse_link is not Loss.inverse_link
+
+
+def on_scale_of_y(model: LatentRegression, linear: Array) -> Array:
+    """Outputs from the values of the linear map."""
+    return model.loss_.inverse_link(linear) if has_link(model) else linear
 
 
 def check_rows(model: LatentRegression, X: ArrayLike) -> Array:
@@ -85,6 +114,7 @@ def orthonormal_scores(model: LatentRegression, T: Array) -> Array:
 
     Then :math:`t^\top (T^\top W T)^{-1} t = \|s\|^2`.
     """
+    check_batch(model, "the scores of the training rows are needed")
     if model.n_components_ == 0:
         return np.zeros((len(T), 0))
     L = np.linalg.cholesky(model.score_gram_)
@@ -100,6 +130,7 @@ def refit(
     model: LatentRegression, X: Array, Y: Array, weights: Array | None = None
 ) -> LatentRegression:
     """The same model on other rows, with the number of components that was chosen before."""
+    check_batch(model, "refits to parts of the rows are needed")
     new = clone(model)
     if isinstance(model.n_components, str):
         new.set_params(n_components=max(model.n_components_, model._min_components))

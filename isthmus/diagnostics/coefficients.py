@@ -68,7 +68,7 @@ def coefficient_intervals(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         The rows of the fit.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)

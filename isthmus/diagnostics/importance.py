@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike
 
 from isthmus.diagnostics._model import (
     as_fitted,
+    check_batch,
     check_model,
     check_rows,
     coef_2d,
+    has_link,
     row_weights,
     standardised,
 )
@@ -31,9 +33,10 @@ def vip(model: LatentRegression) -> Array:
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
         The definition is customary for PLS; for the others ``x_weights_`` are the directions whose
-        scores predict.
+        scores predict. With a logistic or Poisson loss :math:`v_a` is the component's share in the
+        variance of the linear predictor.
 
     Returns
     -------
@@ -50,7 +53,11 @@ def vip(model: LatentRegression) -> Array:
     array([0.1, 1.4, 1.5, 0. ])
     """
     check_model(model)
-    shares = np.maximum(model.y_explained_variance_ratio_, 0.0)
+    check_batch(model, "the variance of the outputs over the training rows is needed")
+    if has_link(model):  # outputs have no variance on the scale of the map: that of their predictor
+        shares = model.score_gram_.diagonal() * (model.y_loadings_**2).sum(axis=0)
+    else:
+        shares = np.maximum(model.y_explained_variance_ratio_, 0.0)
     if shares.sum() == 0:
         return np.zeros(model.n_features_in_)
     return np.sqrt(model.n_features_in_ * (model.x_weights_**2 @ (shares / shares.sum())))
@@ -73,7 +80,7 @@ def selectivity_ratio(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         The rows of the fit, or others from the same source.
     sample_weight : array-like of shape (n_samples,), default=None

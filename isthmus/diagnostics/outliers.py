@@ -59,7 +59,7 @@ def hotelling_t2(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         Rows to judge.
     level : float, default=0.95
@@ -118,7 +118,7 @@ def q_residuals(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         Rows to judge.
     X_train : array-like of shape (n_training_samples, n_features), default=None
@@ -173,7 +173,7 @@ def leverage(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         Rows of the fit, or new ones.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -60,7 +60,7 @@ def permutation_test(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
         Only its parameters are used.
     X : array-like of shape (n_samples, n_features)
         Inputs.

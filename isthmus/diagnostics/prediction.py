@@ -18,6 +18,8 @@ from isthmus.diagnostics._model import (
     check_level,
     check_rows,
     coef_2d,
+    has_link,
+    on_scale_of_y,
     refit,
     row_weights,
     training_rows,
@@ -93,7 +95,7 @@ def prediction_interval(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X_train : array-like of shape (n_training_samples, n_features)
         The rows of the fit.
     y_train : array-like of shape (n_training_samples,) or (n_training_samples, n_targets)
@@ -134,6 +136,11 @@ def prediction_interval(
     check_level(level)
     check_scalar(n_probes, "n_probes", Integral, min_val=1)
     X, Y, weights = training_rows(model, X_train, y_train, sample_weight)
+    if method == "gaussian" and has_link(model):
+        raise ValueError(
+            f"method == 'gaussian' with {model.loss_!r}: errors of labels and counts are not Gaussian, use "
+            "method='jackknife+'."
+        )
     X_new = check_rows(model, X_new)
     centre = (X_new - model.x_mean_) @ coef_2d(model).T + model.y_mean_
     dof = None
@@ -145,7 +152,7 @@ def prediction_interval(
     else:
         lower, upper = _jackknife_plus(model, X, Y, weights, X_new, level, n_jobs)
     return PredictionInterval(
-        prediction=as_fitted(model, centre),
+        prediction=as_fitted(model, on_scale_of_y(model, centre)),
         lower=as_fitted(model, lower),
         upper=as_fitted(model, upper),
         level=level,
@@ -191,7 +198,8 @@ def _jackknife_plus(
         rows = np.delete(np.arange(n), i)
         fit = refit(model, X[rows], Y[rows], None if weights is None else weights[rows])
         own_and_new = both[[i, *range(n, len(both))]]
-        predicted = (own_and_new - fit.x_mean_) @ coef_2d(fit).T + fit.y_mean_
+        linear = (own_and_new - fit.x_mean_) @ coef_2d(fit).T + fit.y_mean_
+        predicted = on_scale_of_y(fit, linear)
         return np.abs(Y[i] - predicted[0]), predicted[1:]
 
     pairs = Parallel(n_jobs=n_jobs)(delayed(without)(i) for i in range(n))

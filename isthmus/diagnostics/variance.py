@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from isthmus.diagnostics._model import (
     check_rows,
     check_targets,
+    has_link,
     orthonormal_scores,
     row_weights,
     standardised,
@@ -64,7 +65,7 @@ def explained_variance(
 
     Parameters
     ----------
-    model : fitted PCR, PLS or ReducedRankRegression
+    model : fitted PCR, PLS, ReducedRankRegression, StiefelRegression or ManifoldPLS
     X : array-like of shape (n_samples, n_features)
         Any rows, those of the fit or new ones.
     y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
@@ -97,6 +98,11 @@ def explained_variance(
     x = _shares(_gains(S, model.x_loadings_ @ L, Z, weights).sum(axis=1), weights @ Z**2)
     if y is None:
         return ExplainedVariance(x, 1 - x.sum())
+    if has_link(model):
+        raise ValueError(
+            f"y with {model.loss_!r}: the map predicts through a link and explains no share of the "
+            "variance of y; leave y out for the shares of X, or compare values of the loss."
+        )
     Y = (check_targets(model, X, y) - model.y_mean_) / model.y_scale_
     gains, squares = _gains(T, model.y_loadings_, Y, weights), weights @ Y**2
     shares = _shares(gains.sum(axis=1), squares)

@@ -8,6 +8,9 @@ from scipy.linalg import svd
 from isthmus.geometry.base import Array, Geometry, check_shape
 from isthmus.geometry.geodesics import orthonormalise
 
+_ORTHONORMAL = 1e-10  # by which products of columns may be off without a change of the basis
+_DEPENDENT = 1e-12  # of the longest column: what is left of one next to the others
+
 
 class Grassmann(Geometry):
     r"""Subspaces of dimension r, represented by orthonormal bases.
@@ -70,11 +73,17 @@ class Grassmann(Geometry):
 
 
 def principal_angles(first: Array, second: Array) -> Array:
-    """Return the angles between two subspaces, largest first, from orthonormal bases of them.
+    """Return the angles between two subspaces, largest first, from bases of them.
 
     Both their sines and their cosines are computed, because small angles are accurate from the
-    ones and large angles from the others ([BG1973]_).
+    ones and large angles from the others ([BG1973]_). A basis (n_rows, n_columns) that is not
+    orthonormal is made so; one with dependent columns is refused.
     """
+    first, second = orthonormal_basis(first), orthonormal_basis(second)
+    if len(first) != len(second):
+        raise ValueError(
+            f"the bases have {len(first)} and {len(second)} rows: both must be of subspaces of one space"
+        )
     if first.shape[1] < second.shape[1]:
         first, second = second, first
     inside = first.T @ second
@@ -84,5 +93,23 @@ def principal_angles(first: Array, second: Array) -> Array:
 
 
 def grassmann_distance(first: Array, second: Array) -> float:
-    """Return the norm of the principal angles between two subspaces ([CSGHY]_ Sec. 4.2)."""
+    """Return the norm of the principal angles between two subspaces ([CSGHY]_ Sec. 4.2).
+
+    They are given by bases (n_rows, n_columns), orthonormal or not.
+    """
     return float(np.linalg.norm(principal_angles(first, second)))
+
+
+def orthonormal_basis(basis: Array) -> Array:
+    """Return the columns of a basis as they are where they are orthonormal, else made so."""
+    basis = np.asarray(basis, dtype=float)
+    if basis.ndim != 2:
+        raise ValueError(f"a basis has shape {basis.shape}, must be (n_rows, n_columns)")
+    products = basis.T @ basis
+    if np.abs(products - np.eye(len(products))).max(initial=0.0) <= _ORTHONORMAL:
+        return basis
+    Q, R = np.linalg.qr(basis)
+    sizes = np.abs(np.diag(R))
+    if basis.shape[1] > len(basis) or not sizes.min() > _DEPENDENT * sizes.max():
+        raise ValueError(f"a basis of shape {basis.shape} has dependent or infinite columns")
+    return Q

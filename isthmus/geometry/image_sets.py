@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from isthmus.geometry.base import Array
-from isthmus.geometry.grassmann import grassmann_distance
+from isthmus.geometry.grassmann import grassmann_distance, orthonormal_basis
 
 NEARLY_EQUAL = 1 - 1e-6  # beyond this cosine arccos has lost half of its digits
 
@@ -59,10 +59,20 @@ def image_set_subspaces(
 def grassmann_distances(subspaces: Array, references: Array | None = None) -> Array:
     """Return the Grassmann distances between all pairs of two lists of subspaces.
 
-    ``subspaces`` (n_sets, n_rows, n_columns) holds orthonormal bases; ``references`` defaults to
-    the same list. The result is (n_sets, n_references).
+    ``subspaces`` (n_sets, n_rows, n_columns) holds bases, orthonormal or not; ``references`` defaults
+    to the same list. The result is (n_sets, n_references).
     """
-    references = subspaces if references is None else references
+    subspaces = np.stack([orthonormal_basis(basis) for basis in subspaces])
+    references = (
+        subspaces
+        if references is None
+        else np.stack([orthonormal_basis(basis) for basis in references])
+    )
+    if subspaces.shape[1] != references.shape[1]:
+        raise ValueError(
+            f"the subspaces have {subspaces.shape[1]} rows, the references {references.shape[1]}: both "
+            "must be of one space"
+        )
     (m, n, r), (k, _, s) = subspaces.shape, references.shape
     # One product for all pairs, then small decompositions: (m, k, r, s).
     cross = subspaces.transpose(0, 2, 1).reshape(m * r, n) @ references.transpose(1, 0, 2).reshape(

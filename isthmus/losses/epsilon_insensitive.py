@@ -11,6 +11,7 @@ from isthmus.losses.base import Array
 from isthmus.losses.residual import require
 from isthmus.losses.scale import robust_scale
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
+from isthmus.validation import check_number
 
 SCALES = 0.1
 
@@ -34,8 +35,8 @@ class EpsilonInsensitive(PiecewiseLinear):
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and not 0 <= self.epsilon < np.inf:
-            raise ValueError(f"epsilon == {self.epsilon!r}, must be >= 0 and finite")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, ">= 0 and finite")
 
     def pieces(self) -> Pieces:
         epsilon = require(self, "epsilon")

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
+from isthmus.validation import check_number
+
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,7 @@ class Quantile(PiecewiseLinear):
     quantile: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.quantile < 1:
-            raise ValueError(f"quantile == {self.quantile!r}, must be > 0 and < 1")
+        check_number("quantile", self.quantile, "> 0 and < 1", high=_BELOW_ONE, strict=True)
 
     def pieces(self) -> Pieces:
         return Pieces(kinks=(0.0,), heights=(0.5,), slope=self.quantile - 0.5, offset=0.0)

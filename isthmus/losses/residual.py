@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array, Loss
+from isthmus.validation import check_number
 
 
 class ResidualLoss(Loss):
@@ -30,8 +31,8 @@ class ResidualLoss(Loss):
 
 def check_positive(name: str, value: float | None) -> None:
     """Raise ValueError unless ``value`` is None or a positive finite number."""
-    if value is not None and not 0 < value < np.inf:
-        raise ValueError(f"{name} == {value!r}, must be > 0 and finite")
+    if value is not None:
+        check_number(name, value, "> 0 and finite", strict=True)
 
 
 def require(loss: Loss, name: str) -> float:

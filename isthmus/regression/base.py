@@ -25,13 +25,16 @@ from sklearn.utils.validation import (
 )
 
 from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky
-from isthmus.missing import expected_moments
+from isthmus.missing import MissingModel, expected_moments
 from isthmus.moments import Moments
 from isthmus.regression.crossval import choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, Frame, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.validation import (
+    check_count,
     check_enough_samples,
+    check_flag,
+    check_number,
     check_option,
     check_rank,
     check_weights,
@@ -112,6 +115,10 @@ class LatentRegression(
 
     def _check_parameters(self) -> int | None:
         check_option("missing", self.missing, ("error", "em"))
+        check_flag("scale", self.scale)
+        if hasattr(self, "max_iter"):  # samplers have neither
+            check_count("max_iter", self.max_iter)
+            check_number("tol", self.tol, ">= 0 and finite")
         if isinstance(self.n_components, str):
             check_option("n_components", self.n_components, ("auto",))
             return None
@@ -181,16 +188,22 @@ class LatentRegression(
         first = not hasattr(self, "moments_")
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
         if first:
+            self.__dict__.pop("missing_model_", None)  # of a fit before, which took NaN
             self.moments_ = Moments(rows.shape[1], Y.shape[1])
         elif Y.shape[1] != self.moments_.xy.shape[1]:
             raise ValueError(
                 f"y has {Y.shape[1]} targets, but the blocks before had {self.moments_.xy.shape[1]}."
             )
+        self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
         form = MomentForm.from_moments(self.moments_, self.scale)
         self._store(form, self._solve(form, n_components, exact=True))
         return self
+
+    def _before_block(self, n_rows: int) -> None:
+        """What a subclass does to its moments before a block, all checks passed, is taken in."""
+        return None
 
     def _fit_rows(
         self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
@@ -217,14 +230,25 @@ class LatentRegression(
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
     ) -> None:
-        n_latent = None if n_components is None else 2 * n_components
-        moments, model = expected_moments(
-            X, Y, weights, n_latent=n_latent, max_iter=self.max_iter, tol=self.tol
-        )
-        form = MomentForm.from_moments(moments, self.scale)
+        form, model = self._expected_form(X, Y, weights, n_components)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
         self._store(form, self._solve(form, n_components, exact=True), model.filled(X))
+
+    def _expected_form(
+        self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
+    ) -> tuple[MomentForm, MissingModel]:
+        """The problem in the expected moments of incomplete rows, and the model of their gaps."""
+        n_latent = None if n_components is None else self._n_latent(n_components)
+        moments, model = expected_moments(
+            X, Y, weights, n_latent=n_latent, max_iter=self.max_iter, tol=self.tol
+        )
+        return MomentForm.from_moments(moments, self.scale), model
+
+    @staticmethod
+    def _n_latent(n_components: int) -> int:
+        """Latent dimensions of the model of the gaps, where the data can tell as many."""
+        return 2 * n_components
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
@@ -241,7 +265,7 @@ class LatentRegression(
                 separately = (x_checks, y_checks)
                 X, y = validate_data(self, X, y, reset=reset, validate_separately=separately)
         except ValueError as error:
-            raise _with_hint(error) from error
+            raise self._with_hint(error) from error
         check_consistent_length(X, y)
         if y.ndim > 2:
             raise ValueError(f"y has {y.ndim} dimensions, expected 1 or 2.")
@@ -454,8 +478,23 @@ class LatentRegression(
                 ensure_all_finite=True if model is None else "allow-nan",
             )
         except ValueError as error:
-            raise _with_hint(error) from error
+            raise self._with_hint(error) from error
         return X if model is None else model.filled(X)
+
+    def _with_hint(self, error: ValueError) -> ValueError:
+        """The error of a check; where it is about NaN, with what can be done about them."""
+        first = str(error).split("\n")[0]
+        if "contains NaN" not in first:
+            return error
+        if "missing" in self._get_param_names():
+            return ValueError(
+                f"{first}\nNaN is refused unless missing='em' is asked for, which fits by "
+                "expectation-maximisation."
+            )
+        return ValueError(
+            f"{first}\nNaN is refused: leave out or fill those rows, or take a model with missing='em' "
+            "(PCR, PLS, ReducedRankRegression)."
+        )
 
     def _affine(self, X: Any, A: Array) -> Array:
         """(X - x_mean_) @ A in float64; centred first, or a large mean would cost digits."""
@@ -517,13 +556,3 @@ def _coarse_signs(frame: Frame, A: Array, X: Array) -> Array:
         scores = X @ A[:, unclear]
         signs[unclear] = column_signs(scores - frame.x_mean @ A[:, unclear])
     return signs
-
-
-def _with_hint(error: ValueError) -> ValueError:
-    message = str(error)
-    if "contains NaN" not in message:
-        return error
-    first = message.split("\n")[0]
-    return ValueError(
-        f"{first}\nNaN is refused unless missing='em' is asked for, which fits by expectation-maximisation."
-    )

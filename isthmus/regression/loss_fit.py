@@ -35,6 +35,7 @@ from isthmus.solvers import Reason
 
 # Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
 _SETTLING, _SETTLED = 8, 0.01
+_LEAST_RANK = 1e-8  # of the largest singular value: less is no component of a start
 
 
 class LossFit:
@@ -54,6 +55,9 @@ class LossFit:
         optimum = RankOptimum(form, spectrum, alpha, exact=True)
         most = min(len(spectrum.squares), Y.shape[1])
         r = most if n_components is None else min(n_components, most)
+        constant = (Y == Y[0]).all(axis=0)
+        if constant.all():  # nothing to map to: the location alone
+            r = 0
         A, D = self._start(form, spectrum, optimum, r)  # C = basis A D'
         # Residuals do not know where y is: near its middle the objective has digits to go down by.
         middle = form.frame.y_mean * isinstance(self.loss_, ResidualLoss)
@@ -63,6 +67,9 @@ class LossFit:
         A, D, b, result = self._settle(rows, spectrum.squares, (Y, easy), weights, alpha, (A, D, b))
         finite_or_raise(A, self.loss_)
         self._report(result)
+        if constant.any() and isinstance(self.loss_, ResidualLoss):
+            D = np.where(constant[:, None], 0.0, D)
+            b = np.where(constant, Y[0], b)
         return self._as_factors(
             form, spectrum.basis @ A[:, :r], D[:, :r], Y - b, b + middle, weights
         )
@@ -158,12 +165,14 @@ class LossFit:
         else:
             coef = np.asarray(given, dtype=np.float64)
             if coef.shape != (q, len(form.frame.x_scale)):
+                what = "init has" if self._last_coef is None else "warm_start: the last map has"
                 raise ValueError(
-                    f"init has shape {coef.shape}, expected (n_targets, n_features) = "
+                    f"{what} shape {coef.shape}, expected (n_targets, n_features) = "
                     f"{(q, len(form.frame.x_scale))}."
                 )
             U, s, Vt = svd(spectrum.basis.T @ (coef * form.frame.x_scale).T, full_matrices=False)
-            A, D = U[:, :r] * s[:r], Vt[:r].T
+            rank = np.count_nonzero(s[:r] > _LEAST_RANK * s.max(initial=0.0))
+            A, D = _completed(U[:, :rank] * s[:rank], Vt[:rank].T, optimum, r)
         return _widened(A, D, r)
 
     def _as_factors(
@@ -207,6 +216,23 @@ class LossFit:
                 ConvergenceWarning,
                 stacklevel=5,
             )
+
+
+def _completed(A: Array, D: Array, optimum: RankOptimum, r: int) -> tuple[Array, Array]:
+    """Fill up to r columns with the closed form for what a start of lower rank leaves.
+
+    Where a column is zero it has no gradient: a start of too low a rank is a saddle, and a descent from it
+    ends there.
+    """
+    if A.shape[1] >= r:
+        return A, D
+    m = len(optimum.squares)  # the rest of the coordinates was cut off by a rank decision
+    left = optimum.cross - optimum.squares[:, None] * (A[:m] @ D.T)
+    P, sigma, Qt = svd(optimum.g[:, None] * left, full_matrices=False)
+    more = min(r - A.shape[1], np.count_nonzero(sigma > _LEAST_RANK * sigma.max(initial=0.0)))
+    extra = np.zeros((len(A), more))
+    extra[:m] = optimum.g[:, None] * P[:, :more] * sigma[:more]
+    return np.hstack([A, extra]), np.hstack([D, Qt[:more].T])
 
 
 def _widened(A: Array, D: Array, r: int) -> tuple[Array, Array]:

@@ -18,10 +18,10 @@ from isthmus.geometry import (
 from isthmus.linalg import Array
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, RowForm
-from isthmus.regression.optimum import RankConstrained
+from isthmus.regression.optimum import RankConstrained, tie_warning
 from isthmus.regression.spectrum import numerical_rank, spectrum_of
 from isthmus.solvers import SolverResult, conjugate_gradient
-from isthmus.validation import check_option
+from isthmus.validation import check_option, check_verbose
 
 
 class ManifoldPLS(RankConstrained):
@@ -113,6 +113,7 @@ class ManifoldPLS(RankConstrained):
     def _check_parameters(self) -> int | None:
         check_option("manifold", self.manifold, ("grassmann", "product"))
         check_option("solver", self.solver, ("exact", "cg", "whitened"))
+        check_verbose(self.verbose)
         return super()._check_parameters()
 
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
@@ -125,7 +126,7 @@ class ManifoldPLS(RankConstrained):
 
     def _turn(self, factors: Factors) -> Array | None:
         if self.solver != "exact" or not factors.y_loadings.shape[1]:
-            return None
+            return factors.shown
         # The nested rotations are B g P Sigma, so T'Y has rows sigma_i^2 q_i; W = B g P.
         sigma = np.sqrt(np.einsum("kq,qk->k", factors.y_cross, factors.y_loadings))
         if self.manifold == "grassmann":
@@ -159,19 +160,32 @@ class ManifoldPLS(RankConstrained):
             result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
             A = (spectrum.basis.T @ W) / g[:, None]
         self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value
-        inner = g[:, None] * A
+        # The singular directions of the fitted values within the subspace found: the maps of all smaller
+        # ranks are nested in them. The basis that was found is shown.
+        left, sigma, right = np.linalg.svd(M.T @ A, full_matrices=False)
+        inner = g[:, None] * (A @ right.T)
         scores = np.sqrt(spectrum.squares)[:, None] * inner
         return Factors(
             rotations=spectrum.basis @ inner,
-            y_loadings=M.T @ A,
+            y_loadings=left * sigma,
             weights=None,
             x_cross=spectrum.basis @ (spectrum.squares[:, None] * inner),
             y_cross=inner.T @ spectrum.cross,
             gram=scores.T @ scores,
             solver=self.solver,
-            warning=None
-            if result.converged
-            else f"solver={self.solver!r} did not converge: {result.reason}.",
+            shown=right,
+            warning=self._iteration_warning(M, rank, c, result),
+        )
+
+    def _iteration_warning(self, M: Array, rank: int, c: int, result: SolverResult) -> str | None:
+        if not result.converged:
+            return f"solver={self.solver!r} did not converge: {result.reason}."
+        sigma = np.asarray(np.linalg.svd(M, compute_uv=False)[:rank], dtype=np.float64)
+        return tie_warning(
+            sigma,
+            c,
+            f"Which of them solver={self.solver!r} ends at depends on its start, random_state: a ridge, "
+            "alpha > 0, breaks the tie.",
         )
 
     def _maximise(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from isthmus.linalg import Array
-from isthmus.losses import Loss, Squared, get_loss
+from isthmus.losses import Loss, Squared, get_loss, robust_scale
 from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,
@@ -19,16 +19,30 @@ from isthmus.regression.rank_descent import (
 )
 
 _DEFAULT_PULL = 0.5
+_RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none
+# Fitted by all rows at once, and out of date once a block has moved the map.
+_OF_A_BATCH = (
+    "score_gram_",
+    "x_explained_variance_ratio_",
+    "y_explained_variance_ratio_",
+    "alpha_",
+    "moments_",
+)
 
 
 @dataclass
 class ProximalState:
-    """All that is kept between blocks: means, and the map ``A V'`` by its factors."""
+    """All that is kept between blocks: means, and the map ``A V'`` by its factors.
+
+    For losses other than the squared also how well the intercepts are known, and the last residuals.
+    """
 
     A: Array  # (p, r)
     V: Array  # (q, r)
     x_mean: Array
     y_mean: Array  # the intercept at x_mean
+    information: Array  # of the intercepts: rows that tell of them, in units of the curvature, (q,)
+    recent: Array  # residuals of the last rows, (m, q)
     weight: float = 0.0
     n_samples: int = 0
     n_blocks: int = 0
@@ -36,7 +50,8 @@ class ProximalState:
     @classmethod
     def empty(cls, n_features: int, n_targets: int) -> ProximalState:
         none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
-        return cls(*none, np.zeros(n_features), np.zeros(n_targets))
+        means = np.zeros(n_features), np.zeros(n_targets)
+        return cls(*none, *means, np.zeros(n_targets), np.zeros((0, n_targets)))
 
 
 class ProximalFit:
@@ -70,6 +85,8 @@ class ProximalFit:
             output_weight=self._output_weights(Y.shape[1]),
         )
         self.n_iter_, self.objective_ = report
+        for name in _OF_A_BATCH:
+            self.__dict__.pop(name, None)
         self._keep_proximal()
         return self
 
@@ -115,36 +132,140 @@ def proximal_step(
     Means are running means, so that the blocks need not be centred.
     """
     w = np.ones(len(X)) if weights is None else weights
-    state.n_blocks, state.n_samples = state.n_blocks + 1, state.n_samples + len(X)
-    state.weight += float(w.sum())
-    share = float(w.sum()) / state.weight
-    state.x_mean = state.x_mean + share * (w @ X / w.sum() - state.x_mean)
-    Xc = X - state.x_mean
+    share = float(w.sum()) / (state.weight + float(w.sum()))
+    x_mean = state.x_mean + share * (w @ X / w.sum() - state.x_mean)
+    new = replace(
+        state,
+        x_mean=x_mean,
+        weight=state.weight + float(w.sum()),
+        n_samples=state.n_samples + len(X),
+        n_blocks=state.n_blocks + 1,
+    )
+    Xc = X - x_mean
     r = min(X.shape[1], Y.shape[1]) if rank is None else min(rank, X.shape[1], Y.shape[1])
-    pull = _pull(Xc, w, gamma) * (state.n_blocks if growing else 1)
+    pull = _pull(Xc, w, gamma) * (new.n_blocks if growing else 1)
     easy = winsorised(Y, loss, weights) if not isinstance(loss, Squared) else Y
     y_mean = state.y_mean + share * (w @ easy / w.sum() - state.y_mean)
-    if pull == 0.0 or r == 0:  # a block at the mean says nothing about the map
-        state.y_mean = y_mean
-        return 1, 0.5 * float(w @ ((easy - y_mean) ** 2).sum(axis=1))
     E = _span(Xc, state.A)
     rows, A0 = Xc @ E, E.T @ state.A
     root = np.sqrt(w)[:, None]
-    A, V = proximal_block(rows * root, (easy - y_mean) * root, A0, state.V, pull, r)
+    moves = pull > 0.0 and r > 0  # a block at the mean says nothing about the map
+    A, V = A0, state.V
+    if moves:
+        A, V = proximal_block(rows * root, (easy - y_mean) * root, A0, state.V, pull, r)
     n_iter = 1
     if isinstance(loss, Squared) and output_weight is None:
         objective = _objective(rows * root, (Y - y_mean) * root, A, V, A0, state.V, pull)
     else:
-        loss = loss.resolve(Y - rows @ A @ V.T - y_mean, weights)
-        penalty = Penalty(pull, (A0, state.V))
-        problem = RankProblem(rows, np.ones(E.shape[1]), Y, weights, loss, penalty, output_weight)
-        (A, V, b), result = descend_factors(
-            problem, (A, V, y_mean), max_iter=max_iter, tol=tol, verbose=0
+        block = _Block(rows, Y, w, A0, state.V, pull if moves else 0.0)
+        first = easy if state.n_blocks == 0 else None
+        A, V, y_mean, n_iter, objective = _step_of_loss(
+            state, new, block, (A, V, y_mean), first, loss, output_weight, (max_iter, tol)
         )
-        n_iter, objective = max(result.n_iter, 1), problem.objective(A, V, b)
-        y_mean = state.y_mean + share * (b - state.y_mean)
-    state.A, state.V, state.y_mean = E @ A, V, y_mean
+    new.A, new.V, new.y_mean = E @ A, V, y_mean
+    state.__dict__.update(new.__dict__)  # at once: a block that fails leaves no trace
     return n_iter, objective
+
+
+@dataclass
+class _Block:
+    """Rows in the coordinates of a step, with the map they pull away from."""
+
+    rows: Array
+    Y: Array
+    w: Array
+    A0: Array
+    V0: Array
+    pull: float
+
+    def left_out(self, residual: Array) -> Array:
+        """Residuals that a row would have had without itself: those of the fit over 1 - h."""
+        if self.pull == 0.0:
+            return residual
+        H = self.rows.T @ (self.rows * self.w[:, None]) + self.pull * np.eye(self.rows.shape[1])
+        half = solve_triangular(cholesky(H, lower=True), self.rows.T, lower=True)
+        return residual / (1.0 - np.minimum(self.w * (half**2).sum(axis=0), 0.99))[:, None]
+
+
+def _step_of_loss(
+    state: ProximalState,
+    new: ProximalState,
+    block: _Block,
+    start: tuple[Array, Array, Array],
+    first: Array | None,
+    loss: Loss,
+    output_weight: Array | None,
+    limits: tuple[int, float],
+) -> tuple[Array, Array, Array, int, float]:
+    r"""A step under a loss without a closed form, proximal in the map and in the intercepts.
+
+    .. math::
+        \min_{C, b} \sum_i L(y_i, C^\top x_i + b) + \tfrac{c \gamma}{2} \|C - C_0\|_F^2
+        + \sum_j \tfrac{\eta_j}{2} (b_j - b_{0j})^2
+
+    The curvature c of the loss makes :math:`\gamma` a share of what a block weighs, whatever the units.
+    The intercepts stand for all rows so far: :math:`\eta_j` is their information, the sum of the second
+    derivatives of the loss over them, which for the squared loss makes the step the running mean. Free,
+    the intercept of a block of one row would take the whole row. The first block is held by one row's
+    worth at the location of its start, without which a single label has no finite intercept.
+    """
+    A, V, b = start
+    w = None if (block.w == 1.0).all() else block.w
+    if _in_units_of_y(loss):
+        residual = block.left_out(block.Y - block.rows @ A @ V.T - b)
+        kept = max(_RECENT // residual.shape[1], _RECENT_ROWS)
+        residual = residual[block.w > 0]
+        pooled = np.vstack([state.recent, residual])[-max(kept, len(residual)) :]
+        scale, loss, new.recent = robust_scale(pooled), loss.resolve(pooled), pooled[-kept:]
+    else:
+        scale = 1.0
+    if first is None:
+        b0 = state.y_mean + (new.x_mean - state.x_mean) @ (state.A @ state.V.T)
+    else:
+        b0 = block.w @ first / block.w.sum()
+    curvature = _curvature(loss, block.Y, b0, scale)
+    one_row = block.w.mean() * (1.0 if output_weight is None else output_weight)
+    eta = curvature * np.maximum(state.information, one_row)
+    if block.pull == 0.0:  # intercepts alone
+        A, V = np.zeros((len(A), 1)), np.zeros((len(b), 1))
+    penalty = Penalty(curvature * block.pull, (block.A0, block.V0), (eta, b0))
+    problem = RankProblem(block.rows, np.ones(len(A)), block.Y, w, loss, penalty, output_weight)
+    (A_new, V_new, b), result = descend_factors(
+        problem, (A, V, b), max_iter=limits[0], tol=limits[1], verbose=0, scale=scale, coarse=True
+    )
+    if block.pull == 0.0:
+        A_new, V_new = block.A0, block.V0
+    objective = problem.objective(A_new, V_new, b)
+    predicted = block.rows @ A_new @ V_new.T + b
+    new.information = state.information + _information(problem, predicted, scale) / curvature
+    return A_new, V_new, b, max(result.n_iter, 1), objective
+
+
+def _curvature(loss: Loss, Y: Array, b: Array, scale: float) -> float:
+    """Second derivative of the loss to expect: that between residuals of -scale and scale.
+
+    Where predictions go through a link, that at the intercepts, and no less than is typical.
+    """
+    at = Y[:1] if _in_units_of_y(loss) else b[None]
+    slopes = [loss.gradient(Y[:1], at + h) for h in (scale, -scale)]
+    found = float((slopes[0] - slopes[1]).mean()) / (2 * scale)
+    typical = loss.typical_curvature(scale)
+    if not _in_units_of_y(loss):
+        return max(found, typical)
+    return found if found > 0 else typical
+
+
+def _in_units_of_y(loss: Loss) -> bool:
+    return type(loss).inverse_link is Loss.inverse_link
+
+
+def _information(problem: RankProblem, predicted: Array, width: float) -> Array:
+    """Second derivatives of the loss summed over the rows, (q,), as differences over a width."""
+    ahead, behind = (
+        problem.loss.gradient(problem.Y, predicted + h, problem.weights, problem.output_weight)
+        for h in (width, -width)
+    )
+    return np.maximum((ahead - behind).sum(axis=0), 0.0) / (2 * width)
 
 
 def proximal_block(

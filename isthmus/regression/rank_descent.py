@@ -38,10 +38,14 @@ _GAIN = 1e-7
 
 @dataclass
 class Penalty:
-    """``alpha / 2 ||C - pull||^2``: a ridge, or a pull towards another map given by its factors."""
+    """``alpha / 2 ||C - pull||^2``: a ridge, or a pull towards another map given by its factors.
+
+    ``hold`` adds ``sum_j eta_j / 2 (b_j - b0_j)^2``, the same for the intercepts.
+    """
 
     alpha: float
     pull: tuple[Array, Array] | None = None  # (k, r0) in the problem's coordinates, (q, r0)
+    hold: tuple[Array, Array] | None = None  # weights eta and intercepts b0, (q,) each
 
 
 class RankProblem:
@@ -81,7 +85,16 @@ class RankProblem:
         gradient_A = self.rows.T @ (slope @ D)
         gradient_D = slope.T @ T
         extra, extra_A, extra_D = self._penalise(A, D)
-        return value + extra, gradient_A + extra_A, gradient_D + extra_D, slope.sum(axis=0)
+        held, held_b = self._hold(b)
+        value += extra + held
+        return value, gradient_A + extra_A, gradient_D + extra_D, slope.sum(axis=0) + held_b
+
+    def _hold(self, b: Array) -> tuple[float, Any]:
+        if self.penalty.hold is None:
+            return 0.0, 0.0
+        eta, b0 = self.penalty.hold
+        slope = eta * (b - b0)
+        return 0.5 * float(slope @ (b - b0)), slope
 
     def _penalise(self, A: Array, D: Array) -> tuple[float, Any, Any]:
         alpha, pull = self.penalty.alpha, self.penalty.pull
@@ -106,7 +119,7 @@ class RankProblem:
         """The criterion itself, without any smoothing."""
         predicted = (self.rows @ A) @ D.T + b
         loss = self.loss.value(self.Y, predicted, self.weights, self.output_weight)
-        return loss + self._penalise(A, D)[0]
+        return loss + self._penalise(A, D)[0] + self._hold(b)[0]
 
 
 def descend_factors(
@@ -118,8 +131,12 @@ def descend_factors(
     verbose: int,
     callback: Any = None,
     scale: float | None = None,
+    coarse: bool = False,
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
-    """L-BFGS over balanced factors and intercepts; stages of smoothing for a loss with kinks."""
+    """L-BFGS over balanced factors and intercepts; stages of smoothing for a loss with kinks.
+
+    ``coarse`` rounds kinks to a thousandth of the scale and no further, for maps that move on.
+    """
     A, D, b = start
     k, q, r = len(A), len(D), A.shape[1]
     ends = (k * r, (k + q) * r)
@@ -149,13 +166,16 @@ def descend_factors(
         loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width)
 
         def objective(point: Array) -> tuple[float, Array]:
-            value, *gradients = problem.value_and_gradients(loss, *split(point))
-            return value, np.concatenate([g.ravel() for g in gradients]) * units
+            with np.errstate(over="ignore", invalid="ignore"):  # too long a step of a line search
+                value, *gradients = problem.value_and_gradients(loss, *split(point))
+                return value, np.concatenate([g.ravel() for g in gradients]) * units
 
         return objective
 
     widths: tuple[float, ...] = (1.0,)
-    if not problem.loss.is_smooth:
+    if coarse and not problem.loss.is_smooth:
+        widths = tuple(scale * width for width in _WIDTHS[:3])
+    elif not problem.loss.is_smooth:
         crowded = len(units) > _CROWDED * problem.Y.size
         widths = tuple(scale * width for width in (_FINE_WIDTHS if crowded else _WIDTHS))
         if problem.Y.size <= _SHAKEN_ENTRIES:  # steps cost next to nothing

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
-from isthmus.losses import Squared, get_loss
+from isthmus.losses import Loss, Squared, get_loss
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,
@@ -18,10 +18,11 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
+from isthmus.regression.forms import ridge_in_units
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.online import ProximalFit
 from isthmus.regression.optimum import RankConstrained
-from isthmus.validation import check_option
+from isthmus.validation import check_flag, check_number, check_option, check_verbose
 
 _SOLVERS = ("auto", "exact", "lbfgs", "paper")
 _STARTS = ("exact", "pls", "ridge", "identity")
@@ -37,8 +38,11 @@ def _takes_blocks(self: StiefelRegression) -> bool:
 
 
 def _has_path(self: StiefelRegression) -> bool:
-    if not self._is_exact():
-        raise AttributeError("only the closed form of the squared loss has the maps of all ranks.")
+    if not self._is_exact() or hasattr(self, "_proximal"):
+        raise AttributeError(
+            "predict_path and coef_path_: only the closed form of the squared loss, fitted to all rows, "
+            "has the maps of all ranks; fit again with the rank that is asked for."
+        )
     return True
 
 
@@ -61,11 +65,14 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     loss : str, Loss or pair of functions, default="squared"
         "squared", "absolute", "huber", "huber_rows", "epsilon_insensitive", "quantile", "log_cosh",
         "logistic", "poisson", a loss of ``isthmus.losses`` with its parameters, or functions
-        ``(value, gradient)`` of ``(Y, Y_pred)``.
+        ``(value, gradient)`` of ``(Y, Y_pred)``. Numbers that a loss takes from the residuals, as delta of
+        "huber", are the same for all outputs: bring outputs of very different noise to one scale first.
     alpha : float or "auto", default=1.0
-        Ridge weight on the scale of ``Ridge``; "auto" is ``1e-6 ||X||_2^2``.
+        Ridge weight on the scale of ``Ridge``; "auto" is ``1e-6 ||X||_2^2``. ``online="proximal"`` has no
+        ridge: its pull towards the last map, which starts at zero, takes that place.
     init : {"exact", "pls", "ridge", "identity"} or array (n_targets, n_features), default="exact"
-        Start of the iterations. "identity" is the papers' and may be a saddle.
+        Start of the iterations; what an array lacks in rank is filled up by the closed form for what it
+        leaves. "identity" is the papers' and may be a saddle.
     solver : {"auto", "exact", "lbfgs", "paper"}, default="auto"
         "auto" is the closed form for the squared loss and L-BFGS otherwise; "paper" follows geodesics
         downhill as the papers do, for the absolute loss through their hyperbolic tangent.
@@ -73,15 +80,17 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         Weight of each output in the loss. With it the squared loss is iterated like the others: the
         ridge does not know of weights, and there is no closed form for both.
     scale : bool, default=False
-        Whether columns of X (and for the squared loss y) are divided by their standard deviations.
+        Whether columns of X (and for the squared loss y) are divided by their standard deviations; not
+        with ``online="proximal"``.
     online : {"exact", "proximal"}, default="exact"
         What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers, the fit is that of all rows
-        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers; each block
-        pulls it towards its own fit, with any loss.
+        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for losses
+        other than the squared 256 residuals for their scale; each block, of one row or many, pulls the
+        map towards its own fit, and the intercept by what it weighs among all rows.
     gamma : float or None, default=None
-        Weight of the pull of "proximal" towards the last map, in units of X'X of a block: larger is
-        slower. None is half the sum of the block's squares, shared out over its directions, the fewer of
-        its rows and inputs.
+        Weight of the pull of "proximal" towards the last map, in units of X'X of a block (times the
+        curvature of the loss, 1 for "squared" and "huber"): larger is slower. None is half the sum of the
+        block's squares, shared out over its directions, the fewer of its rows and inputs.
     gamma_growth : {"constant", "linear"}, default="constant"
         Whether gamma is multiplied by the number of the block.
     forget : float, default=1.0
@@ -110,7 +119,9 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     loss_ : Loss
         The loss with the parameters that were set from the data.
     intercept_, n_components_, x_loadings_, ... :
-        As in ``PLS``.
+        As in ``PLS``. ``y_explained_variance_ratio_`` is NaN for losses with a link ("logistic",
+        "poisson"); ``coef_path_`` is there for the closed form alone, and after a proximal
+        ``partial_fit`` there are no explained variances.
 
     Examples
     --------
@@ -173,8 +184,6 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         check_option("solver", self.solver, _SOLVERS)
         check_option("online", self.online, ("exact", "proximal"))
         check_option("gamma_growth", self.gamma_growth, ("constant", "linear"))
-        if isinstance(self.init, str):
-            check_option("init", self.init, _STARTS)
         if self.solver == "exact" and not isinstance(loss, Squared):
             raise ValueError(
                 f"solver == 'exact' with loss == {self.loss!r}: only the squared loss has a closed form, "
@@ -184,16 +193,34 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
             raise ValueError(
                 "solver == 'exact' has no closed form with output_weight: use solver='auto'."
             )
-        if not 0 < self.forget <= 1:
-            raise ValueError(f"forget == {self.forget!r}, must be > 0 and <= 1.")
-        if self.gamma is not None and not 0 < self.gamma < np.inf:
-            raise ValueError(f"gamma == {self.gamma!r}, must be None or a finite number > 0.")
+        if isinstance(self.init, str):
+            check_option("init", self.init, _STARTS)
+        else:
+            self._check_init()
+        check_number("forget", self.forget, "> 0 and <= 1", high=1.0, strict=True)
+        if self.gamma is not None:
+            check_number("gamma", self.gamma, "> 0 and finite, or None", strict=True)
+        check_flag("warm_start", self.warm_start)
+        check_verbose(self.verbose)
         if self.n_components == "auto" and not self._is_exact():
             raise ValueError(
                 "n_components == 'auto' is for the squared loss: give a number, or search with "
                 "ComponentSearchCV."
             )
         return super()._check_parameters()
+
+    def _check_init(self) -> None:
+        try:
+            finite = np.isfinite(np.asarray(self.init, dtype=np.float64)).all()
+            if self.init is None:
+                raise TypeError
+        except (TypeError, ValueError):
+            names = ", ".join(map(repr, _STARTS))
+            raise ValueError(
+                f"init == {self.init!r}, must be one of {names} or an array (n_targets, n_features)."
+            ) from None
+        if not finite:
+            raise ValueError("init has NaN or infinite entries, all must be finite.")
 
     def _is_nested(self) -> bool:
         return self._is_exact()
@@ -258,14 +285,17 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
 
     def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
         super()._store(form, factors, X, weights)
+        if type(self.loss_).inverse_link is not Loss.inverse_link:
+            # The map is on another scale than y: it explains no share of its variance.
+            self.y_explained_variance_ratio_ = np.full(self.n_components_, np.nan)
         s = np.linalg.norm(self.y_loadings_, axis=0)
         # Without scaling the frame has one unit on each side, a power of two.
         x_unit, y_unit = (1.0, 1.0) if self.scale else (self.x_scale_[0], self.y_scale_[0])
         self.singular_values_ = s * (y_unit / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():
-            ridge = self.alpha_ / x_unit**2
-            self.objective_ = y_unit**2 * _squared_objective(form, factors, ridge)
+            ridge = ridge_in_units(self.alpha_, x_unit)
+            self.objective_ = _squared_objective(form, factors, ridge) * y_unit * y_unit
 
     # -- online --------------------------------------------------------------------------------
 
@@ -294,12 +324,20 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         """
         self._check_parameters()
         if self.online == "proximal":
+            if self.scale:
+                raise ValueError(
+                    "scale == True with online == 'proximal', must be False: the deviations of the columns "
+                    "are not known from blocks; standardise X beforehand, or use online='exact'."
+                )
             return self._partial_fit_proximal(X, y, sample_weight)
         self.loss_ = get_loss(self.loss)
-        if self.forget < 1 and hasattr(self, "moments_"):
-            self.moments_.discount(self.forget ** np.shape(X)[0])
         super().partial_fit(X, y, sample_weight)
+        self.__dict__.pop("_proximal", None)
         return self
+
+    def _before_block(self, n_rows: int) -> None:
+        if self.forget < 1:
+            self.moments_.discount(self.forget**n_rows)
 
     # -- use -----------------------------------------------------------------------------------
 
@@ -320,6 +358,12 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         if isinstance(self.loss_, Squared):
             return linear
         return self.loss_.inverse_link(linear).astype(linear.dtype, copy=False)
+
+    @property
+    def coef_path_(self) -> NDArray:
+        """Coefficients of the optimal maps of rank 1..``n_components_`` (closed form only)."""
+        _has_path(self)
+        return super().coef_path_
 
     @available_if(_has_path)
     def predict_path(self, X: ArrayLike) -> NDArray:

@@ -7,11 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from isthmus.solvers.line_search import Step, contradicts
 from isthmus.solvers.problem import GeometryLike, Iterate, Problem
 from isthmus.solvers.progress import Progress
 from isthmus.solvers.result import CONVERGED, Array, Reason, SolverResult
 
+_OFF = 1e-6  # of its largest entry, by which a start may miss the geometry
 WINDOW = 10  # steps over which fast solvers measure their decrease
 
 LineSearch = Callable[[Problem, Iterate, Array, float, float], Step | None]
@@ -78,6 +81,7 @@ def descend(
     An interrupt from the keyboard ends the loop like a stopping rule: the last complete step is
     returned, with :attr:`Reason.INTERRUPTED`, for the caller to keep before raising it again.
     """
+    _check_on(problem.geometry, start)
     current = problem.evaluate(start)
     if not math.isfinite(current.value) or not math.isfinite(current.norm):
         raise ValueError(f"the objective is not finite at the start: value {current.value}")
@@ -96,6 +100,25 @@ def descend(
     except KeyboardInterrupt:
         reason = Reason.INTERRUPTED
     return progress.end(_result(current, len(values) - 1, reason))
+
+
+def _check_on(geometry: GeometryLike, start: Array) -> None:
+    """Refuse a start off the geometry: its value could be below any that is feasible.
+
+    A retraction by nothing leaves the points of a geometry where they are, and no others.
+    """
+    shape = getattr(geometry, "shape", np.shape(start))
+    if np.shape(start) != tuple(shape):
+        raise ValueError(f"start has shape {np.shape(start)}, points of {geometry!r} have {shape}")
+    size = float(np.abs(start).max(initial=0.0))
+    if not math.isfinite(size):
+        raise ValueError("start has NaN or infinite entries")
+    off = float(np.abs(geometry.retract(start, np.zeros_like(start)) - start).max(initial=0.0))
+    if not off <= _OFF * size:
+        raise ValueError(
+            f"start is off {geometry!r} by {off:.1e}: give a point of it, such as "
+            "geometry.retract(start, 0 * start) or geometry.random_point(rng)"
+        )
 
 
 def _verdict(

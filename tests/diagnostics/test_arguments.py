@@ -1,6 +1,7 @@
 """What every diagnostic refuses, and what it leaves alone."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
-from isthmus import PLS, diagnostics
+from isthmus import (
+    PLS,
+    ComponentSearchCV,
+    IndicatorClassifier,
+    StiefelRegression,
+    diagnostics,
+)
 
 ASK = {
     "explained_variance": lambda m, X, Y: diagnostics.explained_variance(m, X, Y).y,
@@ -141,3 +148,53 @@ def test_a_model_without_variance_to_explain(data):
     assert_array_equal(diagnostics.selectivity_ratio(model, X), np.zeros(6))
     assert_array_equal(diagnostics.coefficient_intervals(model, X, y).upper, np.zeros(6))
     assert_array_equal(diagnostics.prediction_interval(model, X, y, X).upper, y)
+
+
+@every
+@pytest.mark.parametrize("wrapper", ["best_estimator_", "estimator_"])
+def test_the_model_inside_is_pointed_at(ask, wrapper, data):
+    X, Y = data
+    if wrapper == "estimator_":
+        holder = IndicatorClassifier(PLS(2)).fit(X, np.arange(40) % 3)
+    else:
+        holder = ComponentSearchCV(PLS(), n_components=2).fit(X, Y)
+    with pytest.raises(TypeError, match=f"StiefelRegression or ManifoldPLS; hand in its {wrapper}"):
+        ask(holder, X, Y)
+
+
+LOSSES = ["squared", "huber", "absolute", "log_cosh", "logistic", "poisson"]
+
+
+@every
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("online", ["fit", "proximal"])
+def test_every_loss_is_answered_or_told_why_not(ask, loss, online, data):
+    X, Y = data[0][:16, :3], data[1][:16, :2]
+    if loss in ("logistic", "poisson"):
+        Y = (Y > np.median(Y, axis=0)).astype(float)
+    model = StiefelRegression(1, loss=loss, online="proximal", alpha=1.0, max_iter=3000).fit(X, Y)
+    if online == "proximal":
+        model.partial_fit(X, Y)
+    try:
+        answer = ask(model, X, Y)
+    except ValueError as error:
+        by_blocks, by_link = (
+            "online='proximal' keeps nothing of its rows",
+            r"with (Logistic|Poisson)",
+        )
+        assert re.search(f"{by_blocks}|{by_link}", str(error))
+        assert online == "proximal" or loss in ("logistic", "poisson")
+    else:
+        assert np.isfinite(answer).all()
+        assert loss == "squared" or np.any(answer)
+
+
+def test_link_losses_have_importances_and_intervals(data):
+    X, Y = data
+    labels = (Y > np.median(Y, axis=0)).astype(float)
+    model = StiefelRegression(2, loss="logistic").fit(X, labels)
+    assert np.isnan(model.y_explained_variance_ratio_).all()
+    assert_allclose((diagnostics.vip(model) ** 2).mean(), 1.0)
+    found = diagnostics.prediction_interval(model, X, labels, X[:3], method="jackknife+")
+    assert_allclose(found.prediction, model.predict(X[:3]))
+    assert ((found.lower <= found.prediction) & (found.prediction <= found.upper)).all()

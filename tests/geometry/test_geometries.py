@@ -14,6 +14,7 @@ from isthmus.geometry import (
     Product,
     Stiefel,
     grassmann_distance,
+    grassmann_distances,
     principal_angles,
 )
 
@@ -215,3 +216,14 @@ def test_principal_angles_of_subspaces_of_different_dimension(rng):
     expected = subspace_angles(first, second)
     assert_allclose(principal_angles(first, second), expected, atol=1e-13)
     assert_allclose(principal_angles(second, first), expected, atol=1e-13)
+
+
+def test_distances_take_any_basis(rng):
+    first, second = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    expected = np.linalg.norm(subspace_angles(first, second))
+    assert_allclose(grassmann_distance(first, second), expected, rtol=1e-12)
+    assert_allclose(grassmann_distances(first[None], second[None]), [[expected]], rtol=1e-12)
+    for bad in (rng.normal(size=(4, 2)), np.ones((5, 2)), np.full((5, 2), np.nan), np.ones(5)):
+        for distance in (grassmann_distance, lambda a, b: grassmann_distances(a[None], b[None])):
+            with pytest.raises(ValueError, match=r"rows|dependent|must be"):
+                distance(first, bad)

@@ -69,6 +69,9 @@ def test_errors_name_what_exists():
     ("make", "match"),
     [
         (lambda: Huber(0.0), "delta == 0.0, must be > 0"),
+        (lambda: Huber("a"), "delta == 'a', must be a number > 0 and finite"),
+        (lambda: EpsilonInsensitive("a"), "epsilon == 'a', must be a number >= 0 and finite"),
+        (lambda: Quantile("a"), "quantile == 'a', must be a number > 0 and < 1"),
         (lambda: Huber(np.nan), "delta == nan"),
         (lambda: HuberRows(-1.0), "delta == -1.0, must be > 0"),
         (lambda: LogCosh(np.inf), "delta == inf"),

@@ -482,7 +482,7 @@ def test_without_an_embedding(X):
         {"constraints": LinearConstraint([[1.0, 1.0, 0.0]], -np.inf, 0.4)},
         {"pull": 0.1},
     ],
-    ids=repr,
+    ids=["free", "box", "equality", "inequality", "pull"],
 )
 def test_the_units_of_the_data_do_not_matter(rules, scale, X, rng):
     """Test 12: the answers of scaled data are the scaled answers."""

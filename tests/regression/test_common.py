@@ -331,7 +331,16 @@ def test_two_rows_are_enough_and_one_is_not(estimator):
 
 @pytest.mark.parametrize(
     "estimator",
-    [PLS(5), PCR(5), ReducedRankRegression(2), ManifoldPLS(2), StiefelRegression(2)],
+    [
+        PLS(5),
+        PCR(5),
+        ReducedRankRegression(2),
+        ManifoldPLS(2),
+        StiefelRegression(2),
+        PLS("auto"),
+        PLS("auto", scale=False),
+        ComponentSearchCV(ReducedRankRegression(scale=True)),
+    ],
     ids=str,
 )
 def test_very_many_features_need_little_memory(estimator):

@@ -151,3 +151,28 @@ def test_ties_are_broken_as_the_faintest_ridge_would(p):
     assert_allclose(tied.coef_, limit.coef_, atol=1e-4 * np.abs(limit.coef_).max())
     new = rng.normal(size=(8, p))[labels]
     assert_allclose(tied.predict(new), limit.predict(new), atol=1e-3)
+
+
+@pytest.mark.parametrize("manifold", MANIFOLDS)
+@pytest.mark.parametrize("solver", ["cg", "whitened"])
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_iterations_have_the_maps_of_all_ranks(manifold, solver, alpha):
+    X, Y = make(60, 8, 6)
+    model = ManifoldPLS(3, manifold=manifold, alpha=alpha, solver=solver, random_state=0).fit(X, Y)
+    peer = ReducedRankRegression(3, alpha=alpha).fit(X, Y)
+    assert_allclose(model.coef_path_, peer.coef_path_, atol=1e-4)
+    assert_allclose(model.predict_path(X), peer.predict_path(X), atol=1e-3)
+    assert_allclose(model.coef_path_[-1], model.coef_, atol=1e-10)
+    scores = model.transform(X) if alpha == 0.0 else None
+    assert scores is None or np.allclose(scores.T @ scores, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["cg", "whitened"])
+def test_iterations_tell_of_ties(solver):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(20, 50)), np.eye(4)[np.repeat(np.arange(4), 5)]
+    with pytest.warns(UserWarning, match="not unique. Which of them .* depends on its start"):
+        ManifoldPLS(2, solver=solver, random_state=0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ManifoldPLS(3, solver=solver, random_state=0).fit(X, Y)

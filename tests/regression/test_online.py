@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from isthmus import ReducedRankRegression, StiefelRegression
+from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Huber, Squared
 from isthmus.regression.online import ProximalState, proximal_block, proximal_step
 
@@ -159,3 +160,85 @@ def test_default_pull_is_half_a_mean_direction_of_the_block(rows, directions):
     models = [StiefelRegression(2, online="proximal", gamma=g) for g in (None, gamma)]
     default, given = (model.partial_fit(X, Y).coef_ for model in models)
     assert_allclose(default, given, atol=1e-12)
+
+
+RESIDUAL = ["huber", "absolute", "log_cosh", "huber_rows", "quantile", "epsilon_insensitive"]
+
+
+def stream(loss, X, Y, size, **options):
+    model = StiefelRegression(2, loss=loss, online="proximal", **options)
+    for start in range(0, len(X), size):
+        model.partial_fit(X[start : start + size], Y[start : start + size])
+    return model
+
+
+@pytest.mark.parametrize(
+    ("loss", "unit", "targets"),
+    [*((loss, 1.0, 4) for loss in RESIDUAL), ("huber", 1e3, 1), ("absolute", 1e3, 1)],
+)
+def test_blocks_of_one_row_learn_as_well_as_those_of_two(loss, unit, targets):
+    """A free intercept would take the whole row, and a row alone has no scale."""
+    X, Y, _ = make_low_rank_regression(400, 6, 4, rank=2, random_state=0)
+    X, Y = X + 1, unit * (Y[:, :targets] + 3)
+    one, two = (stream(loss, X[:100], Y[:100], size) for size in (1, 2))
+    squared = stream("squared", X[:100], Y[:100], 1)
+    scores = [model.score(X[200:], Y[200:]) for model in (one, two, squared)]
+    assert scores[0] > min(scores[1:]) - 0.04
+    assert scores[0] > 0.9
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_labels_and_counts_row_by_row(loss):
+    """A single label has no finite intercept of its own: blocks stay near the batch fit's."""
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(1, 1, size=(300, 4)), rng.normal(size=(3, 4))
+    eta = 0.5 * (X - 1) @ coef.T + [-2.0, 0.0, 1.0]
+    Y = (
+        rng.poisson(np.exp(eta))
+        if loss == "poisson"
+        else rng.random(eta.shape) < 1 / (1 + np.exp(-eta))
+    )
+    Y = Y.astype(float)
+    model = stream(loss, X[:100], Y[:100], 1, gamma_growth="linear")
+    batch, empty = (StiefelRegression(r, loss=loss).fit(X[:150], Y[:150]) for r in (2, 0))
+    risks = [
+        m.loss_.value(Y[150:], X[150:] @ m.coef_.T + m.intercept_) for m in (model, batch, empty)
+    ]
+    assert risks[0] < risks[1] + 0.75 * (risks[2] - risks[1])
+    assert np.abs(model.intercept_ - batch.intercept_).max() < 1.5
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber"])
+def test_first_row_alone_is_the_location(loss):
+    X, Y, _ = make(3)
+    model = StiefelRegression(2, loss=loss, online="proximal").partial_fit(X[:1], Y[:1])
+    assert_allclose(model.predict(X[:1]), Y[:1], rtol=1e-6)
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize("online", ["exact", "proximal"])
+def test_refused_blocks_leave_no_trace(online):
+    X, Y, _ = make(60)
+    model = StiefelRegression(2, forget=0.9, online=online).partial_fit(X[:30], Y[:30])
+    weight, coef = model.weight_, model.coef_.copy()
+    for bad in ((X[:5, :-1], Y[:5]), (np.full((5, 10), np.nan), Y[:5]), (X[:5], Y[:5, :-1])):
+        with pytest.raises(ValueError):
+            model.partial_fit(*bad)
+    if online == "exact":
+        assert model.moments_.weight == 30
+    model.partial_fit(X[30:], Y[30:])
+    fresh = StiefelRegression(2, forget=0.9, online=online)
+    fresh.partial_fit(X[:30], Y[:30])
+    assert (fresh.weight_, fresh.coef_.tolist()) == (weight, coef.tolist())
+    assert_allclose(model.coef_, fresh.partial_fit(X[30:], Y[30:]).coef_, atol=1e-14)
+
+
+def test_proximal_mode_says_what_it_does_not_do():
+    X, Y, _ = make(40)
+    with pytest.raises(ValueError, match="scale == True with online == 'proximal'"):
+        StiefelRegression(2, online="proximal", scale=True).partial_fit(X, Y)
+    model = StiefelRegression(2, online="proximal").fit(X, Y)
+    assert hasattr(model, "coef_path_") and hasattr(model, "score_gram_")
+    model.partial_fit(X, Y)
+    stale = ("score_gram_", "y_explained_variance_ratio_", "coef_path_", "predict_path")
+    assert not any(hasattr(model, name) for name in stale)

@@ -307,3 +307,19 @@ def test_whitening_has_orthonormal_directions_whatever_the_condition(shape, cond
     assert_allclose(spectrum.basis.T @ spectrum.basis, np.eye(k), atol=1e-9)
     T = form.X @ spectrum.basis
     assert_allclose(T.T @ T, np.diag(spectrum.squares), atol=1e-12 * spectrum.norm)
+
+
+@pytest.mark.parametrize("alpha", [0.0, "auto", 1.0])
+@pytest.mark.parametrize("factor", [1e-300, 1e-170, 1e160, 1e300])
+@pytest.mark.parametrize("shape", [(40, 6, 3), (300, 120, 3), (30, 400, 2)])
+def test_units_whose_squares_are_out_of_range(shape, factor, alpha):
+    n, p, q = shape
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(n, p)), rng.normal(size=(n, q))
+    plain = ReducedRankRegression(2, alpha=0.0 if alpha == 1.0 else alpha).fit(X, Y).predict(X)
+    if alpha == 1.0 and factor < 1:  # beside such inputs it is infinite
+        plain = np.tile(Y.mean(axis=0), (n, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ReducedRankRegression(2, alpha=alpha).fit(X * factor, Y).predict(X * factor)
+    assert_allclose(found, plain, rtol=1e-7, atol=1e-9)

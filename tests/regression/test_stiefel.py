@@ -10,7 +10,13 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
-from isthmus import PLS, ComponentSearchCV, ReducedRankRegression, StiefelRegression
+from isthmus import (
+    PLS,
+    ComponentSearchCV,
+    ManifoldPLS,
+    ReducedRankRegression,
+    StiefelRegression,
+)
 from isthmus.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -525,3 +531,66 @@ def test_inputs_that_do_not_vary_leave_the_location(loss):
             abs(Y - np.median(Y, axis=0)).sum(),
             rtol=1e-6,
         )
+
+
+@pytest.mark.parametrize("start", ["zeros", "ones", "last map of rank 0", "last map of rank 1"])
+def test_starts_of_low_rank_are_no_saddles(start):
+    X, Y, _ = make(80, 8, 5, rank=3)
+    model = StiefelRegression(3, loss=Huber(0.1))
+    best = model.fit(X, Y).objective_
+    if start.startswith("last"):
+        model = StiefelRegression(int(start[-1]), loss=Huber(0.1), warm_start=True).fit(X, Y)
+        model.set_params(n_components=3)
+    else:
+        model.set_params(init=getattr(np, start)((5, 8)))
+    assert_allclose(model.fit(X, Y).objective_, best, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [*ROBUST, "squared"])
+def test_constant_outputs_have_no_map(loss):
+    X, Y, _ = make(40)
+    model = StiefelRegression(2, loss=loss).fit(X, np.full((40, 4), 0.3))
+    assert model.n_components_ == 0 and not model.coef_.any()
+    assert_allclose(model.intercept_, 0.3, rtol=1e-12)
+    Y[:, 1] = 0.3
+    model = StiefelRegression(2, loss=loss).fit(X, Y)
+    assert not model.coef_[1].any()
+    assert_allclose(model.intercept_[1], 0.3, rtol=1e-12)
+    V = model.y_rotations_
+    assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"gamma": "a"}, "gamma == 'a', must be a number > 0 and finite, or None"),
+        ({"forget": "a"}, "forget == 'a', must be a number > 0 and <= 1"),
+        ({"max_iter": "a"}, "max_iter == 'a', must be an integer >= 1"),
+        ({"max_iter": -5}, "max_iter == -5, must be an integer >= 1"),
+        ({"max_iter": 2.5}, "max_iter == 2.5, must be an integer >= 1"),
+        ({"tol": "a"}, "tol == 'a', must be a number >= 0"),
+        ({"tol": -1.0}, "tol == -1.0, must be >= 0"),
+        ({"tol": np.nan}, "tol == nan, must be >= 0"),
+        ({"verbose": "a"}, "verbose == 'a', must be True, False or an integer >= 0"),
+        ({"scale": "no"}, "scale == 'no', must be True or False"),
+        ({"warm_start": "no"}, "warm_start == 'no', must be True or False"),
+        ({"alpha": "cv"}, "alpha == 'cv', must be a single number >= 0 or one of: 'auto'"),
+        ({"init": np.full((4, 6), np.nan)}, "init has NaN or infinite entries"),
+        ({"init": None}, "init == None, must be one of 'exact', 'pls'"),
+    ],
+)
+def test_bad_values_are_named(options, match):
+    X, Y, _ = make()
+    with pytest.raises(ValueError, match=match):
+        StiefelRegression(2, loss="huber", **options).fit(X, Y)
+
+
+def test_what_is_not_there_is_not_promised():
+    X, Y, _ = make()
+    model = StiefelRegression(2, loss="huber").fit(X, Y)
+    assert not hasattr(model, "coef_path_")
+    with pytest.raises(ValueError, match="warm_start: the last map has shape"):
+        model.set_params(warm_start=True).fit(X[:, :-1], Y)
+    for estimator in (model, StiefelRegression(2), ManifoldPLS(2)):
+        with pytest.raises(ValueError, match="leave out or fill those rows, or take a model with"):
+            estimator.fit(np.where(X == X[0, 0], np.nan, X), Y)

@@ -383,7 +383,7 @@ def test_geodesic_steps_are_taken_along_geodesics(rng):
         for geodesic, name in ((True, "exp"), (False, "retract")):
             geometry.calls.clear()
             solver(minus_trace(np.diag(np.arange(12.0))), geometry, start, geodesic=geodesic)
-            assert set(geometry.calls) == {name}
+            assert set(geometry.calls[1:]) == {name}  # the first asks whether the start is on it
 
 
 def test_progress_is_shown_when_asked(rng, capsys):
@@ -402,3 +402,28 @@ def test_progress_is_shown_when_asked(rng, capsys):
 def test_unknown_beta_is_refused():
     with pytest.raises(ValueError, match=r"beta == 'x', must be one of \['fletcher-reeves'"):
         conjugate_gradient(rosen, Euclidean(2), np.zeros(2), beta="x")
+
+
+@pytest.mark.parametrize("solver", [steepest_descent, conjugate_gradient, lbfgs])
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Stiefel(5, 2),
+        Grassmann(5, 2),
+        Oblique(5, 2),
+        GeneralisedStiefel(np.diag(np.arange(1.0, 6.0)), 2),
+        Product(Stiefel(5, 2), Euclidean(3)),
+    ],
+    ids=repr,
+)
+def test_starts_off_the_geometry_are_refused(solver, geometry):
+    rng = np.random.default_rng(0)
+    start, target = geometry.random_point(rng), rng.normal(size=geometry.shape)
+
+    def objective(point):
+        return float((point * target).sum()), target
+
+    assert solver(objective, geometry, start, max_iter=3).n_iter <= 3
+    for bad, match in ((2 * start, "start is off"), (start[:-1], "shape"), (np.nan * start, "NaN")):
+        with pytest.raises(ValueError, match=match):
+            solver(objective, geometry, bad)
