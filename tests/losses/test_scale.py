@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -15,6 +15,7 @@ from isthmus.losses import (
     get_loss,
     robust_scale,
 )
+from isthmus.losses.scale import weighted_median
 
 
 @pytest.fixture(params=range(3))
@@ -94,3 +95,21 @@ def test_row_weights_are_those_of_reweighted_least_squares(residual):
     gradient = loss.gradient(residual, np.zeros_like(residual))
     assert_allclose(gradient, -loss.row_weights(residual)[:, None] * residual, rtol=1e-14)
     assert loss.row_weights(np.zeros((1, 3))) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(0).normal(size=(500, 201)),
+        np.sort(np.random.default_rng(1).standard_cauchy(size=2**17)),
+        np.random.default_rng(2).integers(0, 5, size=100_000).astype(float),
+        np.tile([1.0, 2.0, 3.0, 4.0], 2**15),
+        np.repeat([0.0, 1.0], [2**17, 3]),
+        np.where(np.arange(2**17) % 32, 1.0, -1.0),  # every row that a sample sees is an exception
+        np.append(np.zeros(2**17), np.nan),
+    ],
+    ids=["odd", "sorted", "ties", "periodic", "alike", "deceiving", "nan"],
+)
+def test_median_of_very_many(values):
+    """By a sample first, and still the same number."""
+    assert_array_equal(weighted_median(values.ravel()), np.median(values))
