@@ -91,3 +91,14 @@ def test_tridiagonal_form(n, idle):
     assert_allclose((T + 0.5 * np.eye(n)) @ form.solve(0.5, M), M, atol=1e-12)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         form.solve(-2.0 * float(np.trace(A)), M)
+
+
+@pytest.mark.parametrize("copies", [9, 20])
+def test_crowded_eigenvalues_in_single_precision(copies):
+    """More copies of an eigenvalue than a block has columns: none of them is lost."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(520, 520)))[0]
+    spectrum = np.concatenate([np.full(copies, 3.0), np.linspace(0.9, 0.0, 520 - copies)])
+    K = ((Q * spectrum) @ Q.T).astype(np.float32)
+    values, _ = leading_or_all_pairs(K, copies)
+    assert_allclose(values[:copies], 3.0, rtol=1e-5)

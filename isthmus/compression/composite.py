@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.compression.models import CompressedClassifier, wrap_parts
+from isthmus.compression.models import CompressedClassifier, predicts_classes, wrap_parts
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import has_common_expansion
 from isthmus.kernels.gram import take
+from isthmus.validation import check_count
 
 
 def holds_models(model: Any) -> bool:
@@ -55,10 +57,12 @@ def count_points(model: Any) -> int:
 
 
 def _is_search(model: Any) -> bool:
-    return hasattr(model, "best_estimator_") or hasattr(model, "cv_results_")
+    is_known = isinstance(model, GridSearchCV | RandomizedSearchCV)
+    return is_known or hasattr(model, "best_estimator_") or hasattr(model, "cv_results_")
 
 
 def _best(search: Any) -> Any:
+    check_is_fitted(search)
     if not hasattr(search, "best_estimator_"):
         raise ValueError(
             f"{type(search).__name__} has no best_estimator_, as with refit=False: give it refit=True, or "
@@ -115,6 +119,11 @@ def _parts(model: Any) -> tuple[list[Any], str]:
             f"{type(model).__name__} for several labels a row, or one_vs_one with a precomputed kernel, is "
             "not compressed as a whole: compress each of its estimators_."
         )
+    if not all(predicts_classes(part) for part in model.estimators_):
+        raise ValueError(
+            f"{type(model).__name__} of {type(model.estimators_[0]).__name__} is not compressed: its parts "
+            "must be classifiers."
+        )
     is_rest = isinstance(model, OneVsRestClassifier)
     return list(model.estimators_), "one_vs_rest" if is_rest else "one_vs_one"
 
@@ -124,7 +133,7 @@ def _classifiers(
 ) -> CompressedClassifier:
     parts, multi_class = _parts(model)
     counts = [count_points(part) for part in parts]
-    if n_points is not None and not n_points <= max(counts):
+    if n_points is not None and check_count("n_points", n_points) > max(counts):
         raise ValueError(
             f"n_points == {n_points}, must be between 1 and {max(counts)}, the most points of a class."
         )

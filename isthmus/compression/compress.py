@@ -374,6 +374,7 @@ class _Rows:
             self.own
             and order is not None
             and L.shape[1] == len(self.problem)
+            and not self.problem.indefinite  # L is then a factor of something else
             and _is_full(L, order)
         ):
             rows = [(L.T, self.outputs)]

@@ -16,7 +16,7 @@ from sklearn.base import (
     is_classifier,
 )
 from sklearn.utils.multiclass import _ovr_decision_function
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.thresholds import tells_pairs_apart
@@ -44,6 +44,8 @@ class Compressed(BaseEstimator):
 
     Attributes
     ----------
+    estimator_ : estimator
+        The kernel model itself, without what was fitted: of a search, its best.
     expansion_ : Expansion
         What predicts.
     compression_ : CompressionPath
@@ -106,14 +108,7 @@ class Compressed(BaseEstimator):
         return self.expansion_(self._check_rows(X) if _takes_numbers(self.expansion_) else X)
 
     def _check_rows(self, X: Any) -> Any:
-        X = check_array(X, dtype=(np.float64, np.float32))
-        width = getattr(self, "n_features_in_", X.shape[1])
-        if X.shape[1] != width:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {width} features "
-                "as input."
-            )
-        return X
+        return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
@@ -156,7 +151,8 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         values = self._values(X)
         if values.ndim == 1:
             return self.classes_[(values > 0).astype(int)]
-        if hasattr(self, "estimators_") or not tells_pairs_apart(self):
+        by_votes = tells_pairs_apart(self) and not hasattr(self, "estimators_")
+        if not by_votes or self.estimator_.break_ties:
             return self.classes_[self._by_class(values).argmax(axis=1)]
         # As libsvm does: votes alone, the first class among equals.
         n = len(self.classes_)
@@ -194,7 +190,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
     def _pairs_are_asked_for(self) -> bool:
-        return getattr(self.estimator, "decision_function_shape", "ovr") == "ovo"
+        return getattr(self.estimator_, "decision_function_shape", "ovr") == "ovo"
 
 
 class CompressedOutlierDetector(OutlierMixin, Compressed):
@@ -223,7 +219,7 @@ class CompressedTransformer(TransformerMixin, Compressed):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Names of the components, those of the model that was compressed: ``kernelpca0``, .."""
         check_is_fitted(self, "expansion_")
-        prefix = type(self.estimator).__name__.lower()
+        prefix = type(self.estimator_).__name__.lower()
         names = [f"{prefix}{i}" for i in range(self.expansion_.n_outputs)]
         return np.asarray(names, dtype=object)
 
@@ -232,7 +228,7 @@ def wrap_model(model: Any, expansion: Expansion) -> Compressed:
     """A fitted model of scikit-learn with another expansion."""
     wrapper = _kind(model)(clone(model), expansion.n_points)
     wrapper._take_over(model)
-    wrapper.expansion_ = expansion
+    wrapper.estimator_, wrapper.expansion_ = clone(model), expansion
     return wrapper
 
 
@@ -244,6 +240,7 @@ def wrap_parts(
         model.estimator if isinstance(model, Compressed) else clone(model), n_points
     )
     wrapper._take_over(model)
+    wrapper.estimator_ = clone(wrapper.estimator)
     wrapper.estimators_, wrapper.multi_class_ = parts, multi_class
     wrapper.compression_ = CompressionPath.of_parts([part.compression_ for part in parts])
     return wrapper

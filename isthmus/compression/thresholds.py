@@ -38,7 +38,7 @@ def tells_pairs_apart(model: Any) -> bool:
 
     Three classes have as many pairs: the number of functions does not tell.
     """
-    return isinstance(getattr(model, "estimator", model), SVC | NuSVC)
+    return isinstance(getattr(model, "estimator_", model), SVC | NuSVC)
 
 
 def _shift(values: Array, positive: NDArray) -> float:

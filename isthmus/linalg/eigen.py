@@ -13,6 +13,7 @@ _ONE_VECTOR_ORDER = 100
 _PANEL = 64  # columns of reflectors that LAPACK applies at once
 BLOCK = 8
 RESIDUAL_TOL = 1e-13
+_ALIKE = 1e-8  # of the largest: eigenvalues that differ by less coincide
 _SMALL = 500  # below this order all eigenpairs cost no more
 _FEW = 8  # a part of the spectrum is few if it is less than one in this many
 _CHECK_EVERY, _CHECK_LATEST = (
@@ -157,7 +158,8 @@ def block_lanczos(
         V = space.extend(V)
         if space.size >= r + block and step >= looks.due and looks.at(step, space.residual(r)):
             values, vectors = space.pairs(r)
-            return None if _crowded(values, block) else (values, vectors)
+            alike = max(_ALIKE, 10.0 * float(np.finfo(K.dtype).eps))
+            return None if _crowded(values, block, alike) else (values, vectors)
     return None
 
 
@@ -180,13 +182,13 @@ class _Looks:
         return False
 
 
-def _crowded(values: Array, block: int) -> bool:
+def _crowded(values: Array, block: int, alike: float) -> bool:
     """Whether a whole block of values agrees: a block sees no more copies of an eigenvalue than that."""
     values = values[values > 1e-10 * values[0]]
     if len(values) < block:
         return False
     gaps = values[: len(values) - block + 1] - values[block - 1 :]
-    return bool((gaps <= 1e-8 * values[0]).any())
+    return bool((gaps <= alike * values[0]).any())
 
 
 def smallest_ritz_value(K: Array, steps: int = 5) -> float:

@@ -3,11 +3,13 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as GPRBF
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
@@ -792,3 +794,60 @@ def test_points_move_whatever_the_units_of_the_data(scale):
         moved = compress(model, 8, method="construct")
         errors.append(np.square(moved.predict(s * X) - model.predict(s * X)).mean())
     assert_allclose(errors[1], errors[0], rtol=0.05)
+
+
+def test_all_points_of_an_indefinite_kernel_that_are_needed():
+    rng = np.random.default_rng(0)
+    f = Expansion(rng.normal(size=(4, 3)), [1.0, 2.0, -1.0, 3.0], "sigmoid")
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        assert_allclose(compress(f, 4)(f.points), f(f.points), atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_votes_and_ties_are_those_of_the_model(shape, break_ties):
+    """Of the best model of a search too, which tells pairs of classes apart."""
+    if break_ties and shape == "ovo":
+        pytest.skip("scikit-learn has no such model")
+    rng = np.random.default_rng(0)
+    X, y, new = rng.normal(size=(150, 3)), rng.integers(0, 5, size=150), rng.normal(size=(200, 3))
+    grid = {"decision_function_shape": [shape], "break_ties": [break_ties]}
+    search = GridSearchCV(SVC(), grid).fit(X, y)
+    n = len(search.best_estimator_.support_)
+    for small in (compress(search, n), compress(search.best_estimator_, n)):
+        assert_array_equal(small.predict(new), search.predict(new))
+        assert_allclose(small.decision_function(new), search.decision_function(new), atol=1e-9)
+
+
+def test_a_search_inside_is_compressed_as_what_it_finds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.0, 0.7])
+    inside = CompressedClassifier(GridSearchCV(SVC(), {"C": [1.0, 5.0]}), 60).fit(X, y)
+    assert isinstance(inside.estimator_, SVC)
+    assert inside.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("model", "n_points", "error", "match"),
+    [
+        (OneVsRestClassifier(KernelRidge(kernel="rbf")), 5, ValueError, "must be classifiers"),
+        (OneVsRestClassifier(SVC()), "3", ValueError, "n_points == '3', must be an integer"),
+        (GridSearchCV(SVC(), {"C": [1.0]}), 5, NotFittedError, "not fitted"),
+    ],
+    ids=["regressors", "no number", "unfitted"],
+)
+def test_models_of_models_that_are_refused(model, n_points, error, match):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 3
+    if error is not NotFittedError:
+        model = clone(model).fit(X, y)
+    with pytest.raises(error, match=match):
+        compress(model, n_points)
+
+
+def test_columns_in_another_order_are_refused():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    small = compress(SVR().fit(frame, frame["a"]), 10)
+    with pytest.raises(ValueError, match="feature names should match"):
+        small.predict(frame[["b", "a", "c"]])
