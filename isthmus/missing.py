@@ -138,7 +138,7 @@ class _Work:
             Wu = W[gaps]
             self.Z[np.ix_(rows, gaps)] = latent @ Wu.T + self.mean[gaps]
             # Conditional covariance of the gaps: Wu posterior Wu' s2 + s2 I, times the rows' weight.
-            root = Wu @ np.linalg.cholesky(posterior) * np.sqrt(w.sum() * s2)
+            root = Wu @ _root(posterior) * np.sqrt(w.sum() * s2)
             if self.correction is not None:
                 self.correction[np.ix_(gaps, gaps)] += root @ root.T
                 self.correction[gaps, gaps] += w.sum() * s2
@@ -266,3 +266,12 @@ def _observed_scale(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array
     variance = (w @ deviations**2) / counts
     live = variance > (8 * np.finfo(float).eps * offset) ** 2
     return offset, np.where(live, np.sqrt(variance), 1.0), live
+
+
+def _root(A: Array) -> Array:
+    """``R`` with ``R R' = A``, of a covariance that rounding may have made indefinite by a little."""
+    try:
+        return np.asarray(np.linalg.cholesky(A))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh((A + A.T) / 2)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

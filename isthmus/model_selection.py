@@ -177,7 +177,9 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             y_is_1d=model._y_is_1d, progress=_progress if self.verbose else None,
         )  # fmt: skip
         self.scorer_ = scorers if self.multimetric_ else scorers["score"]
-        if not self.multimetric_ and "score" not in found.scores:  # a callable that returns a dict
+        if not self.multimetric_ and set(found.scores) != {
+            "score"
+        }:  # a callable that returns a dict
             self.multimetric_ = True
             self._check_refit(found.scores)
         self.n_splits_ = len(splits)

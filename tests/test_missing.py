@@ -191,3 +191,16 @@ def test_blocks_after_a_fit_with_gaps_forget_the_gaps(estimator):
     with pytest.raises(ValueError, match="missing='em'"):
         model.partial_fit(with_gaps(X, 0.1), Y)
     model.predict(sparse.csr_array(X))  # as after any fit without gaps
+
+
+@pytest.mark.parametrize("seed", [7, 11, 12])
+def test_few_rows_end_in_no_bare_error(seed):
+    """More components than so few rows tell of: rounding may leave a covariance indefinite."""
+    rng = np.random.default_rng(seed)
+    for n in (7, 10, 10, 10):
+        X = rng.normal(size=(n, 5))
+        y = X[:, 0] + 0.1 * rng.normal(size=n)
+        X[rng.random(X.shape) < 0.08] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert np.isfinite(PLS(3, missing="em").fit(X, y).predict(X)).all()

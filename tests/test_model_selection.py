@@ -621,3 +621,23 @@ def test_bad_input_is_refused():
         ComponentSearchCV(PLS()).fit(np.where(X > 3, np.nan, X), Y)
     with pytest.raises(AttributeError, match="no attribute 'predict'"):
         ComponentSearchCV(PLS(), refit=False).fit(X, Y).predict(X)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize(
+    "estimator", [ReducedRankRegression(), StiefelRegression(), ManifoldPLS()], ids=repr
+)
+def test_sparse_training_rows_that_do_not_vary(estimator, scale):
+    X, y = np.zeros((12, 3)), np.arange(12.0)
+    X[:3] = np.eye(3)
+    cv = [(np.arange(3, 12), np.arange(3))]
+    searches = [
+        ComponentSearchCV(clone(estimator).set_params(scale=scale), n_components=1, cv=cv).fit(A, y)
+        for A in (X, sparse.csr_array(X))
+    ]
+    assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
+
+
+def test_a_split_without_test_rows_is_refused():
+    with pytest.raises(ValueError, match="leaves no row to test on"):
+        ComponentSearchCV(PLS(), cv=[(list(range(10)), [])]).fit(np.eye(10), np.arange(10.0))

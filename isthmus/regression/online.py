@@ -64,6 +64,7 @@ class ProximalFit:
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
         self.loss_ = get_loss(self.loss)
         self.loss_.check_targets(Y)
+        output_weight = self._output_weights(Y.shape[1])
         if first:
             self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
         elif Y.shape[1] != self._proximal.V.shape[0]:
@@ -82,7 +83,7 @@ class ProximalFit:
             growing=self.gamma_growth == "linear",
             max_iter=self.max_iter,
             tol=self.tol,
-            output_weight=self._output_weights(Y.shape[1]),
+            output_weight=output_weight,
         )
         self.n_iter_, self.objective_ = report
         for name in _OF_A_BATCH:
@@ -184,7 +185,7 @@ class _Block:
             return residual
         H = self.rows.T @ (self.rows * self.w[:, None]) + self.pull * np.eye(self.rows.shape[1])
         half = solve_triangular(cholesky(H, lower=True), self.rows.T, lower=True)
-        return residual / (1.0 - np.minimum(self.w * (half**2).sum(axis=0), 0.99))[:, None]
+        return residual / (1.0 - np.minimum((half**2).sum(axis=0), 0.99))[:, None]
 
 
 def _step_of_loss(
@@ -224,7 +225,7 @@ def _step_of_loss(
     else:
         b0 = block.w @ first / block.w.sum()
     curvature = _curvature(loss, block.Y, b0, scale)
-    one_row = block.w.mean() * (1.0 if output_weight is None else output_weight)
+    one_row = 1.0 if output_weight is None else output_weight
     eta = curvature * np.maximum(state.information, one_row)
     if block.pull == 0.0:  # intercepts alone
         A, V = np.zeros((len(A), 1)), np.zeros((len(b), 1))

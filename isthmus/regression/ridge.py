@@ -84,7 +84,9 @@ def ridge_path(
         return None
     system = Tridiagonal(second)
     smallest, norm = system.extremes()
-    if min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm:
+    if not norm > 0 or (
+        min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm
+    ):  # inputs that do not vary have no digits at all
         return None
     cross = system.into(form.xy)
     inner, loadings = np.empty((m, r * len(alphas))), []

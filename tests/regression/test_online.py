@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from isthmus import ReducedRankRegression, StiefelRegression
 from isthmus.datasets import make_low_rank_regression
@@ -242,3 +243,22 @@ def test_proximal_mode_says_what_it_does_not_do():
     model.partial_fit(X, Y)
     stale = ("score_gram_", "y_explained_variance_ratio_", "coef_path_", "predict_path")
     assert not any(hasattr(model, name) for name in stale)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+def test_proximal_weights_are_copies(loss):
+    X, Y, _ = make_low_rank_regression(30, 6, 4, rank=2, noise=0.5, random_state=0)
+    Y = (Y > 0).astype(float) if loss == "logistic" else Y
+    model = StiefelRegression(2, loss=loss, online="proximal", gamma=1.0)
+    twice = clone(model).partial_fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0))
+    weighted = clone(model).partial_fit(X, Y, sample_weight=np.full(30, 2.0))
+    assert_allclose(weighted.coef_, twice.coef_, atol=1e-5)
+
+
+def test_a_refused_first_block_leaves_nothing():
+    X, Y, _ = make_low_rank_regression(20, 6, 4, rank=2, random_state=0)
+    model = StiefelRegression(2, online="proximal", loss="huber", output_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match="output_weight"):
+        model.partial_fit(X, Y)
+    model.set_params(output_weight=None).partial_fit(X[:, :3], Y[:, :2])
+    assert model.coef_.shape == (2, 3)

@@ -16,7 +16,7 @@ class Split:
     """Training and test rows; of n rows of which one is left out, only that one is kept."""
 
     def __init__(self, train: NDArray, test: NDArray, n_samples: int) -> None:
-        train, self.test = np.asarray(train), np.asarray(test)
+        train, self.test = _rows(train), _rows(test)
         self.n_samples, self.n_train = n_samples, len(train)
         inside = np.zeros(n_samples, dtype=bool)
         inside[train] = True
@@ -34,6 +34,11 @@ class Split:
     def held_out(self) -> NDArray:
         """All rows that are not trained on."""
         return self.test if self._train is None else _outside(self._train, self.n_samples)
+
+
+def _rows(named: Any) -> NDArray:
+    """Numbers of rows, or a mask; an empty list has no type of its own."""
+    return np.asarray(named) if len(named) else np.empty(0, dtype=np.intp)
 
 
 def without_empty(
