@@ -30,7 +30,7 @@ from isthmus.validation import check_memory, check_option, check_rank
 
 # Blocks of this size stay in memory that was used before; larger ones are asked of the system anew
 # each time, which makes a row of many dearer than a row of few.
-BLOCK_BYTES = 2**24
+BLOCK_BYTES = 2**22
 
 
 class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
