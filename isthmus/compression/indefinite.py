@@ -9,27 +9,24 @@ from numpy.typing import NDArray
 
 from isthmus.compression.pursuit import Pursuit, greedy_pursuit
 from isthmus.compression.select import Problem
-from isthmus.kernels.checks import PSD_TOL
+from isthmus.kernels.checks import PSD_TOL, SMALL, extreme_eigenvalues
 from isthmus.kernels.composite import is_psd
-
-_SAMPLE = (
-    500  # points whose kernel matrix is looked at: eigenvalues of all would cost more than the rest
-)
 
 
 def check_definite(problem: Problem, method: str, chunk_size: int | None) -> None:
     """Set ``problem.indefinite``, with a warning, where the kernel matrix has negative eigenvalues.
 
+    Of very many points some are looked at: eigenvalues of all would cost more than the rest.
     Without an inner product no function is nearest. The outputs can still be fitted, and greedy
     pursuit can choose points by them; other methods are refused.
     """
     if problem.matrix is None and is_psd(problem.kernel):
         return
-    index = np.unique(np.linspace(0, len(problem) - 1, min(len(problem), _SAMPLE)).astype(np.intp))
-    values = np.linalg.eigvalsh(problem.square(index))
-    smallest, largest = float(values[0]), float(values[-1])
+    index = np.unique(np.linspace(0, len(problem) - 1, min(len(problem), SMALL)).astype(np.intp))
     single = getattr(problem.points, "dtype", None) == np.float32
-    tol = PSD_TOL["float32" if single else "float64"]
+    dtype = "float32" if single else "float64"
+    smallest, largest = extreme_eigenvalues(problem.square(index), dtype)
+    tol = PSD_TOL[dtype]
     negative = smallest < -tol * max(largest, 0.0)
     if not negative and problem.squared_norm >= 0:
         return

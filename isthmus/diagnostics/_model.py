@@ -47,8 +47,8 @@ def check_batch(model: LatentRegression, what: str) -> None:
 
 def has_link(model: LatentRegression) -> bool:
     """Whether predictions go through a link function, as log-odds and logarithms of rates do."""
-    loss = getattr(model, "loss_", None)
-    return loss is not None and type(loss).inverse_link is not Loss.inverse_link
+    loss: Loss | None = getattr(model, "loss_", None)
+    return loss is not None and loss.has_link
 
 
 def on_scale_of_y(model: LatentRegression, linear: Array) -> Array:

@@ -112,7 +112,7 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     scale = np.sqrt(d[alive])
     correlations = Kzz if len(alive) == len(Kzz) else Kzz[np.ix_(alive, alive)]
     correlations = correlations / scale[:, None] / scale
-    factor, failed = lapack.dpotrf(correlations, lower=1)  # its own half is zeroed in the other
+    factor, failed = lapack.dpotrf(correlations, lower=1)  # the half above is zeroed
     if not failed and (factor.diagonal() ** 2 > _INDEPENDENT).all():
         return factor * scale[:, None], alive
     factor, order, rank, _ = lapack.dpstrf(correlations, tol=tol, lower=1)

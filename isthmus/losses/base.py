@@ -53,6 +53,11 @@ class Loss(ABC):
         """Upper bound of the second derivative in the prediction; infinite where there is none."""
         return np.inf
 
+    @property
+    def has_link(self) -> bool:
+        """Whether predictions go through a link, so that the map is not in the units of y."""
+        return type(self).inverse_link is not Loss.inverse_link
+
     def typical_curvature(self, scale: float) -> float:
         """Second derivative to expect at residuals of size ``scale``, for preconditioning."""
         bound = self.curvature

@@ -212,7 +212,7 @@ def _step_of_loss(
     """
     A, V, b = start
     w = None if (block.w == 1.0).all() else block.w
-    if _in_units_of_y(loss):
+    if not loss.has_link:
         residual = block.left_out(block.Y - block.rows @ A @ V.T - b)
         kept = max(_RECENT // residual.shape[1], _RECENT_ROWS)
         residual = residual[block.w > 0]
@@ -247,17 +247,13 @@ def _curvature(loss: Loss, Y: Array, b: Array, scale: float) -> float:
 
     Where predictions go through a link, that at the intercepts, and no less than is typical.
     """
-    at = Y[:1] if _in_units_of_y(loss) else b[None]
+    at = b[None] if loss.has_link else Y[:1]
     slopes = [loss.gradient(Y[:1], at + h) for h in (scale, -scale)]
     found = float((slopes[0] - slopes[1]).mean()) / (2 * scale)
     typical = loss.typical_curvature(scale)
-    if not _in_units_of_y(loss):
+    if loss.has_link:
         return max(found, typical)
     return found if found > 0 else typical
-
-
-def _in_units_of_y(loss: Loss) -> bool:
-    return type(loss).inverse_link is Loss.inverse_link
 
 
 def _information(problem: RankProblem, predicted: Array, width: float) -> Array:

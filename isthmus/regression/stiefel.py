@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
-from isthmus.losses import Loss, Squared, get_loss
+from isthmus.losses import Squared, get_loss
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,
@@ -285,7 +285,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
 
     def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
         super()._store(form, factors, X, weights)
-        if type(self.loss_).inverse_link is not Loss.inverse_link:
+        if self.loss_.has_link:
             # The map is on another scale than y: it explains no share of its variance.
             self.y_explained_variance_ratio_ = np.full(self.n_components_, np.nan)
         s = np.linalg.norm(self.y_loadings_, axis=0)
