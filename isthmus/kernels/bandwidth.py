@@ -13,11 +13,11 @@ MAX_ROWS = 1000
 
 
 def median_gamma(X: Any, *, metric: str = "sqeuclidean", random_state: Any = None) -> float:
-    """``1 / (2 median(squared distance))`` over at most 1000 rows drawn with ``random_state``.
+    """Return ``1 / (2 median(squared distance))`` over at most 1000 rows drawn with ``random_state``.
 
-    For other metrics (``"cityblock"``, ``"euclidean"``) one over the median distance, so that
-    rescaling the data changes nothing. Where more than half of the pairs coincide the median of
-    the others decides; where all do, 1.
+    For other metrics (``"cityblock"``, ``"euclidean"``) it is one over the median distance, so that
+    rescaling the data changes nothing. Pairs of equal rows are left out, so that repeating all rows
+    changes nothing either. If all rows are equal the result is 1.
     """
     rows = _some_rows(np.asarray(X), random_state)
     width = _median_of_positive(pdist(rows - rows.mean(axis=0), metric))
@@ -41,8 +41,5 @@ def _some_rows(X: NDArray, random_state: Any) -> NDArray:
 
 
 def _median_of_positive(values: NDArray) -> float | None:
-    median = float(np.median(values)) if values.size else 0.0
-    if median > 0:
-        return median
     values = values[values > 0]
     return float(np.median(values)) if values.size else None

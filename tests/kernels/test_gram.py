@@ -180,6 +180,10 @@ def test_median_rule_with_duplicates():
     assert median_gamma(X) == 1.0
     X[0] = [3.0, 4.0]
     assert_allclose(median_gamma(X), 1 / 50)
+    rows = np.random.default_rng(0).normal(size=(9, 3))
+    for metric in ("sqeuclidean", "cityblock", "euclidean"):
+        once, thrice = (median_gamma(np.repeat(rows, k, axis=0), metric=metric) for k in (1, 3))
+        assert_allclose(thrice, once, rtol=1e-12)
 
 
 def test_the_kernel_given_is_left_alone(X):
