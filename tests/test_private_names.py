@@ -41,7 +41,9 @@ def kernel_centre():
     """Row means of a precomputed matrix are kept nowhere else."""
     K = X @ X.T
     centre = KernelPCA(kernel="precomputed").fit(K)._centerer
-    return np.allclose(centre.K_fit_rows_, K.mean(axis=0)) and np.isclose(centre.K_fit_all_, K.mean())
+    return np.allclose(centre.K_fit_rows_, K.mean(axis=0)) and np.isclose(
+        centre.K_fit_all_, K.mean()
+    )
 
 
 def process():
@@ -114,7 +116,10 @@ def private_attributes(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             yield node.attr
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("getattr", "hasattr"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in (
+            "getattr",
+            "hasattr",
+        ):
             name = node.args[1]
             if isinstance(name, ast.Constant) and is_private(name.value):
                 yield name.value

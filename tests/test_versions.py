@@ -77,3 +77,13 @@ def test_the_tools_ask_for_the_same_bounds():
 def test_the_oldest_version_is_what_is_tested(requirement):
     installed = metadata.version(name_of(requirement))
     assert numbers(installed) == numbers(bound_of(requirement))
+
+
+def test_no_file_of_tests_turns_a_warning_off_for_all_of_them():
+    wide = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            marks = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "pytestmark"
+            if marks and "filterwarnings" in ast.unparse(node):
+                wide.append(path.name)
+    assert wide == []

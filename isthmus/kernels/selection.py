@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from isthmus.kernels.gram import length, gram, gram_diagonal, take
+from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 from isthmus.validation import check_option
 

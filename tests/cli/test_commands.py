@@ -352,7 +352,13 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize(
-    "place", ["isthmus.auto.trials:Trial._fold", "isthmus.persistence.models:pack", "os:fsync", "os:replace"]
+    "place",
+    [
+        "isthmus.auto.trials:Trial._fold",
+        "isthmus.persistence.models:pack",
+        "os:fsync",
+        "os:replace",
+    ],
 )
 def test_ctrl_c_keeps_the_old_file(tables, tmp_path, place):
     (tmp_path / "c.isthmus").write_bytes(b"old")

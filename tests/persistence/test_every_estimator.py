@@ -198,7 +198,6 @@ def assert_equal(found, expected):
         assert found == expected
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FITTED)
 def test_round_trip(name, tmp_path):
     fit, ask = FITTED[name]
