@@ -128,9 +128,13 @@ def _centres(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray
     enough = _ROWS_PER_CENTRE * n
     rows = X if len(X) <= enough else X[rng.choice(len(X), enough, replace=False)]
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    with warnings.catch_warnings():  # fewer distinct rows than centres: they are made unique below
+    with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows).cluster_centers_
+        means = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows)
+    centres = means.cluster_centers_
+    if len(np.unique(means.labels_)) < n:
+        distinct = np.unique(rows, axis=0)  # of which the means are copies that differ by rounding
+        centres = distinct if len(distinct) <= n else centres
     return np.unique(centres, axis=0).astype(X.dtype)
 
 
