@@ -254,7 +254,7 @@ def _kind(model: Any) -> type[Compressed]:
     return CompressedRegressor if hasattr(model, "predict") else CompressedTransformer
 
 
-def _votes(first_wins: Array, margins: Array, n_classes: int) -> Array:
+def _votes(first_wins: NDArray[np.bool_], margins: Array, n_classes: int) -> Array:
     """Votes of pairs of classes, with ties broken by the summed margins, as scikit-learn has them.
 
     The sums are drawn together to less than a third, so that they never outweigh a vote.
@@ -264,7 +264,7 @@ def _votes(first_wins: Array, margins: Array, n_classes: int) -> Array:
     return votes + sums / (3 * (np.abs(sums) + 1))
 
 
-def _per_class(first: Array, second: Array, n_classes: int) -> Array:
+def _per_class(first: NDArray, second: NDArray, n_classes: int) -> Array:
     """Add the columns of pairs: those of ``first`` to the first class of a pair, and so on."""
     total = np.zeros((len(first), n_classes))
     for k, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1))):
