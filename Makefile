@@ -6,15 +6,35 @@ VENV    ?= .venv
 WORKERS ?= 2
 
 PY := $(VENV)/bin/python
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-oldest test-processors lint bench docs clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
 
 test: lint $(VENV)/.browser $(VENV)/.graphics
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MUJOCO_GL=$${MUJOCO_GL:-osmesa} \
-	    $(PY) -m pytest -n $(WORKERS)
+	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS)
+
+# The lower bounds of pyproject.toml. Left out are the examples, the documents, whose printed numbers
+# are NumPy 2's, and the application, which has packages of its own. Warnings do not fail here: old
+# versions of the packages warn about each other.
+test-oldest: $(VENV)-oldest/.installed
+	$(ONE_THREAD) ISTHMUS_OLDEST=1 $(VENV)-oldest/bin/python -W default -m pytest -W default \
+	    -n $(WORKERS) tests --ignore=tests/test_examples.py --ignore=tests/test_docs.py \
+	    --ignore=tests/applications --ignore=tests/reports/test_browser.py
+
+# OpenBLAS has kernels of its own for every family of processors, and each rounds in its own way.
+PROCESSORS ?= Nehalem Haswell SkylakeX Zen
+NUMERICAL  ?= tests/compression tests/diagnostics tests/features tests/geometry tests/kernels \
+              tests/losses tests/preimages tests/projections tests/regression tests/solvers \
+              $(wildcard tests/test_[d-m]*.py)
+
+test-processors: $(VENV)/.dev
+	@set -e; for processor in $(PROCESSORS); do \
+	    echo "== OPENBLAS_CORETYPE=$$processor"; \
+	    $(ONE_THREAD) OPENBLAS_CORETYPE=$$processor $(PY) -m pytest -n $(WORKERS) $(NUMERICAL); \
+	done
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -39,13 +59,21 @@ docs: $(VENV)/.dev
 	$(PY) benchmarks/silhouettes.py --write docs/imitation.md
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 	rm -f isthmus-*.png isthmus-demo.* drifting_stream.png
 	find isthmus tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are older than pyproject.toml when it has changed: then pip runs again.
 $(VENV)/.dev: pyproject.toml | $(PY)
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
+	$(PY) -m venv --clear $(VENV)-oldest
+	$(PY) .ci/oldest.py > $(VENV)-oldest/constraints.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint $(VENV)-oldest/constraints.txt \
+	    --editable '.[cli,plot,report,parquet,graphs,bayes]' pytest pytest-xdist pandas polars statsmodels
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(PY)

@@ -2,7 +2,7 @@
 
 Two inputs, two outputs, a map of rank one, five hundred rows for learning and as many for testing:
 figure 2.7 of [B2006]. Two outputs, of rows chosen at random, are moved in opposite directions along the
-minor principal axis of the outputs, by ever more; errors are means over twenty such pairs of rows.
+minor principal axis of the outputs, by ever more; errors are means over ten such pairs of rows.
 Partial least squares and the squared loss follow the outliers. The mode of the posterior with a
 Laplacian likelihood, found directly, stays where it was.
 
@@ -21,7 +21,7 @@ from isthmus import PLS, BayesianStiefelRegression, StiefelRegression
 
 FIGURE = Path("isthmus-outliers.png")
 N_ROWS, NOISE_VARIANCE = 500, 0.1
-N_PAIRS = 20
+N_PAIRS = 10
 SIZES = [0.0, 1.0, 3.0, 10.0, 30.0, 60.0, 100.0]
 
 

@@ -15,7 +15,6 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -27,6 +26,7 @@ from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
 from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.gram import take
 from isthmus.kernels.products import Linear
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
@@ -222,7 +222,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         K = gram(kernel, X, n_jobs=inputs.n_jobs)
         if getattr(kernel, "positive_semidefinite", False) is False:
             return False  # the kernel map knows what to do with negative eigenvalues
-        K = np.array(K, dtype=np.float64, order="F", copy=K.dtype != np.float64 or None)
+        K = np.asarray(K, dtype=np.float64, order="F")
         if np.ptp(K[:, 0]) == 0 and np.ptp(K) == 0:
             raise ValueError("The kernel does not tell any two samples apart: X is constant.")
         n, q = Psi.shape
@@ -322,8 +322,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         order = np.random.default_rng(0).permutation(len(Psi))
         held, rest = order[: len(Psi) // 5], order[len(Psi) // 5 :]
-        X_rest, Psi_rest = _safe_split(self, X, Psi, rest)
-        X_held, _ = _safe_split(self, X, Psi, held, rest)
+        X_rest, X_held, Psi_rest = take(X, rest), take(X, held), Psi[rest]
+        if get_tags(self).input_tags.pairwise:
+            X_rest, X_held = X_rest[:, rest], X_held[:, rest]
         part = clone(self)
         part.outputs_ = self.outputs_
         inputs, map_ = clone(inputs), clone(map_)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import check_array
 
 _ALWAYS_FREE = 2**26  # bytes that are not worth a look at the machine's memory
 
@@ -82,7 +82,16 @@ def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
     """Return weights as float64, or None where all rows count once."""
     if sample_weight is None:
         return None
-    weights = np.asarray(_check_sample_weight(sample_weight, X), dtype=np.float64)
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_samples, sample_weight)
+    weights: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, must be {(n_samples,)}: one weight a row."
+        )
     if weights.min() < 0:
         row = int(weights.argmin())
         raise ValueError(f"sample_weight[{row}] == {weights[row]}, must be >= 0.")

@@ -111,7 +111,7 @@ def run(example, cwd, *extra_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,  # against one that hangs; on an idle machine none takes two minutes
     )
 
 

@@ -50,12 +50,15 @@ def _about() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 done, 1 bad input, 2 usage, 130 Ctrl-C."""
-    import typer
-
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given in (["--version"], ["-V"]):
         print(f"isthmus {sys.modules['isthmus'].__version__}")
         return DONE
+    try:
+        import rich  # noqa: F401 - typer does without, the tables of results do not
+        import typer
+    except ImportError as error:  # the library alone was installed
+        return _fail(f"the command needs {error.name}: pip install 'isthmus[cli]'.", BAD_INPUT)
     usage, failure = _click_errors(typer)
     os.environ.setdefault("MPLBACKEND", "Agg")
     command = typer.main.get_command(build_app())

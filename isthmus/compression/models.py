@@ -15,7 +15,6 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus.compression.path import CompressionPath
@@ -156,12 +155,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             return self.classes_[self._by_class(values).argmax(axis=1)]
         # As libsvm does: votes alone, the first class among equals.
         n = len(self.classes_)
-        votes = np.zeros((len(values), n), dtype=int)
-        first, second = np.triu_indices(n, 1)
-        for k, (i, j) in enumerate(zip(first, second)):
-            votes[:, i] += values[:, k] > 0
-            votes[:, j] += values[:, k] <= 0
-        return self.classes_[votes.argmax(axis=1)]
+        return self.classes_[_per_class(values > 0, values <= 0, n).argmax(axis=1)]
 
     def _by_class(self, values: Array) -> Array:
         """One value a class from those of every function; libsvm counts its first class positive."""
@@ -169,10 +163,10 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         if hasattr(self, "estimators_"):
             if self.multi_class_ == "one_vs_rest":
                 return values
-            return np.asarray(_ovr_decision_function(values > 0, values, n))
+            return _votes(values <= 0, -values, n)
         if not tells_pairs_apart(self):
             return values
-        return np.asarray(_ovr_decision_function(values < 0, -values, n))
+        return _votes(values >= 0, values, n)
 
     def to_expansion(self) -> Expansion:
         """The functions behind the predictions, where they share their points."""
@@ -258,6 +252,25 @@ def _kind(model: Any) -> type[Compressed]:
     if isinstance(model, OutlierMixin):
         return CompressedOutlierDetector
     return CompressedRegressor if hasattr(model, "predict") else CompressedTransformer
+
+
+def _votes(first_wins: NDArray[np.bool_], margins: Array, n_classes: int) -> Array:
+    """Votes of pairs of classes, with ties broken by the summed margins, as scikit-learn has them.
+
+    The sums are drawn together to less than a third, so that they never outweigh a vote.
+    """
+    votes = _per_class(first_wins, ~first_wins, n_classes)
+    sums = _per_class(margins, -margins, n_classes)
+    return votes + sums / (3 * (np.abs(sums) + 1))
+
+
+def _per_class(first: NDArray, second: NDArray, n_classes: int) -> Array:
+    """Add the columns of pairs: those of ``first`` to the first class of a pair, and so on."""
+    total = np.zeros((len(first), n_classes))
+    for k, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1))):
+        total[:, i] += first[:, k]
+        total[:, j] += second[:, k]
+    return total
 
 
 def _takes_numbers(expansion: Expansion) -> bool:

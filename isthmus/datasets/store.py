@@ -83,7 +83,8 @@ def _read(path: Path, prefix: str, only: Sequence[str] | None = None) -> Arrays:
     if not path.is_file():
         return {}
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: NumPy leaves a damaged file open.
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             found = [key.removeprefix(prefix) for key in file.files if key.startswith(prefix)]
             wanted = found if only is None else only
             if not set(wanted) <= set(found):

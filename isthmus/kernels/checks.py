@@ -24,7 +24,7 @@ def check_precomputed(K: Any, *, copy: bool = True) -> NDArray:
 
     It must be symmetric to 1e-8 of its largest absolute value (1e-5 in float32).
     """
-    K = np.array(K, copy=copy or None)
+    K = np.array(K) if copy else np.asarray(K)
     K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"A precomputed kernel matrix has shape {K.shape}, must be square.")

@@ -47,7 +47,7 @@ def gram(
         float32 where the kernel is one of ours and all samples are float32.
     """
     kernel = _as_object(kernel, X)
-    n, m = _length(X), _length(X if Y is None else Y)
+    n, m = length(X), length(X if Y is None else Y)
     if isinstance(kernel, Precomputed):
         return np.asarray(kernel(X, Y))
     what = "n_landmarks or method='landmarks' takes less"
@@ -72,8 +72,8 @@ def gram_blocks(
     No more than ``block_bytes`` of it are there at a time.
     """
     kernel = _as_object(kernel, Y)
-    size = max(1, block_bytes // (8 * max(1, _length(Y))))
-    for rows in row_blocks(_length(X), size):
+    size = max(1, block_bytes // (8 * max(1, length(Y))))
+    for rows in row_blocks(length(X), size):
         yield rows, gram(kernel, take(X, rows), Y, n_jobs=n_jobs, block_bytes=block_bytes)
 
 
@@ -88,7 +88,8 @@ def _as_object(kernel: Any, X: Any) -> Any:
     return kernel if isinstance(kernel, GPKernel) else resolve_kernel(kernel, X)
 
 
-def _length(X: Any) -> int:
+def length(X: Any) -> int:
+    """Number of samples."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
@@ -110,7 +111,7 @@ def _assemble(kernel: Any, X: Any, Y: Any, pieces: list[Piece]) -> NDArray:
 
 
 def _in_parallel(kernel: Any, X: Any, Y: Any, n_jobs: int | None, block_bytes: int) -> NDArray:
-    n, m = _length(X), _length(X if Y is None else Y)
+    n, m = length(X), length(X if Y is None else Y)
     workers = 2 * effective_n_jobs(n_jobs)
     pieces = _pieces(n, m, Y is None, block_bytes, at_least=workers)
     prefer = "threads" if isinstance(kernel, VectorKernel) else "processes"
@@ -131,7 +132,7 @@ def _place(X: Any, Y: Any, pieces: list[Piece], values: Any) -> NDArray:
     K: NDArray | None = None
     for (rows, columns), block in zip(pieces, values):
         if K is None:
-            K = np.empty((_length(X), _length(X if Y is None else Y)), dtype=block.dtype)
+            K = np.empty((length(X), length(X if Y is None else Y)), dtype=block.dtype)
         K[rows, rows if columns is None else columns] = block
         if Y is None and columns is not None:
             K[columns, rows] = block.T

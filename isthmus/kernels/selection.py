@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from isthmus.kernels.gram import _length, gram, gram_diagonal, take
+from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 from isthmus.validation import check_option
 
@@ -47,7 +47,7 @@ def select_landmarks(
         Indices of samples (whole numbers, 1-D); with ``"kmeans"`` the points themselves (2-D).
     """
     check_option("method", method, METHODS)
-    n_samples = _length(X)
+    n_samples = length(X)
     if not 1 <= n <= n_samples:
         raise ValueError(f"n == {n}, must be >= 1 and <= n_samples = {n_samples}.")
     rng = check_random_state(random_state)
@@ -76,7 +76,7 @@ def pivoted_cholesky(
     diagonal that is left. Only m columns of the Gram matrix are computed. It ends at ``max_rank``
     columns or when no diagonal is left above ``tol`` times the largest kernel value.
     """
-    n = _length(X)
+    n = length(X)
     max_rank = n if max_rank is None else min(max_rank, n)
     d = gram_diagonal(kernel, X).astype(np.float64)
     floor = tol * max(float(d.max(initial=0)), 0.0)
@@ -128,9 +128,13 @@ def _centres(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray
     enough = _ROWS_PER_CENTRE * n
     rows = X if len(X) <= enough else X[rng.choice(len(X), enough, replace=False)]
     seed = int(rng.randint(np.iinfo(np.int32).max))
-    with warnings.catch_warnings():  # fewer distinct rows than centres: they are made unique below
+    with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows).cluster_centers_
+        means = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows)
+    centres = means.cluster_centers_
+    if len(np.unique(means.labels_)) < n:
+        distinct = np.unique(rows, axis=0)  # of which the means are copies that differ by rounding
+        centres = distinct if len(distinct) <= n else centres
     return np.unique(centres, axis=0).astype(X.dtype)
 
 
@@ -146,7 +150,7 @@ def leverage_scores(kernel: Any, X: Any, n: int, *, random_state: Any = None) ->
     direction: an upper bound.
     """
     rng = check_random_state(random_state)
-    n_samples = _length(X)
+    n_samples = length(X)
     chosen = np.sort(rng.choice(n_samples, min(2 * n, n_samples), replace=False))
     K = kernel_columns(kernel, X, chosen)
     L, keep = landmark_factor(K[chosen])

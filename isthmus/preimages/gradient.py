@@ -267,7 +267,7 @@ def _require_feasible(A: Array, low: Array, high: Array, box: tuple[Array, Array
 
 def _equalities_agree(A: Array, low: Array, high: Array) -> bool:
     equal = low == high
-    point = np.linalg.lstsq(A[equal], low[equal])[0]
+    point = np.linalg.lstsq(A[equal], low[equal], rcond=None)[0]
     missed = np.abs(A[equal] @ point - low[equal]).max(initial=0.0)
     return bool(missed <= _AGREE * max(1.0, np.abs(low[equal]).max(initial=0.0)))
 

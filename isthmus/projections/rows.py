@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_array
-from sklearn.utils.validation import _num_samples
 
 from isthmus.features import Landmarks
 from isthmus.kernels import (
@@ -23,7 +22,7 @@ from isthmus.kernels import (
 )
 from isthmus.kernels.checks import check_gram_finite, missing_part
 from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import take
+from isthmus.kernels.gram import length, take
 from isthmus.linalg import Array
 from isthmus.projections.slices import is_categorical
 
@@ -71,7 +70,7 @@ class KernelSide:
 
     @property
     def n(self) -> int:
-        return _num_samples(self.rows)
+        return length(self.rows)
 
     @property
     def precomputed(self) -> bool:

@@ -486,7 +486,7 @@ class LatentRegression(
         first = str(error).split("\n")[0]
         if "contains NaN" not in first:
             return error
-        if "missing" in self._get_param_names():
+        if "missing" in self.get_params(deep=False):
             return ValueError(
                 f"{first}\nNaN is refused unless missing='em' is asked for, which fits by "
                 "expectation-maximisation."

@@ -189,6 +189,7 @@ def test_exchanged_points_fit_the_outputs_better(digits):
 SIGMOID = {"kernel": "sigmoid", "gamma": 0.2}
 
 
+@pytest.mark.filterwarnings("ignore:Singular matrix in solving dual problem")  # scikit-learn's, of it
 @pytest.mark.parametrize(
     "model", [SVC(**SIGMOID), KernelPCA(3, **SIGMOID), KernelRidge(alpha=1.0, **SIGMOID)], ids=str
 )
@@ -235,7 +236,8 @@ def test_a_matrix_that_is_no_kernel(digits):
 
 def test_a_zero_diagonal_is_refused(digits):
     X, y, _, _ = digits
-    model = KernelRidge(kernel="additive_chi2").fit(np.abs(X), y)
+    with pytest.warns(UserWarning, match="Singular matrix in solving dual problem"):
+        model = KernelRidge(kernel="additive_chi2").fit(np.abs(X), y)
     with pytest.raises(ValueError, match=r"k\(x, x\) == 0 at point"):
         with pytest.warns(UserWarning, match="not positive semi-definite"):
             compress(model, 10)

@@ -96,7 +96,8 @@ def openml_server(data_id, names, table, asked=None):
         f"/data/{data_id}": json.dumps({"data_set_description": description}).encode(),
         f"/features/{data_id}": json.dumps({"data_features": {"feature": features}}).encode(),
         f"/qualities/{data_id}": json.dumps({"data_qualities": qualities}).encode(),
-        ".arff": arff,
+        "/download/1/t.arff": arff,
+        "/download/1": arff,  # what scikit-learn 1.6 asks for
     }
 
     def answer(url):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
 
 from isthmus.geometry import (
@@ -66,7 +67,7 @@ def test_separable_sets_are_classified_and_unlabelled_ones_are_not(rng):
     assert image_set_error(far, labels) > 0.5
 
 
-class IndicatorReducedRank(RidgeClassifier):
+class IndicatorReducedRank(ClassifierMixin, BaseEstimator):
     """Reduced rank regression on class indicators: the paper's model, in six lines."""
 
     def __init__(self, rank=7):

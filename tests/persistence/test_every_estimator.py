@@ -5,11 +5,13 @@ An estimator that joins the package without a row of ``FITTED`` fails ``test_non
 
 import importlib
 import pkgutil
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge
@@ -184,6 +186,7 @@ FITTED = {
 # Bases, whose sub-classes are in the table, and what belongs to an application with files of its own.
 NOT_MODELS = {"Preimage", "RankingPreimage"}
 OTHER_FILES = "isthmus.applications."
+CUT_SHORT = {"BayesianStiefelRegression", "KDR"}  # a few steps or draws will do here
 
 
 def assert_equal(found, expected):
@@ -198,11 +201,11 @@ def assert_equal(found, expected):
         assert found == expected
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FITTED)
 def test_round_trip(name, tmp_path):
     fit, ask = FITTED[name]
-    model = fit()
+    with pytest.warns(ConvergenceWarning) if name in CUT_SHORT else nullcontext():
+        model = fit()
     save(model, tmp_path / "m.isthmus")
     again = load(tmp_path / "m.isthmus")
     assert type(again) is type(model)

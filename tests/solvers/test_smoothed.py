@@ -41,7 +41,7 @@ class Factors:
         spread = 4 * 1.4826 * np.median(abs(self.Y - centre), axis=0)
         tame = np.clip(self.Y, centre - spread, centre + spread)
         b = tame.mean(axis=0)
-        C = np.linalg.lstsq(self.X, tame - b)[0]
+        C = np.linalg.lstsq(self.X, tame - b, rcond=None)[0]
         return self.balance(np.concatenate([*self.factors(C), b]))
 
     def factors(self, C):

@@ -185,8 +185,11 @@ def _product(F: sparse.csr_matrix, G: sparse.csr_matrix) -> Array:
     if len(common) > _DENSE_COLUMNS:
         common = common[np.argsort(uses[common])[-_DENSE_COLUMNS:]]
     rare = np.setdiff1d(np.arange(F.shape[1]), common)
+    symmetric = G is F
     F, G = F.tocsc(), G.tocsc()
-    K = F[:, common].toarray() @ G[:, common].toarray().T
+    dense = F[:, common].toarray()
+    # The product of one array with itself is symmetric to the last digit, on every processor.
+    K = dense @ (dense if symmetric else G[:, common].toarray()).T
     if len(rare):
         K += (F[:, rare].tocsr() @ G[:, rare].tocsr().T).toarray()
     return np.asarray(K)
