@@ -106,8 +106,9 @@ class _Work:
     """The incomplete standardised rows and the parameters of their model, one EM step at a time."""
 
     def __init__(self, Z: Array, missing: NDArray, weights: Array) -> None:
-        self.Z, self.missing, self.w = Z, missing, weights  # Z is filled in place
+        self.Z, self.missing, self.w = np.ascontiguousarray(Z), missing, weights
         self.weight = float(weights.sum())
+        self.root = None if (weights == weights[0]).all() else np.sqrt(weights)
         self.seen = (~missing).astype(np.float64)
         self.n_seen = float(weights @ self.seen.sum(axis=1))
         self.gaps = _Gaps(missing)
@@ -115,7 +116,8 @@ class _Work:
     def start(self, n_latent: int | None) -> None:
         """Principal components of the data with means in the gaps."""
         n, d = self.Z.shape
-        self.n_different = len({row.tobytes() for row in self.Z})
+        rows = self.Z.view(np.dtype((np.void, 8 * d))) if d else self.Z
+        self.n_different = len(set(rows.ravel().tolist()))
         self.is_free = n_latent is None
         self.most = min(d - 1, (self.n_different - 1) // 2 if n_latent is None else n - 1)
         self.most = max(self.most, 0)
@@ -129,7 +131,8 @@ class _Work:
 
     def expect(self) -> float:
         """Fill the gaps and return the observed log-likelihood."""
-        self.residual = (self.Z - self.mean) * self.seen
+        self.residual = self.Z - self.mean
+        self.residual *= self.seen
         self.correction, log_det = self.gaps.fill(self.residual, self.normal, self.w)
         self.second = self._squares()
         # Filled with their conditional means, rows have the squares of what is observed of them.
@@ -138,7 +141,10 @@ class _Work:
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
 
     def _squares(self) -> Array:
-        return (self.residual.T * self.w) @ self.residual
+        if self.root is None:
+            return self.w[0] * (self.residual.T @ self.residual)
+        rows = self.residual * self.root[:, None]
+        return np.asarray(rows.T @ rows)
 
     def maximise(self) -> None:
         """Mean, loadings and noise of the filled data and the covariance of the gaps."""
@@ -185,16 +191,19 @@ def _noise(rest: Any, n_directions: Any) -> Any:
 
 def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]:
     history: list[float] = []
-    change = np.inf
+    change = before = np.inf
     for _ in range(max(max_iter, 1)):
         history.append(work.expect())
         if not work.missing.any():
             return history, True
         if len(history) > 1:
-            # A likelihood may be one, which has no relative changes: a nat an entry is taken for large.
+            # A likelihood may be near one, which has no relative changes: a nat an entry is large.
             change = abs(history[-1] - history[-2]) / max(abs(history[-1]), work.n_seen)
-        if change <= tol:
+        # Changes shrink by a factor; where it is small, so is what all further steps would add.
+        factor = change / before if len(history) > 2 and before > 0 else 1.0
+        if change * min(factor / max(1.0 - factor, EPS), 1.0) <= tol:
             return history, True
+        before = change
         work.maximise()
     work.expect()
     warnings.warn(
@@ -265,15 +274,18 @@ class _Gaps:
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
         gap_row, gap_column = np.nonzero(missing)
         start = np.searchsorted(gap_row, order)
-        self.blocks = []  # rows, the pattern of each, the gaps of each pattern
+        # Rows, the places of their gaps, the pattern of each row, the gaps of each pattern.
+        self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
         for u in np.unique(counts).tolist():
             first, last = np.searchsorted(counts, [u, u + 1])
             for part in row_blocks(last - first, max(_BLOCK // u**2, 1)):
                 rows = slice(first + part.start, first + part.stop)
                 new = is_new[rows].copy()
                 new[0] = True
-                columns = gap_column[start[rows][new][:, None] + np.arange(u)]
-                self.blocks.append((order[rows], np.cumsum(new) - 1, columns))
+                columns = gap_column[start[rows][:, None] + np.arange(u)]
+                places = order[rows][:, None] * missing.shape[1] + columns
+                pattern = None if new.all() else np.cumsum(new) - 1
+                self.blocks.append((order[rows], places, pattern, columns[new]))
 
     def fill(
         self, R: Array, normal: _Normal, weights: Array | None = None
@@ -287,14 +299,14 @@ class _Gaps:
         w = np.ones(len(R)) if weights is None else weights
         along = R @ normal.precision
         correction, log_det = np.zeros(d * d), 0.0
-        for rows, pattern, columns in self.blocks:
+        for rows, places, pattern, columns in self.blocks:
             covariance, log_dets = normal.given_others(columns)
-            weight = np.bincount(pattern, w[rows])
+            weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
             log_det += float(weight @ log_dets)
             where = columns[:, :, None] * d + columns[:, None, :]
             np.add.at(correction, where.ravel(), (covariance * weight[:, None, None]).ravel())
-            at = rows[:, None], columns[pattern]
-            R[at] = -np.einsum("nij,nj->ni", covariance[pattern], along[at])
+            of_rows = covariance if pattern is None else covariance[pattern]
+            np.put(R, places, -np.einsum("nij,nj->ni", of_rows, np.take(along, places)))
         return correction.reshape(d, d), log_det
 
 
