@@ -79,9 +79,9 @@ def expected_moments(
     the moments are the plain ones.
 
     None for the number of latent dimensions lets the rows tell how many there are: in each step as many as
-    Schwarz' criterion [S1978]_ finds in the covariance so far, never fewer than in the step before, and at most
-    half as many as there are different rows. Copies of rows count once, so that a weight of two is two copies
-    here as well.
+    Schwarz' criterion [S1978]_ finds in the covariance so far, never fewer than in the step before, and at
+    most half as many as there are different rows. Copies of a row count once: neither they nor weights
+    change the number.
     """
     Z = np.hstack([X, Y]).astype(np.float64)
     w = np.ones(len(Z)) if weights is None else weights
@@ -174,15 +174,20 @@ class _Work:
         return values[:kept]
 
     def _n_latent(self, values: Array, trace: float) -> int:
-        """The number with the best likelihood less half the logarithm of n for each free parameter."""
+        """The number with the best likelihood less a price for each parameter.
+
+        The price is Schwarz', half the logarithm of the number of rows, times the share of entries that are
+        observed: gaps are filled in favour of the dimensions so far, so that a further one gains less than
+        it would in complete rows.
+        """
         d, n = len(self.Z.T), self.n_different
         c = np.arange(len(values) + 1)
-        rest = trace - np.concatenate([[0.0], np.cumsum(values)])
-        logs = np.concatenate([[0.0], np.cumsum(np.log(np.maximum(values, _NOISE_FLOOR)))])
+        rest = trace - np.append(0.0, np.cumsum(values))
+        logs = np.append(0.0, np.cumsum(np.log(np.maximum(values, _NOISE_FLOOR))))
+        fit = logs + (d - c) * np.log(_noise(rest, d - c))  # of a row, times minus two
         n_parameters = d * c - c * (c - 1) / 2
-        return int(
-            np.argmin(logs + (d - c) * np.log(_noise(rest, d - c)) + n_parameters * np.log(n) / n)
-        )
+        share = self.n_seen / (self.weight * max(d, 1))
+        return int(np.argmin(fit + n_parameters * share * np.log(n) / n))
 
 
 def _noise(rest: Any, n_directions: Any) -> Any:
@@ -218,17 +223,15 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
     Z = np.where(work.missing, work.residual + work.mean, work.Z)
-    moments = Moments.from_data(Z * scale[live] + offset[live], None, work.w)
-    full = np.zeros((len(live), len(live)))
-    full[np.ix_(live, live)] = moments.xx + work.correction * np.outer(scale[live], scale[live])
-    means = offset.copy()
-    means[live] = moments.x_mean
-    result = Moments(p, len(live) - p)
-    result.n_samples, result.weight = len(work.Z), work.weight
-    result._x_mean = (means[:p], np.zeros(p))
-    result._y_mean = (means[p:], np.zeros(len(live) - p))
-    result.xx, result.xy, result.yy = full[:p, :p], full[:p, p:], full[p:, p:]
-    return result
+    rows = np.tile(offset, (len(Z), 1))
+    rows[:, live] += Z * scale[live]
+    moments = Moments.from_data(rows[:, :p], rows[:, p:], work.w)
+    spread = np.zeros((len(live), len(live)))
+    spread[np.ix_(live, live)] = work.correction * np.outer(scale[live], scale[live])
+    moments.xx += spread[:p, :p]
+    moments.xy += spread[:p, p:]
+    moments.yy += spread[p:, p:]
+    return moments
 
 
 class _Normal:
@@ -287,9 +290,7 @@ class _Gaps:
                 pattern = None if new.all() else np.cumsum(new) - 1
                 self.blocks.append((order[rows], places, pattern, columns[new]))
 
-    def fill(
-        self, R: Array, normal: _Normal, weights: Array | None = None
-    ) -> tuple[Array, float]:
+    def fill(self, R: Array, normal: _Normal, weights: Array | None = None) -> tuple[Array, float]:
         """Put conditional means into centred rows that are zero in their gaps.
 
         Returns the covariances of the gaps, summed over the rows, and what the log-determinants of the
