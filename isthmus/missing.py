@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus.linalg import Array
+from isthmus.linalg import EPS, Array, row_blocks
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.moments import Moments
 
-_DENSE_COLUMNS = 2000
-# Noise variance, in units of the columns' own, below which the latent posterior is singular.
-_NOISE_FLOOR = 1e-12
+# Noise variance, in units of the columns' own, below which squares over it would keep less than half their
+# digits.
+_NOISE_FLOOR = float(np.sqrt(EPS))
+# Up to this many columns all eigenpairs of their covariance are found; beyond, those in use and some more.
+_ALL_PAIRS = 100
+_SPARE_PAIRS = 8
+# Matrices up to this order are inverted by sweeps, if there are this many times as many of them.
+_SWEPT_ORDER, _SWEPT_MANY = 16, 8
+_BLOCK = 2**20  # entries of matrices inverted at a time
 
 
 @dataclass
@@ -44,21 +49,17 @@ class MissingModel:
     def filled(self, X: NDArray) -> NDArray:
         """``X`` (leading columns of the stack) with its NaN replaced, in the dtype of ``X``."""
         missing = np.isnan(X)
-        if not missing.any():
+        rows = np.flatnonzero(missing.any(axis=1))
+        if not len(rows):
             return X
-        p = X.shape[1]
-        Z = (X - self.offset[:p]) / self.scale[:p]
-        W, m = self.loadings[:p], self.mean[:p]
-        for rows, observed in _patterns(missing):
-            if observed.all():
-                continue
-            posterior = _posterior(W[observed & self.live[:p]], self.noise_variance)
-            seen = Z[np.ix_(rows, observed & self.live[:p])] - m[observed & self.live[:p]]
-            latent = seen @ W[observed & self.live[:p]] @ posterior
-            Z[np.ix_(rows, ~observed)] = latent @ W[~observed].T + m[~observed]
-        return np.where(missing, Z * self.scale[:p] + self.offset[:p], X).astype(
-            X.dtype, copy=False
-        )
+        columns = np.flatnonzero(self.live[: X.shape[1]])
+        offset, scale, mean = self.offset[columns], self.scale[columns], self.mean[columns]
+        part = np.ix_(rows, columns)
+        Z = np.where(missing[part], 0.0, (X[part] - offset) / scale - mean)
+        _Gaps(missing[part]).fill(Z, _Normal(self.loadings[columns], self.noise_variance))
+        fills = np.broadcast_to(self.offset[: X.shape[1]], X.shape).copy()
+        fills[part] = (Z + mean) * scale + offset
+        return np.where(missing, fills, X).astype(X.dtype, copy=False)
 
 
 def expected_moments(
@@ -66,7 +67,7 @@ def expected_moments(
     Y: NDArray,
     weights: Array | None,
     *,
-    n_latent: int | None,
+    n_latent: int | None = None,
     max_iter: int,
     tol: float,
 ) -> tuple[Moments, MissingModel]:
@@ -76,6 +77,11 @@ def expected_moments(
     covariance to the second moments, which plain iterated imputation forgets. The observed log-likelihood
     never falls; iteration stops when it changes by less than ``tol``, relatively. With nothing missing
     the moments are the plain ones.
+
+    None for the number of latent dimensions lets the rows tell how many there are: in each step as many as
+    Schwarz' criterion [S1978]_ finds in the covariance so far, never fewer than in the step before, and at
+    most half as many as there are different rows. Copies of a row count once: neither they nor weights
+    change the number.
     """
     Z = np.hstack([X, Y]).astype(np.float64)
     w = np.ones(len(Z)) if weights is None else weights
@@ -84,13 +90,12 @@ def expected_moments(
     offset, scale, live = _observed_scale(Z, missing, w, X.shape[1])
     Z = np.where(missing, 0.0, (Z - offset) / scale)
     work = _Work(Z[:, live], missing[:, live], w)
-    largest = max(min(int(live.sum()), len(Z)) - 1, 0)
-    work.start(largest if n_latent is None else min(n_latent, largest))
+    work.start(n_latent)
     history, converged = _iterate(work, max_iter, tol)
-    mean, loadings = np.zeros(len(live)), np.zeros((len(live), work.W.shape[1]))
-    mean[live], loadings[live] = work.mean, work.W
+    mean, loadings = np.zeros(len(live)), np.zeros((len(live), work.c))
+    mean[live], loadings[live] = work.mean, work.normal.W
     model = MissingModel(
-        offset, scale, live, mean, loadings, work.noise, history, len(history), converged
+        offset, scale, live, mean, loadings, work.normal.noise, history, len(history), converged
     )
     if not missing.any():
         return Moments.from_data(X, Y, weights), model
@@ -101,101 +106,111 @@ class _Work:
     """The incomplete standardised rows and the parameters of their model, one EM step at a time."""
 
     def __init__(self, Z: Array, missing: NDArray, weights: Array) -> None:
-        self.Z, self.missing, self.w = Z, missing, weights  # Z is filled in place
+        self.Z, self.missing, self.w = np.ascontiguousarray(Z), missing, weights
         self.weight = float(weights.sum())
-        self.patterns = [
-            (rows, observed) for rows, observed in _patterns(missing) if observed.any()
-        ]
-        self.dense = Z.shape[1] <= _DENSE_COLUMNS
+        self.root = None if (weights == weights[0]).all() else np.sqrt(weights)
+        self.seen = (~missing).astype(np.float64)
+        self.n_seen = float(weights @ self.seen.sum(axis=1))
+        self.gaps = _Gaps(missing)
 
-    def start(self, n_latent: int) -> None:
+    def start(self, n_latent: int | None) -> None:
         """Principal components of the data with means in the gaps."""
-        self.c = n_latent
-        self.parts: list[tuple[NDArray, Array]] = []
-        self.correction = np.zeros((self.Z.shape[1],) * 2) if self.dense else None
-        self.mean = np.zeros(self.Z.shape[1])
+        n, d = self.Z.shape
+        rows = self.Z.view(np.dtype((np.void, 8 * d))) if d else self.Z
+        self.n_different = len(set(rows.ravel().tolist()))
+        self.is_free = n_latent is None
+        self.most = min(d - 1, (self.n_different - 1) // 2 if n_latent is None else n - 1)
+        self.most = max(self.most, 0)
+        self.c = 0 if n_latent is None else min(n_latent, self.most)
+        self.vectors = np.zeros((d, 0))
+        self.correction = np.zeros((d, d))
+        self.mean = np.zeros(d)
+        self.residual = self.Z
+        self.second = self._squares()
         self.maximise()
 
     def expect(self) -> float:
         """Fill the gaps and return the observed log-likelihood."""
-        W, s2 = self.W, self.noise
-        total = 0.0
-        self.parts = []
-        if self.correction is not None:
-            self.correction[:] = 0.0
-        for rows, observed in self.patterns:
-            Wo, w = W[observed], self.w[rows]
-            posterior = _posterior(Wo, s2)
-            seen = self.Z[np.ix_(rows, observed)] - self.mean[observed]
-            projected = seen @ Wo
-            latent = projected @ posterior
-            log_det = (Wo.shape[0] - self.c) * np.log(s2) - np.linalg.slogdet(posterior)[1]
-            squares = ((seen**2).sum(axis=1) - (projected * latent).sum(axis=1)) / s2
-            total -= 0.5 * (w @ squares + w.sum() * (log_det + Wo.shape[0] * np.log(2 * np.pi)))
-            if observed.all():
-                continue
-            gaps = np.flatnonzero(~observed)
-            Wu = W[gaps]
-            self.Z[np.ix_(rows, gaps)] = latent @ Wu.T + self.mean[gaps]
-            # Conditional covariance of the gaps: Wu posterior Wu' s2 + s2 I, times the rows' weight.
-            root = Wu @ _root(posterior) * np.sqrt(w.sum() * s2)
-            if self.correction is not None:
-                self.correction[np.ix_(gaps, gaps)] += root @ root.T
-                self.correction[gaps, gaps] += w.sum() * s2
-            else:
-                self.parts.append((gaps, root))
-        return total
+        self.residual = self.Z - self.mean
+        self.residual *= self.seen
+        self.correction, log_det = self.gaps.fill(self.residual, self.normal, self.w)
+        self.second = self._squares()
+        # Filled with their conditional means, rows have the squares of what is observed of them.
+        squares = np.vdot(self.second, self.normal.precision)
+        log_det += self.weight * self.normal.log_det
+        return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
+
+    def _squares(self) -> Array:
+        if self.root is None:
+            return self.w[0] * (self.residual.T @ self.residual)
+        rows = self.residual * self.root[:, None]
+        return np.asarray(rows.T @ rows)
 
     def maximise(self) -> None:
         """Mean, loadings and noise of the filled data and the covariance of the gaps."""
-        d = self.Z.shape[1]
-        self.mean = (self.w @ self.Z) / self.weight
-        if self.correction is not None:
-            values, vectors = descending_eigh(self.covariance() / self.weight)
-            values, vectors, rest = values[: self.c], vectors[:, : self.c], values[self.c :].sum()
-        else:
-            values, vectors, rest = self._leading()
-        self.noise = max(float(rest) / max(d - self.c, 1), _NOISE_FLOOR)
-        self.W = vectors * np.sqrt(np.maximum(values - self.noise, 0.0))
+        shift = (self.w @ self.residual) / self.weight
+        self.mean = self.mean + shift
+        S = (self.second + self.correction) / self.weight - np.outer(shift, shift)
+        values, trace = self._leading(S), float(np.trace(S))
+        if self.is_free:
+            self.c = max(self.c, self._n_latent(values, trace))
+        noise = _noise(trace - values[: self.c].sum(), len(S) - self.c)
+        excess = np.maximum(values[: self.c] - noise, 0.0)
+        self.normal = _Normal(self.vectors[:, : self.c] * np.sqrt(excess), float(noise))
 
-    def covariance(self) -> Array:
-        centred = (self.Z - self.mean) * np.sqrt(self.w)[:, None]
-        gaps = 0.0 if self.correction is None else self.correction
-        return centred.T @ centred + gaps
+    def _leading(self, S: Array) -> Array:
+        """Leading eigenvalues, as many as may be needed; their vectors are kept."""
+        d, kept = self.vectors.shape
+        if d > _ALL_PAIRS and kept >= min(self.c + _SPARE_PAIRS, self.most) > 0:
+            # The vectors of the step before are nearly those of this one.
+            Q = np.linalg.qr(S @ self.vectors)[0]
+            values, turn = descending_eigh(Q.T @ (S @ Q))
+            self.vectors = Q @ turn
+            return values
+        values, vectors = descending_eigh(S)
+        some = max(2 * self.c, self.c + 4 * _SPARE_PAIRS)
+        kept = min(self.most, d if d <= _ALL_PAIRS else some)
+        self.vectors = vectors[:, :kept]
+        return values[:kept]
 
-    def apply(self, v: Array) -> Array:
-        """The covariance times a vector, without the matrix."""
-        out = self.Z.T @ (self.w * (self.Z @ v - self.mean @ v))
-        out -= self.mean * (self.w @ (self.Z @ v - self.mean @ v))
-        for gaps, root in self.parts:
-            out[gaps] += root @ (root.T @ v[gaps])
-        return out + self.gap_variance() * v
+    def _n_latent(self, values: Array, trace: float) -> int:
+        """The number with the best likelihood less a price for each parameter.
 
-    def gap_variance(self) -> Array:
-        return self.noise * (self.w @ self.missing) if self.parts else np.zeros(self.Z.shape[1])
+        The price is Schwarz', half the logarithm of the number of rows, times the share of entries that are
+        observed: gaps are filled in favour of the dimensions so far, so that a further one gains less than
+        it would in complete rows.
+        """
+        d, n = len(self.Z.T), self.n_different
+        c = np.arange(len(values) + 1)
+        rest = trace - np.append(0.0, np.cumsum(values))
+        logs = np.append(0.0, np.cumsum(np.log(np.maximum(values, _NOISE_FLOOR))))
+        fit = logs + (d - c) * np.log(_noise(rest, d - c))  # of a row, times minus two
+        n_parameters = d * c - c * (c - 1) / 2
+        share = self.n_seen / (self.weight * max(d, 1))
+        return int(np.argmin(fit + n_parameters * share * np.log(n) / n))
 
-    def _leading(self) -> tuple[Array, Array, float]:
-        d = self.Z.shape[1]
-        variance = (self.w @ (self.Z - self.mean) ** 2) + self.gap_variance()
-        for gaps, root in self.parts:
-            variance[gaps] += (root**2).sum(axis=1)
-        operator = LinearOperator((d, d), matvec=lambda v: self.apply(v) / self.weight, dtype=float)
-        values, vectors = eigsh(operator, k=self.c, v0=np.ones(d))
-        values, vectors = values[::-1], vectors[:, ::-1]
-        return values, vectors, max(variance.sum() / self.weight - values.sum(), 0.0)
+
+def _noise(rest: Any, n_directions: Any) -> Any:
+    return np.maximum(rest / np.maximum(n_directions, 1), _NOISE_FLOOR)
 
 
 def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]:
     history: list[float] = []
+    change = before = np.inf
     for _ in range(max(max_iter, 1)):
         history.append(work.expect())
         if not work.missing.any():
             return history, True
-        if len(history) > 1 and abs(history[-1] - history[-2]) <= tol * abs(history[-1]):
+        if len(history) > 1:
+            # A likelihood may be near one, which has no relative changes: a nat an entry is large.
+            change = abs(history[-1] - history[-2]) / max(abs(history[-1]), work.n_seen)
+        # Changes shrink by a factor; where it is small, so is what all further steps would add.
+        factor = change / before if len(history) > 2 and before > 0 else 1.0
+        if change * min(factor / max(1.0 - factor, EPS), 1.0) <= tol:
             return history, True
+        before = change
         work.maximise()
     work.expect()
-    change = abs(history[-1] - history[-2]) / abs(history[-1]) if len(history) > 1 else np.inf
     warnings.warn(
         f"missing='em' stopped at max_iter={max_iter} with a relative change of the log-likelihood "
         f"of {change:.1e}, not below tol={tol:g}: raise max_iter or tol.",
@@ -207,39 +222,113 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
-    moments = Moments.from_data(work.Z * scale[live] + offset[live], None, work.w)
-    if work.correction is not None:
-        S = moments.xx + work.correction * np.outer(scale[live], scale[live])
-    else:
-        S = moments.xx
-        for gaps, root in work.parts:
-            scaled = root * scale[live][gaps, None]
-            S[np.ix_(gaps, gaps)] += scaled @ scaled.T
-        S[np.diag_indices_from(S)] += work.gap_variance() * scale[live] ** 2
-    full = np.zeros((len(live), len(live)))
-    full[np.ix_(live, live)] = S
-    means = offset.copy()
-    means[live] = moments.x_mean
-    result = Moments(p, len(live) - p)
-    result.n_samples, result.weight = len(work.Z), work.weight
-    result._x_mean = (means[:p], np.zeros(p))
-    result._y_mean = (means[p:], np.zeros(len(live) - p))
-    result.xx, result.xy, result.yy = full[:p, :p], full[:p, p:], full[p:, p:]
-    return result
+    Z = np.where(work.missing, work.residual + work.mean, work.Z)
+    rows = np.tile(offset, (len(Z), 1))
+    rows[:, live] += Z * scale[live]
+    moments = Moments.from_data(rows[:, :p], rows[:, p:], work.w)
+    spread = np.zeros((len(live), len(live)))
+    spread[np.ix_(live, live)] = work.correction * np.outer(scale[live], scale[live])
+    moments.xx += spread[:p, :p]
+    moments.xy += spread[:p, p:]
+    moments.yy += spread[p:, p:]
+    return moments
 
 
-def _posterior(Wo: Array, noise: float) -> Array:
-    """Inverse of Wo'Wo + s2 I, (c, c)."""
-    return np.asarray(np.linalg.inv(Wo.T @ Wo + noise * np.eye(Wo.shape[1])), dtype=np.float64)
+class _Normal:
+    """A normal law with the covariance W W' + s2 I, and what is known of some columns given the others."""
+
+    def __init__(self, W: Array, noise: float) -> None:
+        d, c = W.shape
+        self.W, self.noise = W, noise
+        self.inner = W.T @ W + noise * np.eye(c)
+        self.inner_log_det = float(np.linalg.slogdet(self.inner)[1])
+        self.log_det = self.inner_log_det + (d - c) * np.log(noise)
+        self.precision = (W @ np.linalg.solve(self.inner, W.T)) / -noise
+        self.precision[np.diag_indices(d)] += 1.0 / noise
+
+    def given_others(self, columns: NDArray) -> tuple[Array, Array]:
+        """Covariances of sets of columns given all others, (m, u, u), and minus their log-determinants.
+
+        They are the inverses of blocks of the precision, or follow from what the others tell of the latent
+        variables, whichever are fewer.
+        """
+        u = columns.shape[1]
+        if u <= self.W.shape[1]:
+            return _inverses(self.precision[columns[:, :, None], columns[:, None, :]])
+        W = self.W[columns]
+        posterior, log_det = _inverses(self.inner - W.transpose(0, 2, 1) @ W)
+        covariance = self.noise * (W @ posterior @ W.transpose(0, 2, 1))
+        covariance[:, range(u), range(u)] += self.noise
+        return covariance, log_det - self.inner_log_det - u * np.log(self.noise)
 
 
-def _patterns(missing: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
-    """Rows that share a pattern, with their observed columns: they share one factorisation."""
-    packed = np.packbits(missing, axis=1)
-    _, inverse = np.unique(packed, axis=0, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(inverse[order])) + 1):
-        yield rows, ~missing[rows[0]]
+class _Gaps:
+    """Rows by their number of gaps; those of one pattern share a factorisation."""
+
+    def __init__(self, missing: NDArray) -> None:
+        counts = missing.sum(axis=1)
+        packed = np.packbits(missing, axis=1)
+        packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+        packed = np.ascontiguousarray(packed).view(np.uint64)
+        order = np.lexsort((*packed.T, counts))
+        order = order[np.searchsorted(counts[order], 1) :]  # complete rows come first
+        counts, packed = counts[order], packed[order]
+        is_new = np.ones(len(order), dtype=bool)
+        is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
+        gap_row, gap_column = np.nonzero(missing)
+        start = np.searchsorted(gap_row, order)
+        # Rows, the places of their gaps, the pattern of each row, the gaps of each pattern.
+        self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
+        for u in np.unique(counts).tolist():
+            first, last = np.searchsorted(counts, [u, u + 1])
+            for part in row_blocks(last - first, max(_BLOCK // u**2, 1)):
+                rows = slice(first + part.start, first + part.stop)
+                new = is_new[rows].copy()
+                new[0] = True
+                columns = gap_column[start[rows][:, None] + np.arange(u)]
+                places = order[rows][:, None] * missing.shape[1] + columns
+                pattern = None if new.all() else np.cumsum(new) - 1
+                self.blocks.append((order[rows], places, pattern, columns[new]))
+
+    def fill(self, R: Array, normal: _Normal, weights: Array | None = None) -> tuple[Array, float]:
+        """Put conditional means into centred rows that are zero in their gaps.
+
+        Returns the covariances of the gaps, summed over the rows, and what the log-determinants of the
+        observed parts' covariances sum to beyond those of whole rows.
+        """
+        d = R.shape[1]
+        w = np.ones(len(R)) if weights is None else weights
+        along = R @ normal.precision
+        correction, log_det = np.zeros(d * d), 0.0
+        for rows, places, pattern, columns in self.blocks:
+            covariance, log_dets = normal.given_others(columns)
+            weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
+            log_det += float(weight @ log_dets)
+            where = columns[:, :, None] * d + columns[:, None, :]
+            np.add.at(correction, where.ravel(), (covariance * weight[:, None, None]).ravel())
+            of_rows = covariance if pattern is None else covariance[pattern]
+            np.put(R, places, -np.einsum("nij,nj->ni", of_rows, np.take(along, places)))
+        return correction.reshape(d, d), log_det
+
+
+def _inverses(A: Array) -> tuple[Array, Array]:
+    """Inverses of a stack of covariances, (m, u, u), and the logarithms of their determinants."""
+    m, u, _ = A.shape
+    if u > _SWEPT_ORDER or m < _SWEPT_MANY * u:
+        inverse = np.linalg.inv(A)
+        return (inverse + inverse.transpose(0, 2, 1)) / 2, np.linalg.slogdet(A)[1]
+    A = np.ascontiguousarray(A.transpose(1, 2, 0))
+    least = EPS * np.einsum("iim->im", A)  # rounding may leave a matrix indefinite by a little
+    log_det = np.zeros(m)
+    for k in range(u):
+        pivot = np.maximum(A[k, k], least[k])
+        log_det += np.log(pivot)
+        row, column = A[k] / pivot, A[:, k].copy()
+        A -= column[:, None] * row
+        A[k] = row
+        A[:, k] = column / -pivot
+        A[k, k] = 1.0 / pivot
+    return A.transpose(2, 0, 1), log_det
 
 
 def _drop_empty(Z: Array, missing: NDArray, w: Array) -> tuple[Array, NDArray, Array]:
@@ -266,12 +355,3 @@ def _observed_scale(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array
     variance = (w @ deviations**2) / counts
     live = variance > (8 * np.finfo(float).eps * offset) ** 2
     return offset, np.where(live, np.sqrt(variance), 1.0), live
-
-
-def _root(A: Array) -> Array:
-    """``R`` with ``R R' = A``, of a covariance that rounding may have made indefinite by a little."""
-    try:
-        return np.asarray(np.linalg.cholesky(A))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh((A + A.T) / 2)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -53,8 +53,9 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     every ridge weight from one decomposition. Means and scales are those of the training fold. The
     numbers are those of refitting in every fold, [E2024]_ for the principle. One differs on purpose: an
     output that is constant in the test rows has R2 1 where it is met to rounding and 0 elsewhere, also
-    where scikit-learn's R2 divides rounding errors by each other. With ``missing="em"`` every number
-    of components has its own model of the gaps, and costs as much as a fit.
+    where scikit-learn's R2 divides rounding errors by each other. With ``missing="em"`` each
+    fold finds one model of its gaps, by the very steps of a fit to its training rows, and all candidates
+    follow from it: they too are those of refitting, to rounding (1e-8 of a score).
 
     Parameters
     ----------

@@ -83,15 +83,46 @@ def test_correction_matters_in_noise():
     assert (np.diag(filled.xx) / 3000 < 0.7).all()
 
 
-def test_factored_form_is_the_dense_one(monkeypatch):
-    X, Y = low_rank(60, 12, 3, 2)
+def test_leading_pairs_are_enough(monkeypatch):
+    """Wide covariances are not decomposed in every step; the model is that of those which are."""
+    X, Y = low_rank(60, 30, 3, 2)
     X, Y = with_gaps(X, 0.2), with_gaps(Y, 0.1, 1)
-    dense, dense_model = em(X, Y, n_latent=3)
-    monkeypatch.setattr(missing_module, "_DENSE_COLUMNS", 5)
-    factored, model = em(X, Y, n_latent=3)
-    assert_allclose(factored.xx, dense.xx, rtol=1e-6)
-    assert_allclose(factored.xy, dense.xy, rtol=1e-6, atol=1e-6)
-    assert_allclose(model.log_likelihood[-1], dense_model.log_likelihood[-1], rtol=1e-9)
+    whole, whole_model = em(X, Y, n_latent=3)
+    monkeypatch.setattr(missing_module, "_ALL_PAIRS", 5)
+    monkeypatch.setattr(missing_module, "_SPARE_PAIRS", 2)
+    leading, model = em(X, Y, n_latent=3)
+    assert_allclose(leading.xx, whole.xx, rtol=1e-6, atol=1e-6 * abs(whole.xx).max())
+    assert_allclose(leading.xy, whole.xy, rtol=1e-6, atol=1e-6 * abs(whole.xy).max())
+    assert_allclose(model.log_likelihood[-1], whole_model.log_likelihood[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("block", [2**20, 40])
+@pytest.mark.parametrize("order, many", [(16, 0), (16, 8), (0, 0)], ids=["swept", "both", "LAPACK"])
+@pytest.mark.parametrize("c", [0, 1, 3, 9])
+def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
+    """Every way to invert, every number of gaps, shared patterns: the normal law written row by row."""
+    monkeypatch.setattr(missing_module, "_BLOCK", block)
+    monkeypatch.setattr(missing_module, "_SWEPT_ORDER", order)
+    monkeypatch.setattr(missing_module, "_SWEPT_MANY", many)
+    rng = np.random.default_rng(c)
+    d, n = 10, 120
+    W, noise = rng.normal(size=(d, c)), 0.3
+    C = W @ W.T + noise * np.eye(d)
+    missing = rng.random((n, d)) < rng.random(n)[:, None]
+    missing[:3], missing[3:6] = True, False
+    missing[50:] = missing[rng.integers(0, 50, size=70)]
+    R, weights = np.where(missing, 0.0, rng.normal(size=(n, d))), rng.random(n)
+    filled, covariance, log_det = R.copy(), np.zeros((d, d)), 0.0
+    for r, u, w in zip(filled, missing, weights):
+        o = ~u
+        K = np.linalg.solve(C[np.ix_(o, o)], C[np.ix_(o, u)])
+        r[u] = r[o] @ K
+        covariance[np.ix_(u, u)] += w * (C[np.ix_(u, u)] - C[np.ix_(u, o)] @ K)
+        log_det += w * (np.linalg.slogdet(C[np.ix_(o, o)])[1] - np.linalg.slogdet(C)[1])
+    found = missing_module._Gaps(missing).fill(R, missing_module._Normal(W, noise), weights)
+    assert_allclose(R, filled, atol=1e-10)
+    assert_allclose(found[0], covariance, atol=1e-10)
+    assert_allclose(found[1], log_det, rtol=1e-10)
 
 
 def test_filled_is_the_conditional_mean():
@@ -204,3 +235,88 @@ def test_few_rows_end_in_no_bare_error(seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert np.isfinite(PLS(3, missing="em").fit(X, y).predict(X)).all()
+
+
+# -- one model of the gaps, and what it must not depend on -----------------------------------------
+
+
+def test_the_model_knows_nothing_of_the_components():
+    X, Y = low_rank(120, 8, 3, 3)
+    X, Y = with_gaps(X, 0.1), with_gaps(Y, 0.1, 1)
+    models = [PLS(1), PLS(4), PCR(2), ReducedRankRegression(None), PLS(3, scale=False)]
+    fills = [clone(m).set_params(missing="em").fit(X, Y).missing_model_.filled(X) for m in models]
+    for fill in fills[1:]:
+        assert_allclose(fill, fills[0], rtol=0)
+
+
+@pytest.mark.parametrize("latent", [0, 2, 5])
+@pytest.mark.parametrize("n, p", [(400, 12), (60, 150)])
+def test_latent_dimensions_are_found(latent, n, p):
+    """As many as there are, where they stand out, in columns of the same signal and the same noise."""
+    rng = np.random.default_rng(latent)
+    W = rng.choice([-1.0, 1.0], size=(p + 2, latent))
+    Z = rng.normal(size=(n, latent)) @ W.T + rng.normal(size=(n, p + 2))
+    _, model = em(with_gaps(Z[:, :p], 0.05), Z[:, p:], n_latent=None, tol=1e-6)
+    assert model.loadings.shape[1] == latent
+
+
+LAWS = {
+    "units": lambda X, Y, w: (X * np.logspace(-6, 6, X.shape[1]), Y * [1e3, 1e-3, 1.0], w),
+    "shift": lambda X, Y, w: (X + np.arange(X.shape[1]), Y - 100.0, w),
+    "inputs": lambda X, Y, w: (X[:, ::-1], Y, w),
+    "outputs": lambda X, Y, w: (X, Y[:, ::-1], w),
+    "rows": lambda X, Y, w: (X[::-1], Y[::-1], w[::-1]),
+    "copies": lambda X, Y, w: (np.vstack([X, X]), np.vstack([Y, Y]), np.append(w, w)),
+    "weights": lambda X, Y, w: (X, Y, w * 1e-3),
+    "repeats": lambda X, Y, w: (X.repeat(w.astype(int), 0), Y.repeat(w.astype(int), 0), None),
+}
+
+
+@pytest.mark.parametrize("n, p, share", [(150, 8, 0.05), (150, 8, 0.5), (40, 120, 0.1)])
+@pytest.mark.parametrize("law", LAWS)
+def test_laws(law, n, p, share):
+    """Fills follow units, shifts and orders, to the digits that an iteration keeps, and nothing else."""
+    X, Y = low_rank(n, p, 3, 3, seed=1)
+    X, Y = with_gaps(X, share), with_gaps(Y, share, 1)
+    w = 1.0 + np.arange(n) % 3
+    plain, changed = em(X, Y, weights=w, n_latent=None, tol=1e-6), LAWS[law](X, Y, w)
+    other = em(*changed[:2], weights=changed[2], n_latent=None, tol=1e-6)
+    fills = plain[1].filled(X)
+    expected, _, _ = LAWS[law](fills, Y, w)
+    assert_allclose(other[1].filled(changed[0]), expected, rtol=1e-7, atol=1e-7)
+    assert other[1].loadings.shape == plain[1].loadings.shape
+    assert other[1].n_iter == plain[1].n_iter
+
+
+def test_columns_that_depend_on_each_other():
+    """Shares that sum to one: the noise falls to its floor, the likelihood rises, nothing is lost."""
+    rng = np.random.default_rng(0)
+    kind = np.eye(4)[rng.integers(0, 4, size=300)]
+    X = np.hstack([kind, rng.normal(size=(300, 3))])
+    Y = X[:, [0]] - X[:, [5]] + 0.1 * rng.normal(size=(300, 1))
+    gappy = with_gaps(X, 0.05)
+    _, model = em(gappy, Y, n_latent=None, tol=1e-6)
+    history = np.array(model.log_likelihood)
+    assert model.converged and (np.diff(history) >= -1e-9 * abs(history[-1])).all()
+    alone = (
+        np.isnan(gappy[:, :4]).sum(axis=1) == 1
+    )  # one of the four is missing: the others tell it
+    assert_allclose(model.filled(gappy)[alone, :4], X[alone, :4], atol=1e-3)
+
+
+def test_rows_of_which_nothing_is_seen_are_filled_with_means():
+    X, Y = low_rank(80, 5, 2, 2)
+    model = PLS(2, missing="em").fit(with_gaps(X, 0.2), Y)
+    empty = np.full((2, 5), np.nan)
+    gaps = model.missing_model_
+    assert_allclose(gaps.filled(empty), np.tile((gaps.mean * gaps.scale + gaps.offset)[:5], (2, 1)))
+    assert np.isfinite(model.predict(empty)).all()
+
+
+@pytest.mark.parametrize("p", [3, 12])
+def test_columns_none_of_which_varies(p):
+    X, y = np.ones((6, p)), np.full(6, 2.0)
+    X[2, 1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer components
+        assert_allclose(PLS(1, missing="em").fit(X, y).predict(X), 2.0)

@@ -230,25 +230,20 @@ class LatentRegression(
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
     ) -> None:
-        form, model = self._expected_form(X, Y, weights, n_components)
+        form, model = self._expected_form(X, Y, weights)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
         self._store(form, self._solve(form, n_components, exact=True), model.filled(X))
 
     def _expected_form(
-        self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
+        self, X: NDArray, Y: NDArray, weights: Array | None
     ) -> tuple[MomentForm, MissingModel]:
-        """The problem in the expected moments of incomplete rows, and the model of their gaps."""
-        n_latent = None if n_components is None else self._n_latent(n_components)
-        moments, model = expected_moments(
-            X, Y, weights, n_latent=n_latent, max_iter=self.max_iter, tol=self.tol
-        )
-        return MomentForm.from_moments(moments, self.scale), model
+        """The problem in the expected moments of incomplete rows, and the model of their gaps.
 
-    @staticmethod
-    def _n_latent(n_components: int) -> int:
-        """Latent dimensions of the model of the gaps, where the data can tell as many."""
-        return 2 * n_components
+        Neither knows of the number of components, so that one serves all of them.
+        """
+        moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
+        return MomentForm.from_moments(moments, self.scale), model
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool

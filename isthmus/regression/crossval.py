@@ -112,7 +112,7 @@ def _refitted(
     estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
     """A fit for every ridge weight, and rank if need be, for what has no faster road."""
-    nested = estimator._is_nested() and estimator.missing != "em"
+    nested = estimator._is_nested()
     paths: list[FoldPath | RefitPath] = []
     for alpha in alphas:
         fixed = {} if alpha is None else {"alpha": alpha}
@@ -123,6 +123,8 @@ def _refitted(
             fitted[rank] = np.asarray(model.predict(test), dtype=np.float64)
         if nested:  # a model may show its map in another basis, which is not nested
             rotations, loadings = model._path_factors()
+            if estimator.missing == "em":
+                test = model.missing_model_.filled(test)
             paths.append(FoldPath(model._affine(test, rotations), loadings, model.y_mean_))
         else:
             paths.append(RefitPath(fitted))

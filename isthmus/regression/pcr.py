@@ -31,7 +31,8 @@ class PCR(LatentRegression):
     max_iter : int, default=500
         Largest number of iterations of ``missing="em"``; nothing else iterates.
     tol : float, default=1e-6
-        Relative change of the log-likelihood at which ``missing="em"`` stops.
+        Relative change of the log-likelihood, so far or expected of all further steps, at which
+        ``missing="em"`` stops.
 
     Attributes
     ----------

@@ -56,11 +56,13 @@ class PLS(LatentRegression):
         component and slightly different ones otherwise.
     missing : {"error", "em"}, default="error"
         What to do with NaN in X or y: refuse it, or fit to the moments expected under probabilistic PCA
-        of the columns, by expectation-maximisation; NaN in new rows is then filled likewise.
+        of the columns, by expectation-maximisation; NaN in new rows is then filled likewise. The rows
+        tell how many latent dimensions that has: one model of the gaps serves all numbers of components.
     max_iter : int, default=500
         Largest number of iterations of ``missing="em"``; nothing else iterates.
     tol : float, default=1e-6
-        Relative change of the log-likelihood at which ``missing="em"`` stops.
+        Relative change of the log-likelihood, so far or expected of all further steps, at which
+        ``missing="em"`` stops.
 
     Attributes
     ----------

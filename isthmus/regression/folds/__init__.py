@@ -12,7 +12,7 @@ are redone inside each fold. Where taking away would cost digits, the fold is fi
 ``by_moments.py``      tall data; many small folds of PLS as one stack
 ``by_gram.py``         wide data
 ``by_ridge.py``        reduced rank: one spectrum for every fold and ridge weight
-``by_expectation.py``  missing values: a model of the gaps for each number of components
+``by_expectation.py``  missing values: one model of the gaps a fold
 =====================  ========================================================
 """
 

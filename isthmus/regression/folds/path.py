@@ -27,25 +27,28 @@ class FoldPath:
         return self.y_mean + self.scores[:, :rank] @ self.loadings[:, :rank].T
 
     def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
-        """Mean squared error of each rank and output, (n_ranks, q).
+        """Mean squared error of each rank and output, (n_ranks, q), where it is observed.
 
         ||e - sum_i t_i l_i||^2 expands into products of the scores, so that all ranks cost two small
         matrix products; where the errors fall so far that this cancels, residuals are formed.
         """
         w = mean_weights(len(Y), weights)
         T, error = self.scores, Y - self.y_mean
+        if np.isnan(error).any():
+            errors = self._residual_errors(error, observed_weights(Y, weights))
+            return errors[[min(rank, T.shape[1]) for rank in ranks]]
         weighted = T * w[:, None]
         errors = _expanded(weighted.T @ T, weighted.T @ error, w @ error**2, self.loadings)
         if (errors < _CANCELLED * errors[0]).any():
-            errors = self._residual_errors(error, w)
+            errors = self._residual_errors(error, w[:, None])
         return errors[[min(rank, T.shape[1]) for rank in ranks]]
 
     def _residual_errors(self, error: Array, w: Array) -> Array:
-        error = error.copy()
-        errors = [w @ error**2]
+        error = np.nan_to_num(error)  # what is missing has no weight
+        errors = [(w * error**2).sum(axis=0)]
         for t, loading in zip(self.scores.T, self.loadings.T):
             error -= np.outer(t, loading)
-            errors.append(w @ error**2)
+            errors.append((w * error**2).sum(axis=0))
         return np.array(errors)
 
 
@@ -97,14 +100,17 @@ class RefitPath:
 
     def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
         """Of the observed entries of Y; NaN for an output without any."""
-        seen = ~np.isnan(Y)
-        w = seen * mean_weights(len(Y), weights)[:, None]
-        with np.errstate(invalid="ignore"):
-            w /= w.sum(axis=0)
-        Y = np.where(seen, Y, 0.0)
+        w, Y = observed_weights(Y, weights), np.nan_to_num(Y)
         return np.array([(w * (Y - self.predictions[rank]) ** 2).sum(axis=0) for rank in ranks])
 
 
 def mean_weights(n: int, weights: Array | None) -> Array:
     """Weights that sum to one."""
     return np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+
+
+def observed_weights(Y: NDArray, weights: Array | None) -> Array:
+    """Weights that sum to one over the observed entries of each output; NaN where there are none."""
+    w = ~np.isnan(Y) * mean_weights(len(Y), weights)[:, None]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(w / w.sum(axis=0))
