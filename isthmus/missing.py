@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import Array
 from isthmus.linalg.eigen import descending_eigh
+from isthmus.linalg.roots import rows_of_moments
 from isthmus.moments import Moments
 
 _DENSE_COLUMNS = 2000
@@ -171,6 +172,15 @@ class _Work:
             out[gaps] += root @ (root.T @ v[gaps])
         return out + self.gap_variance() * v
 
+    def gap_covariance(self) -> Array:
+        """Conditional covariance of the gaps, summed over the rows."""
+        if self.correction is not None:
+            return self.correction
+        total = np.diag(self.gap_variance())
+        for gaps, root in self.parts:
+            total[np.ix_(gaps, gaps)] += root @ root.T
+        return total
+
     def gap_variance(self) -> Array:
         return self.noise * (self.w @ self.missing) if self.parts else np.zeros(self.Z.shape[1])
 
@@ -208,24 +218,24 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
     moments = Moments.from_data(work.Z * scale[live] + offset[live], None, work.w)
-    if work.correction is not None:
-        S = moments.xx + work.correction * np.outer(scale[live], scale[live])
-    else:
-        S = moments.xx
-        for gaps, root in work.parts:
-            scaled = root * scale[live][gaps, None]
-            S[np.ix_(gaps, gaps)] += scaled @ scaled.T
-        S[np.diag_indices_from(S)] += work.gap_variance() * scale[live] ** 2
-    full = np.zeros((len(live), len(live)))
-    full[np.ix_(live, live)] = S
+    # As rows, which keep all digits: those that stand for the filled ones, and roots of the covariance.
+    covariance = work.gap_covariance()
+    (roots, _), _ = rows_of_moments(
+        covariance, np.zeros((len(covariance), 0)), covariance.diagonal() > 0
+    )
+    filled, _ = moments.few_rows()
+    rows = np.zeros((len(filled) + len(roots), len(live)))
+    rows[:, live] = np.vstack([filled, roots * scale[live]])
     means = offset.copy()
     means[live] = moments.x_mean
-    result = Moments(p, len(live) - p)
-    result.n_samples, result.weight = len(work.Z), work.weight
-    result._x_mean = (means[:p], np.zeros(p))
-    result._y_mean = (means[p:], np.zeros(len(live) - p))
-    result.xx, result.xy, result.yy = full[:p, :p], full[:p, p:], full[p:, p:]
-    return result
+    return Moments.from_few_rows(
+        rows[:, :p],
+        rows[:, p:],
+        n_samples=len(work.Z),
+        weight=work.weight,
+        x_mean=means[:p],
+        y_mean=means[p:],
+    )
 
 
 def _posterior(Wo: Array, noise: float) -> Array:

@@ -123,7 +123,6 @@ class Moments:
         self.xx = np.zeros((n_features, n_features))
         self.xy = np.zeros((n_features, n_targets))
         self.yy = np.zeros((n_targets, n_targets) if full_yy else n_targets)
-        self._rows = np.zeros((0, n_features)), np.zeros((0, n_targets))
 
     @classmethod
     def from_data(
@@ -146,7 +145,6 @@ class Moments:
 
     def _sum(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Fill empty moments from checked rows, as squares alone."""
-        self._rows = None
         self.n_samples = X.shape[0]
         self.weight = float(X.shape[0]) if weights is None else float(weights.sum())
         if self.weight == 0.0:
@@ -258,6 +256,20 @@ class Moments:
     def factor(self) -> Array:
         return np.hstack(triangular_rows(*self.few_rows()))
 
+    @classmethod
+    def from_few_rows(
+        cls, X: Array, Y: Array, *, n_samples: int, weight: float, x_mean: Array, y_mean: Array
+    ) -> Moments:
+        """Moments with given means and the second moments of rows that are centred and weighted."""
+        moments = cls(X.shape[1], Y.shape[1])
+        moments.n_samples = n_samples
+        moments.weight = weight
+        moments._x_mean = x_mean, np.zeros_like(x_mean)
+        moments._y_mean = y_mean, np.zeros_like(y_mean)
+        moments.xx, moments.xy, moments.yy = X.T @ X, X.T @ Y, Y.T @ Y
+        moments._rows = _few([(X, Y)], *moments.xy.shape)
+        return moments
+
     def few_rows(self) -> Rows:
         """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
         if self._rows is not None:
@@ -309,7 +321,13 @@ class Moments:
 
     def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Take in checked rows."""
-        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)._sum(X, Y, weights)
+        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            part._sum(X, Y, weights)
+        if not (np.isfinite(part.xx).all() and np.isfinite(part.yy).all()):
+            raise ValueError(
+                "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
+            )
         total = self._join(part, lambda: part._centred_blocks(X, Y, weights), X.shape[0])
         self.__dict__.update(total.__dict__)
         return self
@@ -337,7 +355,7 @@ class Moments:
         if self.weight == 0.0 or other.weight == 0.0:
             total = (other if self.weight == 0.0 else self).copy()
             total.n_samples = self.n_samples + other.n_samples
-            if total._has_no_rows() and not self._has_no_rows() and other_rows is not None:
+            if self.weight == 0.0 and total._has_no_rows() and other_rows is not None:
                 total._settle(other_rows, n_other)
             return total
         total = self._combine(other, 1.0)
@@ -356,7 +374,7 @@ class Moments:
         return total
 
     def _has_no_rows(self) -> bool:
-        return self._rows is None and self._proved is None
+        return self.weight > 0 and self._rows is None and self._proved is None
 
     def _n_few_rows(self) -> int:
         return len(self.xx) if self._rows is None else len(self._rows[0])

@@ -75,6 +75,8 @@ def rows_of_moments(xx: Array, xy: Array, live: NDArray) -> tuple[Rows, float]:
     ``live`` tells which columns vary; the others get zeros. Directions that are no larger than the
     rounding errors of ``xx`` are dropped.
     """
+    if not live.any():
+        return (np.zeros((0, len(live))), np.zeros((0, xy.shape[1]))), digits_of(1.0)
     variances = xx.diagonal()[live]
     inner = xx[np.ix_(live, live)]
     factor = trusted_factor(inner, variances)

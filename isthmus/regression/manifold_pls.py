@@ -19,7 +19,7 @@ from isthmus.linalg import Array
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, RowForm
 from isthmus.regression.optimum import RankConstrained, tie_warning
-from isthmus.regression.spectrum import numerical_rank, spectrum_of
+from isthmus.regression.spectrum import check_digits, numerical_rank, spectrum_of
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 
@@ -121,7 +121,7 @@ class ManifoldPLS(RankConstrained):
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         if self.solver != "exact":
-            return self._descend(form, n_components)
+            return self._descend(form, n_components, exact)
         return super()._solve(form, n_components, exact)
 
     def _turn(self, factors: Factors) -> Array | None:
@@ -137,10 +137,12 @@ class ManifoldPLS(RankConstrained):
 
     # -- iterations -----------------------------------------------------------------------------
 
-    def _descend(self, form: Form, n_components: int | None) -> Factors:
+    def _descend(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         """Conjugate gradients over W, or over the A in W = B g A, which has orthonormal columns."""
         spectrum = spectrum_of(form)
         alpha = self._alpha_in_frame(spectrum, form)
+        if not exact:
+            check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
         spectrum = spectrum.truncated(numerical_rank(spectrum))
         g = 1.0 / np.sqrt(spectrum.squares + alpha)
         M = g[:, None] * spectrum.cross
