@@ -329,7 +329,7 @@ class Moments:
                 "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
             )
         total = self._join(part, lambda: part._centred_blocks(X, Y, weights), X.shape[0])
-        self.__dict__.update(total.__dict__)
+        self.__dict__ = total.__dict__
         return self
 
     def discount(self, factor: float) -> Moments:

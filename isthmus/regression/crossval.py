@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from isthmus.regression.folds.path import FoldPath, RefitPath
 from isthmus.regression.folds.refit import Task
 from isthmus.regression.folds.scores import TestRows, score_path
 from isthmus.regression.folds.split import Rows, Split, without_empty
-from isthmus.regression.forms import LARGEST_RIDGE, ridge_in_units
+from isthmus.regression.forms import ridge_in_units
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -155,7 +156,7 @@ def default_alphas(X: Any, weights: Array | None, scale: bool) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
     unit = weight_unit(weights)
     norm = _squared_norm(X, weights if weights is None else weights / unit, scale) * unit
-    return [min(float(norm * a), LARGEST_RIDGE) for a in _RELATIVE_ALPHAS]
+    return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
 def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30) -> float:

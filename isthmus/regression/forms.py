@@ -25,7 +25,7 @@ _FAR = 1e3
 _NEAR = 4.0
 # Rows of this many entries and fewer are copied: that costs nothing, and keeps the last digit.
 _WORTH_NO_COPY = 2**20
-LARGEST_RIDGE = 1e300
+_LARGEST_RIDGE = 1e300
 
 
 # Sums of squares below this have lost digits to underflow.
@@ -221,7 +221,7 @@ Form = MomentForm | GramForm | RowForm
 
 def ridge_in_units(alpha: float, unit: float) -> float:
     """A ridge weight for inputs divided by a unit whose square may be out of range."""
-    return min(alpha / unit / unit, LARGEST_RIDGE)
+    return min(alpha / unit / unit, _LARGEST_RIDGE)
 
 
 def _frame(moments: Moments, scale: bool, units: Units) -> tuple[Frame, Array, Array, Array]:

@@ -6,6 +6,7 @@ what they offer beyond the squared loss. The closed form is written here, once.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from isthmus.linalg import Array
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import LARGEST_RIDGE, Form, ridge_in_units
+from isthmus.regression.forms import Form, ridge_in_units
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
@@ -109,7 +110,7 @@ class RankConstrained(LatentRegression):
         unit = form.frame.ridge_unit(self.scale)
         if self.alpha == "auto":
             alpha = _AUTO_ALPHA * spectrum.norm
-            self.alpha_ = min(alpha * unit * unit, LARGEST_RIDGE)
+            self.alpha_ = min(alpha * unit * unit, sys.float_info.max)
             return alpha
         self.alpha_ = float(self.alpha)
         return ridge_in_units(self.alpha_, unit)
