@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import EPS, Array, row_blocks
 from isthmus.linalg.eigen import descending_eigh
+from isthmus.linalg.roots import rows_of_moments
 from isthmus.moments import Moments
 
 # Noise variance, in units of the columns' own, below which squares over it would keep less than half their
@@ -223,15 +224,24 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
     Z = np.where(work.missing, work.residual + work.mean, work.Z)
-    rows = np.tile(offset, (len(Z), 1))
-    rows[:, live] += Z * scale[live]
-    moments = Moments.from_data(rows[:, :p], rows[:, p:], work.w)
-    spread = np.zeros((len(live), len(live)))
-    spread[np.ix_(live, live)] = work.correction * np.outer(scale[live], scale[live])
-    moments.xx += spread[:p, :p]
-    moments.xy += spread[:p, p:]
-    moments.yy += spread[p:, p:]
-    return moments
+    moments = Moments.from_data(Z * scale[live] + offset[live], None, work.w)
+    # As rows, which keep all digits: those that stand for the filled ones, and roots of the covariance.
+    (roots, _), _ = rows_of_moments(
+        work.correction, np.zeros((len(work.correction), 0)), work.correction.diagonal() > 0
+    )
+    filled, _ = moments.few_rows()
+    rows = np.zeros((len(filled) + len(roots), len(live)))
+    rows[:, live] = np.vstack([filled, roots * scale[live]])
+    means = offset.copy()
+    means[live] = moments.x_mean
+    return Moments.from_few_rows(
+        rows[:, :p],
+        rows[:, p:],
+        n_samples=len(Z),
+        weight=work.weight,
+        x_mean=means[:p],
+        y_mean=means[p:],
+    )
 
 
 class _Normal:

@@ -7,7 +7,9 @@ and can have a part taken away. Everything is float64 whatever comes in.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import Array, row_blocks, two_sum
+from isthmus.linalg import EPS, Array, row_blocks, two_sum
+from isthmus.linalg.roots import (
+    Rows,
+    digits_of,
+    downdated,
+    rows_of_moments,
+    stacked,
+    triangular_rows,
+    trusted_factor,
+)
 from isthmus.validation import check_memory, check_weights
 
 _BLOCK_BYTES = 2**23
@@ -23,9 +34,12 @@ _BLOCK_BYTES = 2**23
 _SPARSE_DENSITY = 0.05
 # A mean whose square is below this many variances is no reason to centre a copy of the rows.
 _NEAR = 16.0
-_SAMPLE = 64
-# Up to this many bytes of rows a copy is too cheap to look for a way around it.
-_SMALL_COPY = 2**19
+# A column whose deviations are below so many roundings of its mean is constant.
+_CONSTANT_ULPS = 8.0
+# Fewer digits than this are worth a warning.
+_FEW_DIGITS = 8.0
+# Rows for each column that one QR decomposition takes in, beside the rows kept so far.
+_ROWS_PER_COLUMN = 4
 
 
 class Moments:
@@ -40,6 +54,19 @@ class Moments:
     :math:`S = S_a + S_b + \tfrac{w_a w_b}{w_a + w_b}\,\delta\delta^\top` [CGL1983]_. The means are kept
     as unevaluated sums of two floats, so that this is exact to rounding also where a mean is
     :math:`10^8` times its spread.
+
+    Sums of squares hold half of the digits of the rows. Where that matters, because the columns of x are
+    nearly dependent, the triangular factor of the centred rows is kept as well,
+
+    .. math::
+        \sqrt{w_i}\,(x_i - \bar x)^\top_{i=1..n} = Q R, \qquad R^\top R = S_{xx}, \qquad
+        R^\top T = S_{xy} \quad\text{with } T = Q^\top Y
+
+    R and T are at most p rows that stand for all rows, with all their digits. Two sets of rows merge by
+    the QR decomposition of :math:`R_a`, :math:`R_b` and the row
+    :math:`\sqrt{w_a w_b / (w_a + w_b)}\,\delta^\top` below each other, in any order: the tall-skinny QR
+    of [DGHL2012]_. Well-conditioned moments are summed as squares, at no extra cost; ``factor`` is then
+    their Cholesky factor. ``subtract`` removes rows from the factor.
 
     Parameters
     ----------
@@ -59,6 +86,8 @@ class Moments:
     xx, xy, yy : ndarray
         Centred second moments of shape (n_features, n_features), (n_features, n_targets),
         (n_targets, n_targets); with ``full_yy=False``, ``yy`` is its diagonal, (n_targets,).
+    factor : ndarray of shape (k, n_features + n_targets)
+        R and T side by side, k <= n_features.
 
     Examples
     --------
@@ -71,7 +100,15 @@ class Moments:
     True
     >>> bool(np.allclose(whole.subtract(tail).xy, head.xy))
     True
+    >>> R, T = np.split(whole.factor, [2], axis=1)
+    >>> bool(np.allclose(R.T @ R, whole.xx) and np.allclose(R.T @ T, whole.xy))
+    True
     """
+
+    # Either rows that stand for all are kept, or xx is well conditioned and was so when the variances
+    # were those proved: rows follow from it. Neither, where somebody has the rows anyway.
+    _rows: Rows | None = None
+    _proved: Array | None = None
 
     def __init__(self, n_features: int, n_targets: int = 0, *, full_yy: bool = True) -> None:
         check_memory(
@@ -93,7 +130,7 @@ class Moments:
     ) -> Moments:
         """Moments of the rows of ``X`` (n, p), array or sparse, and ``y`` (n,) or (n, q)."""
         rows, Y, weights = _check_rows(X, y, sample_weight)
-        return cls(rows.shape[1], Y.shape[1])._sum(rows, Y, weights)
+        return cls(rows.shape[1], Y.shape[1])._take(rows, Y, weights)
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple]) -> Moments:
@@ -107,7 +144,7 @@ class Moments:
         return moments
 
     def _sum(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
-        """Fill empty moments from checked rows."""
+        """Fill empty moments from checked rows, as squares alone."""
         self.n_samples = X.shape[0]
         self.weight = float(X.shape[0]) if weights is None else float(weights.sum())
         if self.weight == 0.0:
@@ -122,8 +159,6 @@ class Moments:
         p, q = self.xy.shape
         w = np.ones(X.shape[0]) if weights is None else weights
         x_mean, y_mean = (w @ X) / self.weight, (w @ Y) / self.weight
-        if weights is None and self._sum_near_zero(X, Y, x_mean, y_mean):
-            return
         root = np.sqrt(w)
         x_rest, y_rest = np.zeros(p), np.zeros(q)
         n_rows = max(256, _BLOCK_BYTES // (8 * (p + q)))
@@ -144,31 +179,6 @@ class Moments:
         self._recentre(x_rest / self.weight, y_rest / self.weight)
         self._x_mean = two_sum(x_mean, x_rest / self.weight)
         self._y_mean = two_sum(y_mean, y_rest / self.weight)
-
-    def _sum_near_zero(self, X: Any, Y: NDArray, x_mean: Array, y_mean: Array) -> bool:
-        """Sum rows as they are, where their means are at most a few times their spreads.
-
-        Taking the means away afterwards then costs about a digit, and spares a copy of X.
-        """
-        if not isinstance(X, np.ndarray) or X.dtype != np.float64 or X.nbytes < _SMALL_COPY:
-            return False
-        if len(X) < _SAMPLE:
-            return False
-        sample = X[:: len(X) // _SAMPLE] - x_mean
-        if (len(sample) * x_mean**2 > _NEAR * np.einsum("ij,ij->j", sample, sample)).any():
-            return False
-        xx = X.T @ X
-        xx -= np.outer(self.weight * x_mean, x_mean)
-        if (self.weight * x_mean**2 > 2 * _NEAR * xx.diagonal()).any():
-            return False  # the sample was not like the rest
-        B = Y - y_mean
-        y_rest = B.mean(axis=0)
-        B -= y_rest
-        self.xx, self.xy = xx, X.T @ B
-        self.yy = B.T @ B if self.yy.ndim == 2 else np.einsum("ij,ij->j", B, B)
-        self._x_mean = (x_mean, np.zeros_like(x_mean))
-        self._y_mean = two_sum(y_mean, y_rest)
-        return True
 
     def _sum_sparse(self, X: Any, Y: NDArray, weights: Array | None) -> None:
         X = sparse.csr_array(X, dtype=np.float64)
@@ -240,6 +250,69 @@ class Moments:
         """An independent copy."""
         return copy.deepcopy(self)
 
+    # -- few rows that stand for all ---------------------------------------------------------------
+
+    @property
+    def factor(self) -> Array:
+        return np.hstack(triangular_rows(*self.few_rows()))
+
+    @classmethod
+    def from_few_rows(
+        cls, X: Array, Y: Array, *, n_samples: int, weight: float, x_mean: Array, y_mean: Array
+    ) -> Moments:
+        """Moments with given means and the second moments of rows that are centred and weighted."""
+        moments = cls(X.shape[1], Y.shape[1])
+        moments.n_samples = n_samples
+        moments.weight = weight
+        moments._x_mean = x_mean, np.zeros_like(x_mean)
+        moments._y_mean = y_mean, np.zeros_like(y_mean)
+        moments.xx, moments.xy, moments.yy = X.T @ X, X.T @ Y, Y.T @ Y
+        moments._rows = _few([(X, Y)], *moments.xy.shape)
+        return moments
+
+    def few_rows(self) -> Rows:
+        """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
+        if self._rows is not None:
+            return self._rows
+        rows, digits = rows_of_moments(self.xx, self.xy, self._live())
+        if self._proved is None:
+            warn_of_digits("The factor of these second moments", digits, "sum the rows by from_data")
+        return rows
+
+    def _live(self) -> NDArray:
+        return varies(self.xx.diagonal(), self.x_mean, self.weight)
+
+    def _centred_blocks(self, X: Any, Y: NDArray, weights: Array | None) -> Iterator[Rows]:
+        """The rows that were summed, centred, times the root of their weights."""
+        if X.shape[0] == 1:
+            return  # nothing is left of a single row
+        size = max(256, _ROWS_PER_COLUMN * X.shape[1])
+        for rows in row_blocks(X.shape[0], size):
+            A, B = self.centred(_dense(X[rows]), Y[rows])
+            if weights is not None:
+                A *= np.sqrt(weights[rows])[:, None]
+                B *= np.sqrt(weights[rows])[:, None]
+            yield A, B
+
+    def _mean_row(self, other: Moments, weight: float) -> Rows:
+        """The row by which two means differ; ``weight`` is that of the rows together."""
+        root = np.sqrt(self.weight) * np.sqrt(other.weight / weight)
+        dx, dy = self.mean_difference(other)
+        return root * dx[None], root * dy[None]
+
+    def _settle(self, rows: Callable[[], Iterable[Rows]], n_rows: int) -> None:
+        """Trust ``xx``, if it is well conditioned, or keep few rows that stand for those given."""
+        if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
+            self._proved = self.xx.diagonal().copy()
+        else:
+            self._rows = _few(rows(), *self.xy.shape)
+
+    def _is_trusted(self, variances: Array) -> bool:
+        live = self._live()
+        return trusted_factor(self.xx[np.ix_(live, live)], variances[live]) is not None
+
+    # -- rows in, rows out -------------------------------------------------------------------------
+
     def update(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
@@ -248,30 +321,69 @@ class Moments:
 
     def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Take in checked rows."""
-        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)._sum(X, Y, weights)
-        self.__dict__.update(self.merge(part).__dict__)
+        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            part._sum(X, Y, weights)
+        if not (np.isfinite(part.xx).all() and np.isfinite(part.yy).all()):
+            raise ValueError(
+                "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
+            )
+        total = self._join(part, lambda: part._centred_blocks(X, Y, weights), X.shape[0])
+        self.__dict__ = total.__dict__
         return self
 
     def discount(self, factor: float) -> Moments:
         """Let all rows seen so far count ``factor`` times, in place."""
         self.weight *= factor
         self.xx, self.xy, self.yy = self.xx * factor, self.xy * factor, self.yy * factor
+        if self._rows is not None:
+            self._rows = self._rows[0] * np.sqrt(factor), self._rows[1] * np.sqrt(factor)
+        if self._proved is not None:
+            self._proved = self._proved * factor
         return self
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both; neither is changed."""
         self._check_same_shape(other)
+        rows = None if other._has_no_rows() else lambda: [other.few_rows()]
+        return self._join(other, rows, other._n_few_rows())
+
+    def _join(
+        self, other: Moments, other_rows: Callable[[], Iterable[Rows]] | None, n_other: int
+    ) -> Moments:
+        """The moments of both; ``other_rows`` gives the ``n_other`` rows of the other, if need be."""
         if self.weight == 0.0 or other.weight == 0.0:
-            merged = (other if self.weight == 0.0 else self).copy()
-            merged.n_samples = self.n_samples + other.n_samples
-            return merged
-        return self._combine(other, 1.0)
+            total = (other if self.weight == 0.0 else self).copy()
+            total.n_samples = self.n_samples + other.n_samples
+            if self.weight == 0.0 and total._has_no_rows() and other_rows is not None:
+                total._settle(other_rows, n_other)
+            return total
+        total = self._combine(other, 1.0)
+        if self._has_no_rows() or other_rows is None:
+            return total  # nor has the sum
+        for part in (self, other):
+            # What is added to well-conditioned moments leaves them so, up to the scale of the variances.
+            if part._proved is not None and (total.xx.diagonal() <= 2.0 * part._proved).all():
+                total._proved = part._proved
+                return total
+        mean_row = self._mean_row(other, total.weight)
+        total._settle(
+            lambda: chain([self.few_rows(), mean_row], other_rows()),
+            self._n_few_rows() + 1 + n_other,
+        )
+        return total
+
+    def _has_no_rows(self) -> bool:
+        return self.weight > 0 and self._rows is None and self._proved is None
+
+    def _n_few_rows(self) -> int:
+        return len(self.xx) if self._rows is None else len(self._rows[0])
 
     def subtract(self, part: Moments) -> Moments:
         """The moments of the rows that are left when those of ``part`` are taken away.
 
-        What is left keeps the absolute, not the relative, accuracy of the whole: where ``part`` held
-        nearly all of the variance, compute the rest from its rows instead.
+        Digits are lost where ``part`` held nearly all of what varies along some direction, with a warning
+        that says how many are left: compute the rest from its rows instead.
         """
         self._check_same_shape(part)
         if part.n_samples > self.n_samples or part.weight > self.weight * (1 + 1e-12):
@@ -285,7 +397,24 @@ class Moments:
             return rest
         if part.n_samples == self.n_samples:
             return Moments(*self.xy.shape, full_yy=self.yy.ndim == 2)
-        return self._combine(part, -1.0)
+        rest = self._combine(part, -1.0)
+        if not self._has_no_rows() and not part._has_no_rows():
+            rest._settle_rest(self, part)
+        return rest
+
+    def _settle_rest(self, whole: Moments, part: Moments) -> None:
+        """As ``_settle``, for what is left of a whole; warn where digits are lost."""
+        variances = whole.xx.diagonal()  # rounding errors are those of the whole
+        y_left, y_whole = (m.yy if m.yy.ndim == 1 else m.yy.diagonal() for m in (self, whole))
+        share = (y_left[y_whole > 0] / y_whole[y_whole > 0]).min(initial=1.0)
+        digits = digits_of(float(share))
+        if self._is_trusted(variances):
+            self._proved = variances.copy()
+        else:
+            removed = stacked([part.few_rows(), part._mean_row(whole, self.weight)])
+            self._rows, x_digits = downdated(whole.few_rows(), removed)
+            digits = min(digits, x_digits)
+        warn_of_digits("What is left after subtract", digits, "compute it from its own rows")
 
     def _combine(self, other: Moments, sign: float) -> Moments:
         result = Moments.__new__(Moments)
@@ -331,6 +460,36 @@ def _check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array
         Y = Y.reshape(len(Y), -1)
     check_consistent_length(X, Y)
     return X, Y, check_weights(sample_weight, X)
+
+
+def varies(squares: Array, mean: Array, weight: Any) -> NDArray:
+    """Whether columns with these centred squares vary by more than the rounding of their mean."""
+    return squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
+
+
+def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
+    """Warn if something has few correct digits left."""
+    if digits < _FEW_DIGITS:
+        warnings.warn(
+            f"{what}: about {int(digits)} of 16 digits are left; {remedy}.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _few(blocks: Iterable[Rows], n_features: int, n_targets: int) -> Rows:
+    """At most ``2 * n_features`` rows with the second moments of all blocks."""
+    kept: list[Rows] = [(np.zeros((0, n_features)), np.zeros((0, n_targets)))]
+    n_kept = 0
+    for block in blocks:
+        kept.append(block)
+        n_kept += len(block[0])
+        if n_kept > (1 + _ROWS_PER_COLUMN) * n_features:
+            kept = [triangular_rows(*stacked(kept))]
+            n_kept = len(kept[0][0])
+    if n_kept > 2 * n_features:
+        return triangular_rows(*stacked(kept))
+    return stacked(kept)
 
 
 def _dense(rows: Any) -> NDArray:

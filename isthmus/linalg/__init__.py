@@ -72,3 +72,15 @@ def power_of_two(A: NDArray) -> float:
     if largest == 0.0 or 1e-100 < largest < 1e100:
         return 1.0
     return float(2.0 ** np.clip(np.frexp(largest)[1], -1021, 1023))
+
+
+def weight_unit(weights: NDArray | None) -> float:
+    """A power of four by which weights too large or too small for sums of squares are divided.
+
+    1.0 for ordinary weights; otherwise near the largest, so that the division and the root of the unit
+    are exact.
+    """
+    largest = 0.0 if weights is None else float(weights.max(initial=0.0))
+    if largest == 0.0 or 2.0**-60 < largest < 2.0**60:
+        return 1.0
+    return float(4.0 ** np.clip(np.frexp(largest)[1] // 2, -510, 511))

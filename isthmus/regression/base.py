@@ -24,12 +24,20 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky
+from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky, weight_unit
 from isthmus.missing import MissingModel, expected_moments
 from isthmus.moments import Moments
 from isthmus.regression.crossval import choose_components
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, Frame, GramForm, InaccurateGram, MomentForm, RowForm
+from isthmus.regression.forms import (
+    Form,
+    Frame,
+    GramForm,
+    InaccurateGram,
+    MomentForm,
+    RowForm,
+    Units,
+)
 from isthmus.validation import (
     check_count,
     check_enough_samples,
@@ -42,9 +50,6 @@ from isthmus.validation import (
 
 _FLOATS = (np.float64, np.float32)
 _PREDICT_BLOCK = 2**17  # entries of X centred at a time: stays in cache
-# From this many components on, signs are looked for with single precision first, and believed where the
-# largest and the smallest score differ by more than this share.
-_MANY_SIGNS, _CLEAR = 64, 1e-3
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -197,9 +202,23 @@ class LatentRegression(
         self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
-        form = MomentForm.from_moments(self.moments_, self.scale)
-        self._store(form, self._solve(form, n_components, exact=True))
+        self._store(*self._fit_moments(n_components))
         return self
+
+    def _fit_moments(self, n_components: int | None) -> tuple[MomentForm | RowForm, Factors]:
+        """Solve from the moments of all blocks: from their squares, or from the rows they stand for."""
+        try:
+            form = MomentForm.from_moments(self.moments_, self.scale)
+            return form, self._solve(form, n_components, exact=False)
+        except InaccurateGram:
+            rows = RowForm.from_moments(self.moments_, self.scale)
+            return rows, self._solve_few_rows(rows, n_components)
+
+    def _solve_few_rows(self, form: RowForm, n_components: int | None) -> Factors:
+        """Solve for rows that are not those of the user: their scores mean nothing."""
+        factors = self._solve(form, n_components, exact=True)
+        factors.scores = None
+        return factors
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""
@@ -208,12 +227,11 @@ class LatentRegression(
     def _fit_rows(
         self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
     ) -> tuple[MomentForm | RowForm, Factors]:
-        if sparse.issparse(X):  # centred rows would be dense, so moments whatever the shape
-            form = MomentForm.from_rows(X, Y, weights, self.scale)
-            return form, self._solve(form, n_components, exact=True)
+        # Centred rows would be dense, so sparse ones are summed whatever their shape.
+        is_sparse = sparse.issparse(X)
         kind = self._cheapest_form(X.shape[0], X.shape[1], n_components)
         try:
-            if kind is MomentForm:
+            if kind is MomentForm or is_sparse:
                 form = MomentForm.from_rows(X, Y, weights, self.scale)
                 return form, self._solve(form, n_components, exact=False)
             rows = RowForm.from_rows(X, Y, weights, self.scale)
@@ -223,6 +241,9 @@ class LatentRegression(
                 factors.lift(rows.X)
                 return rows, factors
         except InaccurateGram:
+            if is_sparse:
+                rows = RowForm.from_blocks(X, Y, weights, self.scale)
+                return rows, self._solve_few_rows(rows, n_components)
             if kind is MomentForm:
                 rows = RowForm.from_rows(X, Y, weights, self.scale)
         return rows, self._solve(rows, n_components, exact=True)
@@ -233,17 +254,19 @@ class LatentRegression(
         form, model = self._expected_form(X, Y, weights)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
-        self._store(form, self._solve(form, n_components, exact=True), model.filled(X))
+        self._store(form, self._solve_few_rows(form, n_components), model.filled(X))
 
     def _expected_form(
         self, X: NDArray, Y: NDArray, weights: Array | None
-    ) -> tuple[MomentForm, MissingModel]:
+    ) -> tuple[RowForm, MissingModel]:
         """The problem in the expected moments of incomplete rows, and the model of their gaps.
 
         Neither knows of the number of components, so that one serves all of them.
         """
+        units = Units(weight=weight_unit(weights))
+        weights = weights if weights is None else weights / units.weight
         moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
-        return MomentForm.from_moments(moments, self.scale), model
+        return RowForm.from_moments(moments, self.scale, units), model
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
@@ -305,11 +328,13 @@ class LatentRegression(
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
-        self.weight_, self.n_samples_ = frame.weight, frame.n_samples
+        self.weight_, self.n_samples_ = frame.weight * frame.weight_unit, frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
         self.solver_ = factors.solver
         self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
-        self.y_loadings_, self.score_gram_ = factors.y_loadings, factors.gram
+        self.y_loadings_ = factors.y_loadings
+        with np.errstate(over="ignore"):  # infinite for weights that are out of range of their squares
+            self.score_gram_ = factors.gram * frame.weight_unit
         self._explain(form, factors)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
@@ -524,30 +549,6 @@ def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None)
     A = factors.rotations / frame.x_scale[:, None]
     if sparse.issparse(X):
         return column_signs(X @ A - frame.x_mean @ A)
-    if A.shape[1] > _MANY_SIGNS and X.dtype == np.float64:
-        return _coarse_signs(frame, A, X)
     scores = A.T @ X.T  # long rows, which memory likes
     scores -= (frame.x_mean @ A)[:, None]
     return column_signs(scores.T)
-
-
-def _coarse_signs(frame: Frame, A: Array, X: Array) -> Array:
-    """The same rule with single precision, which is half the work, wherever that can tell."""
-    sizes = np.abs(A).max(axis=0)
-    unit = float(np.abs(X[:1] - frame.x_mean).max()) or 1.0
-    coarse = (A / np.where(sizes > 0, sizes, 1.0)).astype(np.float32)
-    high, low = np.zeros(A.shape[1]), np.zeros(A.shape[1])
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for rows in row_blocks(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
-            Z = X[rows] - frame.x_mean
-            Z /= unit
-            scores = Z.astype(np.float32) @ coarse
-            np.maximum(high, scores.max(axis=0), out=high)
-            np.minimum(low, scores.min(axis=0), out=low)
-        clear = np.abs(high + low) > _CLEAR * np.maximum(high, -low)
-    signs = np.where(high >= -low, 1.0, -1.0)
-    unclear = np.flatnonzero(~clear)  # also where something was not finite
-    if unclear.size:
-        scores = X @ A[:, unclear]
-        signs[unclear] = column_signs(scores - frame.x_mean @ A[:, unclear])
-    return signs

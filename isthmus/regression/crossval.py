@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from isthmus.linalg import Array, power_of_two
+from isthmus.linalg import Array, power_of_two, weight_unit
 from isthmus.parallel import thread_map
 from isthmus.regression.folds import fold_tasks
 from isthmus.regression.folds.by_expectation import expected_paths
@@ -62,6 +64,10 @@ def path_scores(
     result = PathScores(ranks, alphas, {}, np.zeros(len(splits)))
     asks = not all(isinstance(scorer, str) for scorer in scorers.values())
     has_gaps = bool(estimator.missing == "em" and np.isnan(Y).any())
+    scale = weight_unit(weights)
+    if weights is not None and scale != 1.0:  # huge or tiny weights, brought into range
+        weights = weights / scale
+        alphas = [_ridge_in_units(alpha, math.sqrt(scale)) for alpha in alphas]
     tasks, unit = _tasks(estimator, Rows(X, Y, weights), splits, ranks, alphas)
 
     def work(task: Task) -> int:
@@ -100,8 +106,13 @@ def _tasks(
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = Rows(rows.X / units[0], rows.Y / units[1], rows.weights)
         if not estimator.scale:  # the ridge on scaled columns knows no units
-            alphas = [alpha and ridge_in_units(alpha, units[0]) for alpha in alphas]
+            alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
+
+
+def _ridge_in_units(alpha: Any, unit: float) -> Any:
+    """As ``ridge_in_units``; None, where there is no ridge, and "auto" know no units."""
+    return alpha if alpha is None or alpha == "auto" else ridge_in_units(alpha, unit)
 
 
 def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, list[Any]]]:
@@ -145,8 +156,9 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 
 def default_alphas(X: Any, weights: Array | None, scale: bool) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
-    norm = _squared_norm(X, weights, scale)
-    return [float(norm * a) for a in _RELATIVE_ALPHAS]
+    unit = weight_unit(weights)
+    norm = _squared_norm(X, weights if weights is None else weights / unit, scale) * unit
+    return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
 def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30) -> float:

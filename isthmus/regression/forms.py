@@ -7,17 +7,18 @@ themselves. All carry the ``Frame`` that leads back to the user's units. A map f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import EPS, Array, power_of_two
-from isthmus.moments import Moments
+from isthmus.linalg import Array, power_of_two, weight_unit
+from isthmus.moments import Moments, varies
 
-_CONSTANT_ULPS = 8.0
 # A mean this many deviations away is centred twice.
 _FAR = 1e3
 # A mean at most this many deviations away costs half a digit where only products are centred.
@@ -27,13 +28,32 @@ _WORTH_NO_COPY = 2**20
 _LARGEST_RIDGE = 1e300
 
 
+# Sums of squares below this have lost digits to underflow.
+_SMALLEST_SQUARE = 1e-303
+
+
+@dataclass(frozen=True)
+class Units:
+    """Powers of two that data and weights were divided by before they were summed."""
+
+    x: float = 1.0
+    y: float = 1.0
+    weight: float = 1.0
+
+
+NO_UNITS = Units()
+
+
 class InaccurateGram(Exception):
     """A Gram matrix has lost the digits this problem needs; solve it from its rows instead."""
 
 
 @dataclass
 class Frame:
-    """Means and scales that take the user's data to the standardised problem, and its weight."""
+    """Means and scales that take the user's data to the standardised problem, and its weight.
+
+    Weights are divided by ``weight_unit``, a power of two that keeps huge and tiny ones in range.
+    """
 
     x_mean: Array
     x_scale: Array
@@ -42,6 +62,20 @@ class Frame:
     weight: float
     n_samples: int
     x_rest: Array  # what rounding took from x_mean; matters where that is large
+    weight_unit: float = 1.0
+
+    def ridge_unit(self, scale: bool) -> float:
+        """The unit of inputs whose square a ridge weight is divided by in this frame.
+
+        A ridge on scaled columns applies to population deviations, which neither a common factor of the
+        weights nor repeated rows change, although ``x_scale`` are sample deviations.
+        """
+        if scale:
+            unit = math.sqrt(self.weight / variance_divisor(self.weight))
+        else:
+            # Without scaling the frame has one scale, a power of two that keeps huge data in range.
+            unit = float(self.x_scale[0])
+        return unit * math.sqrt(self.weight_unit)
 
     def x(self, X: NDArray) -> Array:
         """Rows of X in the standardised frame, unweighted."""
@@ -65,43 +99,22 @@ class MomentForm:
         return self.xx.diagonal()
 
     @classmethod
-    def from_moments(cls, moments: Moments, scale: bool, units: tuple[float, float] = (1.0, 1.0)):
+    def from_moments(
+        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
+    ) -> MomentForm:
         """Standardise; ``units`` are the powers of two that the data were divided by before."""
-        if not np.isfinite(moments.xx).all() or not np.isfinite(moments.yy).all():
-            raise ValueError(
-                "X or y is too large to be squared in float64: rescale the data first."
-            )
-        yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
-        x_scale, x_live = column_scales(
-            moments.xx.diagonal(), moments.x_mean, moments.weight, scale
-        )
-        y_scale, y_live = column_scales(yy, moments.y_mean, moments.weight, scale)
-        # Columns that do not vary have exact zeros, not rounding errors to be blown up.
-        x_factor, y_factor = x_live / x_scale, y_live / y_scale
-        xx = moments.xx * x_factor[:, None] * x_factor if scale or not x_live.all() else moments.xx
-        xy = moments.xy * x_factor[:, None] * y_factor
-        frame = Frame(
-            moments.x_mean * units[0],
-            x_scale * units[0],
-            moments.y_mean * units[1],
-            y_scale * units[1],
-            moments.weight,
-            moments.n_samples,
-            moments.x_rest * units[0],
-        )
-        return cls(frame, xx, xy, yy * y_factor**2)
+        frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
+        # Without columns that do not vary, unscaled moments serve as they are.
+        unchanged = (x_factor == 1.0).all()
+        xx = moments.xx if unchanged else moments.xx * x_factor[:, None] * x_factor
+        return cls(frame, xx, moments.xy * x_factor[:, None] * y_factor, y_squares)
 
     @classmethod
     def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool) -> MomentForm:
-        def moments_of(X, Y):
+        def squares(X, Y, weights):
             return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments, units = moments_of(X, Y), (1.0, 1.0)
-        if _out_of_range(moments.xx.diagonal()) or _out_of_range(moments.yy):
-            units = power_of_two(X), power_of_two(Y)
-            moments = moments_of(X / units[0], Y / units[1])
-        return cls.from_moments(moments, scale, units)
+        return cls.from_moments(*_in_range(squares, X, Y, weights, scale))
 
 
 @dataclass
@@ -120,7 +133,28 @@ class RowForm:
     factor: Array | None = None  # what a column of the user's centred rows is multiplied by
 
     @classmethod
+    def from_moments(
+        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
+    ) -> RowForm:
+        """The problem of the few rows that stand for all: its solution is that of all rows."""
+        frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
+        X, Y = moments.few_rows()
+        x_squares = moments.xx.diagonal() * x_factor**2
+        return cls(frame, Y * y_factor, x_squares, y_squares, X * x_factor)
+
+    @classmethod
+    def from_blocks(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
+        """The same from all rows, of which few at a time are made dense."""
+
+        def factored(X, Y, weights):
+            return Moments(X.shape[1], Y.shape[1], full_yy=False)._take(X, Y, weights)
+
+        return cls.from_moments(*_in_range(factored, X, Y, weights, scale))
+
+    @classmethod
     def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
+        unit = weight_unit(weights)
+        weights = weights if weights is None or unit == 1.0 else weights / unit
         Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, scale)
         described = None if weights is not None else _describe(X, scale)
         if described is None:
@@ -130,7 +164,7 @@ class RowForm:
             held, x_rest = X, np.zeros(X.shape[1])
             x_mean, x_scale, x_squares, factor = described
         weight = float(len(X)) if weights is None else float(weights.sum())
-        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X), x_rest)
+        frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X), x_rest, unit)
         return cls(frame, Ys, x_squares, y_squares, held, factor)
 
     @property
@@ -190,6 +224,58 @@ def ridge_in_units(alpha: float, unit: float) -> float:
     return min(alpha / unit / unit, _LARGEST_RIDGE)
 
 
+def _frame(moments: Moments, scale: bool, units: Units) -> tuple[Frame, Array, Array, Array]:
+    """The frame of moments, the factors of their columns in it, and the squares of y."""
+    yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
+    largest = moments.xx.diagonal().max(initial=0.0)
+    if not (np.isfinite(moments.xx).all() and np.isfinite(yy).all()):
+        raise ValueError(
+            "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
+        )
+    if 0.0 < largest < _SMALLEST_SQUARE or 0.0 < yy.max(initial=0.0) < _SMALLEST_SQUARE:
+        raise ValueError(
+            "X or y, or sample_weight, is too small for sums of squares in float64: rescale first."
+        )
+    unit = weight_unit(np.array([moments.weight]))
+    weight = moments.weight / unit
+    x_scale, x_live = column_scales(moments.xx.diagonal() / unit, moments.x_mean, weight, scale)
+    y_scale, y_live = column_scales(yy / unit, moments.y_mean, weight, scale)
+    frame = Frame(
+        moments.x_mean * units.x,
+        x_scale * units.x,
+        moments.y_mean * units.y,
+        y_scale * units.y,
+        weight,
+        moments.n_samples,
+        moments.x_rest * units.x,
+        unit * units.weight,
+    )
+    # Columns that do not vary have exact zeros, not rounding errors to be blown up.
+    x_factor, y_factor = (
+        live / scales / math.sqrt(unit) for live, scales in ((x_live, x_scale), (y_live, y_scale))
+    )
+    return frame, x_factor, y_factor, yy * y_factor**2
+
+
+def _in_range(
+    moments_of: Callable[[Any, NDArray, Array | None], Moments],
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    scale: bool,
+) -> tuple[Moments, bool, Units]:
+    """Moments of rows, in units in which they can be squared, with what a form makes of them."""
+    units = Units(weight=weight_unit(weights))
+    if weights is not None and units.weight != 1.0:
+        weights = weights / units.weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = moments_of(X, Y, weights)
+    if _out_of_range(moments.xx.diagonal()) or _out_of_range(moments.yy):
+        units = replace(units, x=power_of_two(X), y=power_of_two(Y))
+        moments = moments_of(X / units.x, Y / units.y, weights)
+    return moments, scale, units
+
+
 def _out_of_range(squares: Array) -> bool:
     """Whether sums of squares overflowed, underflowed or came near to it."""
     return squares.size > 0 and not 1e-200 < squares.max() < 1e200
@@ -243,10 +329,16 @@ def standardised(
 
 def column_scales(squares: Array, mean: Array, weight: Any, scale: bool) -> tuple[Array, NDArray]:
     """Scale of each column, and whether it varies by more than rounding of its mean."""
-    live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
+    live = varies(squares, mean, weight)
     if not scale:
         return np.ones(squares.shape), live
-    # Weights count as repetitions, so the unbiased variance divides by their sum less one; weights
-    # that sum to less than one row can only be relative, and a common factor does no harm.
-    deviation = np.sqrt(np.maximum(squares, 0.0) / np.where(weight > 1.0, weight - 1.0, weight))
+    deviation = np.sqrt(np.maximum(squares, 0.0) / variance_divisor(weight))
     return np.where(live, deviation, 1.0), live
+
+
+def variance_divisor(weight: Any) -> Any:
+    """What sums of squares are divided by: weights count as repetitions, and one row for the mean.
+
+    Weights that sum to less than two rows can only be relative: one less would be next to nothing.
+    """
+    return np.where(weight >= 2.0, weight - 1.0, weight)

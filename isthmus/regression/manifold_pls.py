@@ -19,9 +19,13 @@ from isthmus.linalg import Array
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, RowForm
 from isthmus.regression.optimum import RankConstrained, tie_warning
-from isthmus.regression.spectrum import numerical_rank, spectrum_of
+from isthmus.regression.spectrum import check_digits, numerical_rank, spectrum_of
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
+
+
+# Steps of subspace iteration after a descent, each as cheap as a step of the descent.
+_POLISHING_STEPS = 3
 
 
 class ManifoldPLS(RankConstrained):
@@ -121,7 +125,7 @@ class ManifoldPLS(RankConstrained):
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         if self.solver != "exact":
-            return self._descend(form, n_components)
+            return self._descend(form, n_components, exact)
         return super()._solve(form, n_components, exact)
 
     def _turn(self, factors: Factors) -> Array | None:
@@ -137,10 +141,12 @@ class ManifoldPLS(RankConstrained):
 
     # -- iterations -----------------------------------------------------------------------------
 
-    def _descend(self, form: Form, n_components: int | None) -> Factors:
+    def _descend(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         """Conjugate gradients over W, or over the A in W = B g A, which has orthonormal columns."""
         spectrum = spectrum_of(form)
         alpha = self._alpha_in_frame(spectrum, form)
+        if not exact:
+            check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
         spectrum = spectrum.truncated(numerical_rank(spectrum))
         g = 1.0 / np.sqrt(spectrum.squares + alpha)
         M = g[:, None] * spectrum.cross
@@ -159,6 +165,7 @@ class ManifoldPLS(RankConstrained):
             where = kind(rows.T @ rows, c) if regular else kind.from_data(rows, c)
             result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
             A = (spectrum.basis.T @ W) / g[:, None]
+        A = _polish(M, A)
         self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value
         # The singular directions of the fitted values within the subspace found: the maps of all smaller
         # ranks are nested in them. The basis that was found is shown.
@@ -211,6 +218,19 @@ class ManifoldPLS(RankConstrained):
 
         result = conjugate_gradient(sum_of_covariances, both, both.random_point(rng), **options)
         return result, both.unpack(result.point)[0]
+
+
+def _polish(M: Array, A: Array) -> Array:
+    """Bring an almost optimal subspace nearer to the leading left singular vectors of M.
+
+    The criterion is flat at its optimum: values that differ by eps belong to subspaces that differ by
+    its root. Steps of subspace iteration do not look at values. The basis stays the nearest to A.
+    """
+    for _ in range(_POLISHING_STEPS):
+        Q = np.linalg.qr(M @ (M.T @ A))[0]
+        left, _, right = np.linalg.svd(Q.T @ A)
+        A = Q @ (left @ right)
+    return A
 
 
 def equalising_rotation(values: Array) -> Array:

@@ -6,6 +6,7 @@ what they offer beyond the squared loss. The closed form is written here, once.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class RankConstrained(LatentRegression):
         """The cheap road, where the ridge weight is known beforehand and large enough for it."""
         if isinstance(self.alpha, str):
             return None
-        alpha = ridge_in_units(float(self.alpha), self._unit(form))
+        alpha = ridge_in_units(float(self.alpha), form.frame.ridge_unit(self.scale))
         found = ridge_optimum(form, alpha, n_components)
         if found is None:
             return None
@@ -90,7 +91,7 @@ class RankConstrained(LatentRegression):
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float], exact: bool
     ) -> tuple[Array, list[Array]]:
-        unit = self._unit(form)
+        unit = form.frame.ridge_unit(self.scale)
         alphas = [ridge_in_units(alpha, unit) for alpha in alphas]
         found = ridge_path(form, alphas, n_components)
         if found is not None:
@@ -104,16 +105,12 @@ class RankConstrained(LatentRegression):
             inner[: len(A), end - A.shape[1] : end] = A
         return spectrum.basis @ inner, [Q for _, Q in pairs]
 
-    def _unit(self, form: Form) -> float:
-        # Without scaling the frame has one scale, a power of two that keeps huge data in range.
-        return 1.0 if self.scale else float(form.frame.x_scale[0])
-
     def _alpha_in_frame(self, spectrum: Spectrum, form: Form) -> float:
         """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's."""
-        unit = self._unit(form)
+        unit = form.frame.ridge_unit(self.scale)
         if self.alpha == "auto":
             alpha = _AUTO_ALPHA * spectrum.norm
-            self.alpha_ = alpha * unit * unit
+            self.alpha_ = min(alpha * unit * unit, sys.float_info.max)
             return alpha
         self.alpha_ = float(self.alpha)
         return ridge_in_units(self.alpha_, unit)

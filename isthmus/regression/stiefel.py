@@ -294,8 +294,9 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         self.singular_values_ = s * (y_unit / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():
-            ridge = ridge_in_units(self.alpha_, x_unit)
-            self.objective_ = _squared_objective(form, factors, ridge) * y_unit * y_unit
+            ridge = ridge_in_units(self.alpha_, form.frame.ridge_unit(self.scale))
+            objective = _squared_objective(form, factors, ridge) * form.frame.weight_unit
+            self.objective_ = objective * y_unit * y_unit
 
     # -- online --------------------------------------------------------------------------------
 

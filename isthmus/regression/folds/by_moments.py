@@ -80,7 +80,7 @@ class MomentFolds(Folds):
         if self.estimator._ridge_path and split.is_partition and part is not None:
             return self.moment_paths(form, moments, part, split)
         coordinates = self.standardised(form.frame, split.test)
-        return self.solve(form, coordinates, exact=sparse.issparse(self.rows.X))
+        return self.solve(form, coordinates)
 
     def moment_paths(
         self, form: MomentForm, moments: Moments, part: Moments, split: Split

@@ -13,7 +13,7 @@ from scipy import sparse
 from isthmus.linalg import Array, row_blocks
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, InaccurateGram, MomentForm, RowForm, standardised
+from isthmus.regression.forms import Frame, InaccurateGram, RowForm, standardised
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 
@@ -52,7 +52,7 @@ class Folds:
     def exact_path(self, split: Split) -> list[FoldPath]:
         if self.is_turned():
             return self.solve(*self.turned(split), exact=True)
-        make = MomentForm.from_rows if sparse.issparse(self.rows.X) else RowForm.from_rows
+        make = RowForm.from_blocks if sparse.issparse(self.rows.X) else RowForm.from_rows
         form = make(*self.rows.take(split.train), self.scale)
         return self.solve(form, self.standardised(form.frame, split.test), exact=True)
 

@@ -1,0 +1,127 @@
+"""Square roots of second moments: few rows that stand for many.
+
+A matrix of n rows and the triangular R of its QR decomposition have the same second moments,
+``R'R = X'X``. R has at most p rows and keeps all digits of X, while X'X keeps half of them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+
+from isthmus.linalg import EPS, Array
+
+Rows = tuple[Array, Array]
+"""Rows of x (m, p) and of y (m, q)."""
+
+TRUSTED = 1e-7
+"""A matrix of second moments is as good as rows if its reciprocal condition number, with all variances
+scaled to one, is at least this.
+
+Summing squares perturbs X'X by a few eps, which is as if X were perturbed by a few eps times the root of
+the condition number of X'X: at most 3200.
+"""
+
+
+def triangular_rows(X: Array, Y: Array) -> Rows:
+    """Return R (k, p), upper triangular, and Q'Y (k, q) of X = QR, with k = min(m, p)."""
+    m, p = X.shape
+    k = min(m, p)
+    if k == 0:
+        return np.zeros((0, p)), np.zeros((0, Y.shape[1]))
+    work = int(lapack.dgeqrf_lwork(m, p)[0])
+    reflectors, tau, _, _ = lapack.dgeqrf(X, lwork=work)
+    R = np.triu(reflectors[:k])
+    if not Y.shape[1]:
+        return R, np.zeros((k, 0))
+    reflectors = reflectors[:, :k]
+    work = int(lapack.dormqr("L", "T", reflectors, tau, Y, -1)[1][0])
+    turned, _, _ = lapack.dormqr("L", "T", reflectors, tau, Y, work)
+    return R, np.asarray(turned[:k])
+
+
+def stacked(blocks: list[Rows]) -> Rows:
+    """Put blocks of rows below each other."""
+    return np.vstack([X for X, _ in blocks]), np.vstack([Y for _, Y in blocks])
+
+
+def trusted_factor(xx: Array, variances: Array) -> Array | None:
+    """Return the lower Cholesky factor of ``xx`` scaled by given variances; None if that lacks digits."""
+    if not len(xx):
+        return np.zeros((0, 0))
+    scales = np.sqrt(variances)
+    scaled = xx / scales[:, None]
+    scaled /= scales
+    factor, info = lapack.dpotrf(scaled, lower=1, clean=1)
+    if info:
+        return None
+    rcond, _ = lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+    return factor if rcond >= TRUSTED else None
+
+
+def rows_of_factor(factor: Array, variances: Array, xy: Array) -> Rows:
+    """Return rows with second moments ``xx``, of which ``factor`` is the scaled root, and ``xy``."""
+    scales = np.sqrt(variances)
+    Y = solve_triangular(factor, xy / scales[:, None], lower=True)
+    return factor.T * scales, np.asarray(Y)
+
+
+def rows_of_moments(xx: Array, xy: Array, live: NDArray) -> tuple[Rows, float]:
+    """Return rows with second moments ``xx`` and ``xy``, and how many digits these rows have.
+
+    ``live`` tells which columns vary; the others get zeros. Directions that are no larger than the
+    rounding errors of ``xx`` are dropped.
+    """
+    if not live.any():
+        return (np.zeros((0, len(live))), np.zeros((0, xy.shape[1]))), digits_of(1.0)
+    variances = xx.diagonal()[live]
+    inner = xx[np.ix_(live, live)]
+    factor = trusted_factor(inner, variances)
+    if factor is not None:
+        (X, Y), digits = rows_of_factor(factor, variances, xy[live]), digits_of(TRUSTED)
+    else:
+        scales = np.sqrt(variances)
+        values, vectors = np.linalg.eigh(inner / scales[:, None] / scales)
+        keep = values > len(values) * EPS * values[-1]
+        roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+        X = roots[:, None] * vectors.T * scales
+        Y = (vectors.T @ (xy[live] / scales[:, None])) / roots[:, None]
+        digits = digits_of(float(values[keep][0] / values[-1]))
+    wide = np.zeros((len(X), len(live)))
+    wide[:, live] = X
+    return (wide, Y), digits
+
+
+def downdated(rows: Rows, removed: Rows) -> tuple[Rows, float]:
+    r"""Return rows with the second moments of ``rows`` less those of ``removed``, and their digits.
+
+    In coordinates in which ``rows`` are white, X = U D V', what is left is
+
+    .. math::
+        S = V D (I - W^\top W) D V^\top, \qquad W = Z V D^{-1}
+
+    for the removed rows Z. The subtraction costs digits only along directions of which the removed rows
+    hold nearly everything, whatever the condition number of X.
+    """
+    X, Y = rows
+    Z, G = removed
+    U, d, Vt = np.linalg.svd(X, full_matrices=False)
+    keep = d > max(X.shape) * EPS * d[0] if len(d) else np.zeros(0, dtype=bool)
+    U, d, Vt = U[:, keep], d[keep], Vt[keep]
+    W = (Z @ Vt.T) / d
+    left, vectors = np.linalg.eigh(np.eye(len(d)) - W.T @ W)
+    # All of a direction may be gone; what rounding leaves of it then is no direction.
+    keep = left > 64 * (len(d) + len(Z)) * EPS
+    roots, vectors = np.sqrt(left[keep]), vectors[:, keep]
+    rest_x = roots[:, None] * ((vectors.T * d) @ Vt)
+    rest_y = (vectors.T @ (U.T @ Y - W.T @ G)) / roots[:, None]
+    digits = digits_of(float(left[keep][0])) if keep.any() else digits_of(1.0)
+    return (rest_x, rest_y), digits
+
+
+def digits_of(share: float) -> float:
+    """Return the decimal digits left of a direction that is this share of what was summed or subtracted."""
+    return max(math.log10(max(share, EPS) / EPS), 0.0)
