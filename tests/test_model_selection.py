@@ -33,6 +33,9 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
+from isthmus.missing import expected_moments
+from isthmus.regression.folds.by_expectation import expected_paths
+from isthmus.regression.folds.split import Rows, Split
 
 SHAPES = {"small": (40, 6, 3), "tall": (700, 120, 4), "wide": (64, 1500, 3), "near": (260, 250, 2)}
 ESTIMATORS = [
@@ -400,7 +403,7 @@ def observed_refits(estimator, X, Y, splits, ranks, scoring):
 @pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression(alpha=2.0)], ids=str)
 @pytest.mark.parametrize("scoring", ["r2", MSE, "neg_mean_absolute_error"])
 def test_missing_values_are_refitted(estimator, scoring):
-    """Every number of components has its own model of the gaps, and observed targets alone count."""
+    """All numbers of components follow from one model of the gaps, and observed targets alone count."""
     X, Y = make("small")
     rng = np.random.default_rng(0)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -412,6 +415,67 @@ def test_missing_values_are_refitted(estimator, scoring):
     truth = observed_refits(estimator, X, Y, list(KFold(5).split(X)), ranks, scoring)
     assert_allclose(split_scores(search.fit(X, Y)), truth, rtol=1e-8)
     assert np.isfinite(search.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore:missing='em' stopped")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("share", [0.05, 0.4])
+@pytest.mark.parametrize(
+    "estimator",
+    [PLS(), PLS(scale=False), PCR(), ReducedRankRegression(), ReducedRankRegression(scale=True)],
+    ids=str,
+)
+@pytest.mark.parametrize("n, p", [(120, 8), (40, 110)])
+def test_folds_with_gaps_predict_what_refits_predict(estimator, n, p, share, weighted):
+    """To rounding, for all ranks and ridge weights, as the docstring says; converged or not."""
+    X, Y, _ = make_low_rank_regression(n, p, 3, rank=3, random_state=0)
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < share], Y[rng.random(Y.shape) < share] = np.nan, np.nan
+    weights = rng.random(n) + 0.1 if weighted else None
+    estimator = clone(estimator).set_params(missing="em", max_iter=10, tol=1e-3)
+    alphas = [0.5, 20.0] if hasattr(estimator, "alpha") else [None]
+    for train, test in KFold(3).split(X):
+        split = Split(train, test, n)
+        paths = expected_paths(estimator, Rows(X, Y, weights), split, [1, 2, 3], alphas)
+        for alpha, path in zip(alphas, paths, strict=True):
+            for rank in (1, 2, 3):
+                fixed = {"n_components": rank} | ({} if alpha is None else {"alpha": alpha})
+                refit = clone(estimator).set_params(**fixed)
+                refit.fit(X[train], Y[train], None if weights is None else weights[train])
+                assert_allclose(path.predict(rank), refit.predict(X[test]), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression()], ids=str)
+def test_one_expectation_a_fold(estimator, monkeypatch):
+    """However many candidates there are; and one of all rows, for the model that is chosen."""
+    found = []
+
+    def counted(X, *args, **options):
+        found.append(len(X))
+        return expected_moments(X, *args, **options)
+
+    monkeypatch.setattr("isthmus.regression.base.expected_moments", counted)
+    X, Y, _ = make_low_rank_regression(60, 7, 4, rank=3, random_state=0)
+    X[::7, 2] = np.nan
+    estimator = clone(estimator).set_params(missing="em")
+    ComponentSearchCV(estimator).fit(X, Y)
+    assert sorted(found) == [48] * 5 + [60]
+    found.clear()
+    clone(estimator).set_params(n_components="auto").fit(X, Y)
+    assert sorted(found) == [48] * 5 + [60]
+
+
+def test_chosen_ridge_weights_with_gaps_are_those_of_refits():
+    """``alpha="auto"`` is fitted in every fold; all ranks follow from that fit too."""
+    X, Y, _ = make_low_rank_regression(60, 7, 4, rank=3, random_state=0)
+    X[::7, 2], Y[5, 1] = np.nan, np.nan
+    estimator, ranks = ReducedRankRegression(alpha="auto", missing="em"), [1, 2, 3, 4]
+    splits = [Split(train, test, 60) for train, test in KFold(5).split(X)]
+    found = crossval.path_scores(
+        estimator, X, Y, None, splits, ranks, ["auto"], {"score": "r2"}, y_is_1d=False
+    )
+    truth = observed_refits(estimator, X, Y, list(KFold(5).split(X)), ranks, "r2")
+    assert_allclose(found.scores["score"][0], truth, rtol=1e-8)
 
 
 @pytest.mark.parametrize("kind", [PLS, PCR, ReducedRankRegression])
