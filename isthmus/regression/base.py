@@ -33,10 +33,10 @@ from isthmus.regression.forms import Form, Frame, GramForm, InaccurateGram, Mome
 from isthmus.validation import (
     check_count,
     check_enough_samples,
-    check_flag,
     check_number,
     check_option,
     check_rank,
+    check_scale,
     check_weights,
 )
 
@@ -75,7 +75,7 @@ class LatentRegression(
     _batches_folds = False  # many small folds can be solved as one stack
 
     n_components: Any
-    scale: bool
+    scale: bool | str
     missing: str
     max_iter: int
     tol: float
@@ -115,7 +115,7 @@ class LatentRegression(
 
     def _check_parameters(self) -> int | None:
         check_option("missing", self.missing, ("error", "em"))
-        check_flag("scale", self.scale)
+        check_scale(self.scale)
         if hasattr(self, "max_iter"):  # samplers have neither
             check_count("max_iter", self.max_iter)
             check_number("tol", self.tol, ">= 0 and finite")

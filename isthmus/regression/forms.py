@@ -65,7 +65,9 @@ class MomentForm:
         return self.xx.diagonal()
 
     @classmethod
-    def from_moments(cls, moments: Moments, scale: bool, units: tuple[float, float] = (1.0, 1.0)):
+    def from_moments(
+        cls, moments: Moments, scale: bool | str, units: tuple[float, float] = (1.0, 1.0)
+    ):
         """Standardise; ``units`` are the powers of two that the data were divided by before."""
         if not np.isfinite(moments.xx).all() or not np.isfinite(moments.yy).all():
             raise ValueError(
@@ -73,12 +75,16 @@ class MomentForm:
             )
         yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
         x_scale, x_live = column_scales(
-            moments.xx.diagonal(), moments.x_mean, moments.weight, scale
+            moments.xx.diagonal(), moments.x_mean, moments.weight, scales_x(scale)
         )
-        y_scale, y_live = column_scales(yy, moments.y_mean, moments.weight, scale)
+        y_scale, y_live = column_scales(yy, moments.y_mean, moments.weight, bool(scale))
         # Columns that do not vary have exact zeros, not rounding errors to be blown up.
         x_factor, y_factor = x_live / x_scale, y_live / y_scale
-        xx = moments.xx * x_factor[:, None] * x_factor if scale or not x_live.all() else moments.xx
+        xx = (
+            moments.xx * x_factor[:, None] * x_factor
+            if scales_x(scale) or not x_live.all()
+            else moments.xx
+        )
         xy = moments.xy * x_factor[:, None] * y_factor
         frame = Frame(
             moments.x_mean * units[0],
@@ -92,7 +98,7 @@ class MomentForm:
         return cls(frame, xx, xy, yy * y_factor**2)
 
     @classmethod
-    def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool) -> MomentForm:
+    def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool | str) -> MomentForm:
         def moments_of(X, Y):
             return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
 
@@ -120,11 +126,11 @@ class RowForm:
     factor: Array | None = None  # what a column of the user's centred rows is multiplied by
 
     @classmethod
-    def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
-        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, scale)
-        described = None if weights is not None else _describe(X, scale)
+    def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool | str) -> RowForm:
+        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, bool(scale))
+        described = None if weights is not None else _describe(X, scales_x(scale))
         if described is None:
-            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scale)
+            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scales_x(scale))
             factor = None
         else:
             held, x_rest = X, np.zeros(X.shape[1])
@@ -183,6 +189,11 @@ class GramForm:
 
 
 Form = MomentForm | GramForm | RowForm
+
+
+def scales_x(scale: bool | str) -> bool:
+    """Whether inputs are divided by their deviations; ``"y"`` divides the outputs alone."""
+    return not isinstance(scale, str) and bool(scale)
 
 
 def ridge_in_units(alpha: float, unit: float) -> float:

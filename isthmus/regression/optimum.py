@@ -14,7 +14,7 @@ from isthmus.linalg import Array
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, ridge_in_units
+from isthmus.regression.forms import Form, ridge_in_units, scales_x
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
@@ -106,7 +106,7 @@ class RankConstrained(LatentRegression):
 
     def _unit(self, form: Form) -> float:
         # Without scaling the frame has one scale, a power of two that keeps huge data in range.
-        return 1.0 if self.scale else float(form.frame.x_scale[0])
+        return 1.0 if scales_x(self.scale) else float(form.frame.x_scale[0])
 
     def _alpha_in_frame(self, spectrum: Spectrum, form: Form) -> float:
         """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's."""
