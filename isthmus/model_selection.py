@@ -74,7 +74,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         no output counts by its unit. Sample weights count in the scores too, so that a row of weight
         two is two rows here as well, and one of weight zero none. Of missing targets
         (``missing="em"``) the observed ones are scored: each output by itself, and the mean is taken; a
-        callable of your own is given the rows that have all of them. Folds that are left with nothing to score are left out.
+        callable of your own is given the rows that have all of them. Folds that are left with nothing
+        to score are left out.
     rule : {"min", "one_se"}, default="min"
         Best mean score, or the simplest model (fewest components, then largest ``alpha``) within one
         standard error of it.

@@ -328,7 +328,8 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
             if self.scale:
                 raise ValueError(
                     f"scale == {self.scale!r} with online == 'proximal', must be False: the deviations of "
-                    "the columns are not known from blocks; standardise X beforehand, or use online='exact'."
+                    "the columns are not known from blocks; standardise X beforehand, or use "
+                    "online='exact'."
                 )
             return self._partial_fit_proximal(X, y, sample_weight)
         self.loss_ = get_loss(self.loss)
