@@ -33,6 +33,9 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     gradients of the kernel regression (gKDR, [FL2014]_); a descent on orthonormal matrices follows.
     Much slower than :class:`COIR`, each step costs a Cholesky factor and there are many.
 
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
+
     Parameters
     ----------
     n_components : int, default=2

@@ -32,6 +32,9 @@ class MORP(KernelProjection):
     as there are more rows than inputs and outputs. ``beta=0`` and ``alpha=0`` is kernel principal
     components; ``beta=1`` with a linear output kernel is reduced-rank kernel ridge regression.
 
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
+
     Parameters
     ----------
     kernel : kernel object, str, callable or "precomputed", default="rbf"
@@ -71,6 +74,8 @@ class MORP(KernelProjection):
     held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
         As in :class:`COIR`. Of missing outputs the observed entries are scored, and holes are filled by
         the training rows of each fold alone, a fit more for every fold.
+    alpha_, solver_, n_components_ :
+        What was used.
 
     Examples
     --------
