@@ -172,7 +172,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows, new = inputs.rows[np.ix_(train, train)], inputs.rows[np.ix_(sample, train)]
         else:
             rows, new = take(inputs.rows, train), take(inputs.rows, sample)
-            part.set_params(kernel=self.kernel_)
+            part.set_params(kernel=self.kernel_, gamma=None, kernel_params=None)  # as it was found
         side = part._input_side(rows)
         outputs = part._output_side(y[train], side)
         fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
