@@ -29,10 +29,10 @@ from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.gram import take
 from isthmus.kernels.products import Linear
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array
+from isthmus.linalg import Array, spreads
 from isthmus.preimages import Learned, make_preimage
 from isthmus.regression import ReducedRankRegression
-from isthmus.validation import check_enough_samples, check_option
+from isthmus.validation import check_enough_samples, check_flag, check_option
 
 _COLLAPSE_TOL = 1e-6
 _FACTOR_TOL = 1e-12
@@ -69,6 +69,10 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     solver : {"auto", "dual", "stages"}, default="auto"
         ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map;
         ``"stages"``: each stage fitted for itself; told in ``solver_``.
+    scale_y : bool, default=False
+        Whether outputs are divided by their standard deviations before the map sees them. A map that
+        shares something between outputs, such as a rank, goes by their units otherwise; plain ridge
+        regression does not. Only without an output kernel: that is in units of its own.
     cv : int or None, default=5
         A learned pre-image is trained on the scores that the map predicts for samples it has not seen, in
         this many folds (leave-one-out, in closed form, with the dual solver), and its ridge weight is
@@ -84,6 +88,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Orthonormal columns that bring those functions to the output scores; None means the identity.
     embedding_intercept_ : ndarray of shape (n_components_y,)
         Constant term of the output scores.
+    y_scale_ : ndarray of shape (n_targets,) or None
+        What the outputs were divided by; None means nothing. The attributes above are of the outputs so
+        divided.
     solver_ : str
         The solver that was used.
 
@@ -105,6 +112,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     expansion_: Expansion | None
     y_loadings_: Array | None
+    y_scale_: Array | None = None
 
     def __init__(
         self,
@@ -113,12 +121,14 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         outputs: Any = None,
         *,
         solver: str = "auto",
+        scale_y: bool = False,
         cv: int | None = 5,
     ) -> None:
         self.inputs = inputs
         self.map = map
         self.outputs = outputs
         self.solver = solver
+        self.scale_y = scale_y
         self.cv = cv
 
     # -- fit -----------------------------------------------------------------------------------
@@ -139,12 +149,15 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The fitted estimator.
         """
         check_option("solver", self.solver, ("auto", "dual", "stages"))
+        check_flag("scale_y", self.scale_y)
         inputs = KernelMap() if self.inputs is None else clone(self.inputs)
         map_ = Ridge() if self.map is None else clone(self.map)
         X, Y = self._check_rows(X, y, inputs)
         check_enough_samples(len(Y))
         for name in ("inputs_", "map_", "outputs_", "preimage_", "expansion_", "y_loadings_"):
             self.__dict__.pop(name, None)
+        self.y_scale_ = self._output_scale(Y)
+        Y = Y if self.y_scale_ is None else Y / self.y_scale_
         Psi = self._embed_outputs(Y)
         dual = self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)
         if not dual:
@@ -183,6 +196,20 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         single = any(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
         self._single = single and _is_single(X) and _is_single(Y)
         return X, Y
+
+    def _output_scale(self, Y: Any) -> Array | None:
+        if not self.scale_y:
+            return None
+        if not self._linear_outputs():
+            raise ValueError(
+                "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
+                "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
+            )
+        return spreads(np.asarray(Y, dtype=np.float64))
+
+    def _in_units(self, Y: Any) -> Any:
+        """From the outputs that the stages know to those of the user."""
+        return Y if self.y_scale_ is None else Y * self.y_scale_
 
     def _embed_outputs(self, Y: Any) -> Array:
         """Output scores; a linear kernel on vectors needs none but the outputs themselves."""
@@ -334,11 +361,11 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             part._unseen_scores(X_rest, Psi_rest, inputs, map_),
             part._scores(X_held),
         )
-        errors = []
+        errors, unit = [], spreads(np.asarray(Y, dtype=np.float64))
         for alpha in np.atleast_1d(method.alpha):
             trial = clone(method).set_params(alpha=float(alpha), refine=None)
             answers = trial.fit(Y[rest], unseen, self.outputs_).inverse(predicted)
-            errors.append(float(((answers - Y[held]) ** 2).mean()))
+            errors.append(float((((answers - Y[held]) / unit) ** 2).mean()))
         return float(np.atleast_1d(method.alpha)[int(np.argmin(errors))])
 
     # -- prediction ----------------------------------------------------------------------------
@@ -350,7 +377,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._check_new(X)
-        return self._scores(X).astype(self._out_dtype(X), copy=False)
+        return self._in_units(self._scores(X)).astype(self._out_dtype(X), copy=False)
 
     def _out_dtype(self, X: Any) -> Any:
         """Single precision where all that was fitted and what is asked for is; inside it is double."""
@@ -395,7 +422,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                     "return_loss and options of a pre-image need outputs=KernelMap(...) with a kernel that "
                     "is not linear: here the predicted point is the prediction."
                 )
-            scores = scores.astype(dtype, copy=False)
+            scores = self._in_units(scores).astype(dtype, copy=False)
             return scores[:, 0] if self._y_is_1d else scores
         found = self.preimage_.inverse(scores, return_loss=return_loss, **options)
         answers = found[0] if return_loss else found
@@ -448,6 +475,8 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             constant = np.broadcast_to(constant, (V.shape[1],)) @ V.T
             coef, values = coef @ V.T, None if values is None else values @ V.T
         constant = constant + self.embedding_intercept_
+        coef, constant = self._in_units(coef), self._in_units(constant)
+        values = None if values is None else self._in_units(values)
         if self.outputs_ is None and self._y_is_1d:
             coef, constant = coef[:, 0], constant[0]
             values = None if values is None else values[:, 0]
@@ -462,13 +491,15 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         other = copy.copy(self)
         coef, constant = expansion.coef.reshape(-1, q), np.broadcast_to(expansion.intercept, (q,))
         other.expansion_ = Expansion(expansion.points, coef, expansion.kernel)
+        other.y_scale_ = None  # they are in the units of the outputs
         other.y_loadings_, other.embedding_intercept_ = None, np.array(constant)
         return other
 
     def inner_expansion(self) -> Expansion:
         """The r functions that phi and T collapsed into, which :func:`isthmus.compress` makes smaller.
 
-        Their values times ``y_loadings_.T``, plus ``embedding_intercept_``, are the output scores.
+        Their values times ``y_loadings_.T``, plus ``embedding_intercept_``, are the output scores; of
+        outputs divided by ``y_scale_``, where there is one.
         """
         check_is_fitted(self)
         if self.expansion_ is None:

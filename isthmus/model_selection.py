@@ -70,11 +70,13 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         Folds, as in scikit-learn: k-fold, grouped, leave-one-out, repeated, time series.
     scoring : str, callable, list or dict, default=None
         One scorer or several, as in scikit-learn, or a callable that returns a dict of scores. None is
-        R2, or the negative mean squared error where a fold has a single test row, of which there is no
-        R2 (leave-one-out). Sample weights count in the scores too, so that a row of weight two is two
-        rows here as well, and one of weight zero none. Of missing targets (``missing="em"``) the
-        observed ones are scored: each output by itself, and the mean is taken; a callable of your own
-        is given the rows that have all of them. Folds that are left with nothing to score are left out.
+        R2, or "q2" where a fold has a single test row, of which there is no R2 (leave-one-out): one less
+        the squared error over the variance of the output in all rows, the mean over the outputs, so that
+        no output counts by its unit. Sample weights count in the scores too, so that a row of weight
+        two is two rows here as well, and one of weight zero none. Of missing targets
+        (``missing="em"``) the observed ones are scored: each output by itself, and the mean is taken; a
+        callable of your own is given the rows that have all of them. Folds that are left with nothing
+        to score are left out.
     rule : {"min", "one_se"}, default="min"
         Best mean score, or the simplest model (fewest components, then largest ``alpha``) within one
         standard error of it.
@@ -268,7 +270,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         for name, scoring in named.items():
             scoring = default if scoring is None else scoring
             is_name = isinstance(scoring, str)
-            public[name] = get_scorer(scoring) if is_name else scoring
+            # Of new rows, which are all that a fitted search is asked for, Q2 is R2.
+            public[name] = get_scorer("r2" if scoring == "q2" else scoring) if is_name else scoring
             if not callable(public[name]):
                 check_scoring(self.estimator, scoring=scoring)  # raises with scikit-learn's words
             engine[name] = OutputMean(public[name]) if is_name else public[name]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
-from sklearn.metrics import get_scorer, make_scorer, mean_squared_error
+from sklearn.metrics import get_scorer, make_scorer, mean_squared_error, r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -590,17 +590,47 @@ def test_a_test_row_may_be_named_twice(estimator):
     assert_allclose(split_scores(search), truth, rtol=1e-8)
 
 
+@pytest.mark.parametrize("shape", ["small", "wide"])
+@pytest.mark.parametrize("estimator", [PLS(), PCR(), ReducedRankRegression()], ids=str)
+def test_outputs_alone_are_scaled(estimator, shape):
+    """``scale="y"`` is a fit to outputs divided by their deviations, in every fold by its own."""
+    X, Y = make(shape)
+    Y = Y * [1, 1e4, 1e-3]
+    estimator = clone(estimator).set_params(scale="y")
+    unit = Y.std(axis=0, ddof=1)
+    plain = clone(estimator).set_params(scale=False, n_components=2).fit(X, Y / unit)
+    ours = clone(estimator).set_params(n_components=2).fit(X, Y)
+    assert_allclose(ours.predict(X) / unit, plain.predict(X), atol=1e-10)
+    assert_allclose(ours.y_scale_, unit, rtol=1e-12)
+    alphas = [1.0] if hasattr(estimator, "alpha") else [None]
+    grid = {} if alphas == [None] else {"alpha": alphas}
+    splits = list(KFold(4).split(X))
+    search = ComponentSearchCV(estimator, n_components=[1, 3], cv=splits, **grid).fit(X, Y)
+    truth = refits(estimator, X, Y, splits, [1, 3], alphas, None, "r2")
+    assert_allclose(split_scores(search), truth, rtol=1e-8)
+
+
 @pytest.mark.parametrize("cv, n", [(LeaveOneOut(), 40), (5, 9)])
-def test_single_test_rows_are_scored_by_squared_error(cv, n):
+def test_single_test_rows_are_scored_by_the_variance_of_all(cv, n):
+    """Q2, that is 1 - PRESS / total of each output: no output has more say for its unit."""
     X, Y = make("small")
     X, Y = X[:n], Y[:n]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         search = ComponentSearchCV(PLS(), n_components=4, cv=cv).fit(X, Y)
-    named = ComponentSearchCV(PLS(), n_components=4, cv=cv, scoring=MSE).fit(X, Y)
-    assert_allclose(split_scores(search), split_scores(named), rtol=0)
-    assert search.best_index_ == named.best_index_ and search.best_score_ == named.best_score_
-    assert search.score(X, Y) == named.score(X, Y)
+        other = ComponentSearchCV(PLS(), n_components=4, cv=cv).fit(X, Y * np.logspace(-6, 6, 3))
+    truth = np.zeros((4, len(split_scores(search)[0])))
+    splits = list((KFold(cv) if cv == 5 else cv).split(X))
+    for i, (train, test) in enumerate(splits):
+        for k in range(4):
+            errors = (Y[test] - PLS(k + 1).fit(X[train], Y[train]).predict(X[test])) ** 2
+            truth[k, i] = (1 - errors.mean(axis=0) / Y.var(axis=0)).mean()
+    assert_allclose(split_scores(search), truth, rtol=1e-8, atol=1e-10)
+    assert_allclose(split_scores(other), truth, rtol=1e-8, atol=1e-10)
+    assert search.best_index_ == other.best_index_ == truth.mean(axis=1).argmax()
+    assert search.score(X, Y) == r2_score(Y, search.predict(X))
+    named = ComponentSearchCV(PLS(), n_components=4, cv=cv, scoring="q2").fit(X, Y)
+    assert_allclose(split_scores(named), split_scores(search), rtol=0)
     with (
         warnings.catch_warnings(),
         pytest.raises(ValueError, match="every candidate has the score NaN"),

@@ -26,7 +26,8 @@ class Problem:
     n_samples, n_features, n_targets : int
         Shape of the training rows.
     scale : bool
-        Whether columns are divided by their standard deviations, those of the training rows.
+        Whether columns of the inputs are divided by their standard deviations, those of the training
+        rows; those of the outputs always are.
     missing : bool
         Whether values are missing.
     n_components : int or None
@@ -57,12 +58,12 @@ class Problem:
     def options(self) -> dict[str, Any]:
         """How a ComponentSearchCV is asked to choose."""
         few = self.n_samples < 4 * _INNER_FOLDS  # R2 of a fold of two rows says nothing
-        scoring = "neg_mean_squared_error" if few else "r2"
-        return {"cv": self.folds, "scoring": scoring, "rule": "one_se"}
+        return {"cv": self.folds, "scoring": "q2" if few else "r2", "rule": "one_se"}
 
     @property
     def common(self) -> dict[str, Any]:
-        return {"scale": self.scale, "missing": "em" if self.missing else "error"}
+        # Outputs are always scaled: what is shared between them must not go by their units.
+        return {"scale": self.scale or "y", "missing": "em" if self.missing else "error"}
 
     def ranks(self, most: int) -> Any:
         """Candidates for the rank, no more than there are, for ComponentSearchCV."""

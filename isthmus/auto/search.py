@@ -58,8 +58,9 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     kernel : str, default="rbf"
         Kernel of the methods that take one.
     scale : bool or "auto", default="auto"
-        Whether columns are divided by their standard deviations. "auto" does so unless the columns
-        are points of a curve (their names are numbers, or neighbours are all but equal).
+        Whether columns of X are divided by their standard deviations. "auto" does so unless the columns
+        are points of a curve (their names are numbers, or neighbours are all but equal). Those of y
+        always are: no choice depends on the units of the outputs.
     time_limit : float or None, default=None
         Seconds. No method is begun after it, and one that is under way is given up; the first always
         ends.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus.dependency import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import resolve_kernel
-from isthmus.linalg import Array
+from isthmus.linalg import Array, spreads
 from isthmus.losses import get_loss, robust_scale
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
@@ -33,7 +33,9 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Stiefel regression under a robust loss, its rank and ridge weight from the squared loss.
 
     Every rank and ridge weight under a robust loss is an iteration of its own; the closed form of
-    the squared loss finds them in one, for outputs whose wild cells are pulled in.
+    the squared loss finds them in one, for outputs whose wild cells are pulled in. Both see outputs in
+    units of their spreads, so that none counts by its unit; the loss, the objective and the singular
+    values of the model are in these units, its predictions and coefficients in those of the outputs.
 
     Parameters
     ----------
@@ -63,6 +65,9 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> RobustSearch:
         """Choose, then fit."""
+        Y = np.asarray(y, dtype=np.float64)
+        unit = self._units(Y)
+        Y = Y / (unit if Y.ndim > 1 else unit[0])
         pilot = ComponentSearchCV(
             ReducedRankRegression(scale=self.scale),
             n_components=self.n_components,
@@ -70,16 +75,26 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             scoring="neg_mean_absolute_error",
             rule="one_se",
             refit=False,
-        ).fit(X, _pulled_in(y))
+        ).fit(X, _pulled_in(Y))
         self.best_params_, self.cv_results_ = pilot.best_params_, pilot.cv_results_
         self.best_index_, self.n_splits_ = pilot.best_index_, pilot.n_splits_
         with warnings.catch_warnings():  # a few steps short of the optimum is no matter here
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.best_estimator_ = StiefelRegression(
-                loss=self._scaled_loss(X, y), scale=self.scale, tol=1e-7, **self.best_params_
-            ).fit(X, y)
+                loss=self._scaled_loss(X, Y), scale=self.scale, tol=1e-7, **self.best_params_
+            ).fit(X, Y)
+        _to_units(self.best_estimator_, unit)
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
+
+    def _units(self, Y: Array) -> Array:
+        """Spreads of the outputs without their wild cells; ones where a loss is not of residuals."""
+        columns = Y.reshape(len(Y), -1)
+        return (
+            np.ones(columns.shape[1])
+            if get_loss(self.loss).has_link
+            else spreads(_pulled_in(columns))
+        )
 
     def _scaled_loss(self, X: ArrayLike, y: ArrayLike) -> Any:
         """The loss; where the pilot all but interpolates, with the scale of rows left out.
@@ -104,6 +119,15 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
 
+def _to_units(model: StiefelRegression, unit: Array) -> None:
+    """A map that was fitted to outputs divided by ``unit``, for the outputs themselves."""
+    model.y_mean_, model.y_scale_ = model.y_mean_ * unit, model.y_scale_ * unit
+    if np.ndim(model.coef_) == 1:
+        model.coef_, model.intercept_ = model.coef_ * unit[0], float(model.intercept_ * unit[0])
+    else:
+        model.coef_, model.intercept_ = model.coef_ * unit[:, None], model.intercept_ * unit
+
+
 def _pulled_in(y: ArrayLike) -> Array:
     """Outputs clipped at so many robust deviations from their medians."""
     Y = np.asarray(y, dtype=np.float64)
@@ -126,7 +150,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     n_components : sequence of int or None, default=None
         Candidates for the rank of the map.
     scale : bool, default=True
-        Whether columns of X are divided by their standard deviations.
+        Whether columns of X are divided by their standard deviations. Those of y always are.
     cv : int or splitter, default=5
         Folds.
     random_state : int, default=0
@@ -156,6 +180,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> KernelSearch:
         """Choose, then fit."""
         Z = StandardScaler().fit_transform(X) if self.scale else np.asarray(X, dtype=float)
+        Y = np.asarray(y, dtype=np.float64)
+        Y = Y / (spreads(Y) if Y.ndim > 1 else spreads(Y[:, None])[0])
         best: ComponentSearchCV | None = None
         for gamma in self._widths(Z):
             features = self._features(gamma, len(Z)).fit_transform(Z)
@@ -168,7 +194,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 scoring="neg_mean_squared_error",
                 rule="one_se",
                 refit=False,
-            ).fit(features, y)
+            ).fit(features, Y)
             if best is None or search.best_score_ > best.best_score_:
                 best, width = search, gamma
         assert best is not None
@@ -176,7 +202,9 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.cv_results_, self.best_index_ = best.cv_results_, best.best_index_
         self.n_splits_ = best.n_splits_
         model = DependencyRegressor(
-            self._features(width, len(Z)), ReducedRankRegression(**best.best_params_)
+            self._features(width, len(Z)),
+            ReducedRankRegression(**best.best_params_),
+            scale_y=True,
         )
         self.best_estimator_ = make_pipeline(StandardScaler(), model) if self.scale else model
         self.best_estimator_.fit(X, y)
@@ -190,7 +218,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return [None] if middle is None else [float(middle) * factor for factor in _WIDTHS]
 
     def _features(self, gamma: float | None, n_samples: int) -> KernelMap:
-        most = min(n_samples - 1, _MOST_FEATURES)
+        most = _MOST_FEATURES if n_samples > _MOST_FEATURES else None  # None: all that there are
         return KernelMap(
             self.kernel, n_components=most, gamma=gamma, random_state=self.random_state
         )

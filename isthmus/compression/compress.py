@@ -37,7 +37,7 @@ from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS as SELECTIONS
-from isthmus.linalg import Array, row_blocks
+from isthmus.linalg import Array, row_blocks, spreads
 from isthmus.validation import check_option
 
 METHODS = ("greedy", "l1", "l0", "rank", "landmarks", "construct")
@@ -71,7 +71,8 @@ def compress(
 
     Of :math:`w_j = \sum_i a_{ij} \phi(x_i)` keep r points Z and coefficients B such that
     :math:`E = \sum_j |w_j - \hat w_j|^2` is small, all outputs together; then fit B to the outputs at the
-    training rows. [B2006]_ Ch. 4, corrected.
+    training rows. [B2006]_ Ch. 4, corrected. Several outputs count by their sizes: one in small units is
+    met last. Those of a :class:`DependencyRegressor` with ``scale_y=True`` count alike.
 
     Parameters
     ----------
@@ -113,7 +114,8 @@ def compress(
         Labels of ``X``: the thresholds of a classifier are then set for the fewest errors on them.
     validation : tuple (X, y), default=None
         Rows and outputs that pick the size: the smallest one whose error is within one per cent of the
-        best, up to ``n_points`` or half of the points.
+        best, up to ``n_points`` or half of the points. Squared errors are in units of the variance of
+        each output.
     chunk_size : int, default=None
         Run the pursuit on blocks of this many points, then on the union of what they chose: for
         expansions whose ``N r`` numbers do not fit into memory.
@@ -476,10 +478,15 @@ def _validation_error(model: Any, X: Any, y: Any) -> float:
         return float(np.mean(model.predict(X) != np.asarray(y)))
     for name in ("predict", "transform"):
         if hasattr(model, name):
-            values = np.asarray(getattr(model, name)(X))
-            return float(((values - np.asarray(y).reshape(values.shape)) ** 2).mean())
-    values = model(X)
-    return float(((values - np.asarray(y).reshape(values.shape)) ** 2).mean())
+            return _squared_error(np.asarray(getattr(model, name)(X)), y)
+    return _squared_error(model(X), y)
+
+
+def _squared_error(values: Array, y: Any) -> float:
+    """Mean over the outputs, each in units of its variance: none counts by its unit."""
+    truth = np.asarray(y, dtype=np.float64).reshape(len(values), -1)
+    errors = (values.reshape(truth.shape) - truth) / spreads(truth)
+    return float((errors**2).mean())
 
 
 # -- the model ---------------------------------------------------------------------------------

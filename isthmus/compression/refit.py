@@ -57,6 +57,12 @@ class OutputFit:
         return self.weights[size]
 
     def _by_left_out_rows(self, size: int) -> float:
+        weights, errors = self.left_out(size)
+        best = int(np.argmin(errors))
+        return float(weights[best]) if errors[best] < _BETTER * errors[0] else 0.0
+
+    def left_out(self, size: int) -> tuple[Array, Array]:
+        """Ridge weights, the first of them zero, and the squared errors of rows left out with each."""
         R = self.R[1 : size + 1, 1 : size + 1]  # of the centred basis
         values, vectors = np.linalg.eigh(R.T @ R)
         scale = float(values.sum()) / size
@@ -66,16 +72,13 @@ class OutputFit:
         mean, constant = self.R[0, 1 : size + 1] / self.R[0, 0], self.QtC[0] / self.R[0, 0]
         A = (rows[:, :size] - mean) @ vectors
         b = vectors.T @ (R.T @ self.QtC[1 : size + 1])
-        errors = []
-        for weight in (0.0, *(_WEIGHTS * scale)):
+        weights, errors = np.concatenate([[0.0], _WEIGHTS * scale]), []
+        for weight in weights:
             left = outputs - constant - A @ (b / (values + weight)[:, None])
             leverage = 1.0 / self.R[0, 0] ** 2 + A**2 @ (1.0 / (values + weight))
             free = np.maximum(1.0 - leverage, 1e-12)
             errors.append(float(((left / free[:, None]) ** 2).sum()))
-        best = int(np.argmin(errors))
-        if not best or errors[best] >= _BETTER * errors[0]:
-            return 0.0
-        return float(_WEIGHTS[best - 1] * scale)
+        return weights, np.array(errors)
 
 
 def fit_outputs(

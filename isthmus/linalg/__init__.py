@@ -62,6 +62,20 @@ def column_signs(scores: Array) -> Array:
     return signs
 
 
+def spreads(Y: NDArray) -> Array:
+    """Standard deviation of each column, one where it does not vary: the unit that errors are counted in.
+
+    Of the observed entries, where some are NaN.
+    """
+    seen = ~np.isnan(Y)
+    if not seen.all():
+        return np.array([spreads(y[s, None])[0] if s.any() else 1.0 for y, s in zip(Y.T, seen.T)])
+    unit = power_of_two(Y)
+    Z = Y / unit
+    mean, deviation = Z.mean(axis=0), Z.std(axis=0)
+    return np.where(deviation > 8 * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
+
+
 def power_of_two(A: NDArray) -> float:
     """A power of two by which data too large or too small to be squared safely are divided.
 

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 from sklearn.base import clone
 
 from isthmus.kernels import RBF, gram, resolve_kernel
-from isthmus.linalg import Array
+from isthmus.linalg import Array, spreads
 from isthmus.preimages.base import Preimage, Targets, parts
 from isthmus.validation import check_memory, check_option
 
@@ -49,7 +49,7 @@ class Learned(Preimage):
     alpha_ : float
         The chosen ridge weight.
     loo_errors_ : ndarray of shape (n_alphas,)
-        Root mean squared leave-one-out errors.
+        Root mean squared leave-one-out errors, in units of each column's standard deviation.
     """
 
     _needs_embedding = False
@@ -115,7 +115,7 @@ class Learned(Preimage):
             coef = Vt.T @ (shrink[:, None] * (U.T @ Y))
             leverage = ((U * (s * shrink)) * U).sum(axis=1) + 1.0 / len(Y)
             residual = (Y - S @ coef) / np.maximum(1.0 - leverage, 1e-10)[:, None]
-            fits.append((coef, float(np.sqrt((residual**2).mean()))))
+            fits.append((coef, _size(residual, Y)))
         self._choose(alphas, fits)
 
     def _choose(self, alphas: Array, fits: list[tuple[Array, float]]) -> None:
@@ -170,4 +170,8 @@ def _ridge_with_loo(K: Array, Y: NDArray, alpha: float) -> tuple[Array, float]:
     B, _ = lapack.dpotrs(factor, Y, lower=1)
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
     residual = B / inverse.diagonal()[:, None]
-    return B, float(np.sqrt((residual**2).mean()))
+    return B, _size(residual, Y)
+
+
+def _size(residual: Array, Y: NDArray) -> float:
+    return float(np.sqrt(((residual / spreads(Y)) ** 2).mean()))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,13 +23,12 @@ from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array, column_signs, row_blocks
 from isthmus.projections.couplings import Coupling
-from isthmus.projections.crossval import choose
+from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, judged_rows
 from isthmus.projections.problem import (
     OF_KERNELS,
     OF_ROWS,
-    SCORE_ROWS,
     FeatureProblem,
     GramProblem,
     Ridge,
@@ -62,6 +61,7 @@ class OutputSide:
     features: Any = None  # landmarks of the outputs, once they were needed
     most: int | None = None  # most components the outputs allow, with the reason
     reason: str = ""
+    holes: Array | None = None  # outputs as they came, where some are missing and were filled in
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -116,11 +116,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         problem = self._problem(inputs, outputs, seed)
         limit = self._limit(problem, outputs)
         ridge, r = self._ridge(), self._components(limit)
-        self.held_out_score_ = np.nan
+        self.held_out_score_, self.held_out_scores_ = np.nan, None
         folds = self._folds(inputs.n)
         if folds is not None:
-            found = choose(self, problem, outputs.judge, ridge, r, limit, folds, seed)
-            ridge, r, self.held_out_score_ = found.ridge, found.r, found.score
+            labels, sample = fold_labels(inputs.n, folds, seed), judged_rows(inputs.n, seed)
+            coordinates = self._held_out(problem, inputs, outputs, labels, sample)
+            found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
+            ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
+            self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table
         elif ridge is None or r == "cv":
             raise ValueError("alpha='cv' and n_components='cv' need cv >= 2, cv is None.")
@@ -130,6 +133,60 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             warn_saturated(fit.rank, fit.n)
         self._finish(fit, axes, ridge, inputs)
         return fit, inputs, outputs
+
+    def _held_out(
+        self,
+        problem: Any,
+        inputs: KernelSide,
+        outputs: OutputSide,
+        labels: NDArray,
+        sample: NDArray,
+    ) -> Coordinates:
+        """Coordinates of the judged rows, learned without the rows of a fold."""
+
+        def coordinates(k: int, ridges: list[Ridge], r: Any) -> list[Array]:
+            train = np.flatnonzero(labels != k)
+            if outputs.holes is not None:
+                return self._refitted(inputs, outputs.holes, train, sample, ridges, r)
+            if isinstance(problem, FeatureProblem):
+                fit: Any = problem.fit(without=k)
+                F = problem.sample_features
+                return fold_coordinates(self, fit, ridges, r, lambda c: fit.project_features(c, F))
+            fit = problem.fit(train, shared=len(ridges) > 1)
+            return fold_coordinates(self, fit, ridges, r, lambda c: fit.project(c, sample))
+
+        return coordinates
+
+    def _refitted(
+        self,
+        inputs: KernelSide,
+        y: Array,
+        train: NDArray,
+        sample: NDArray,
+        ridges: list[Ridge],
+        r: Any,
+    ) -> list[Array]:
+        """The same from the training rows alone, where what is put into holes must not know the others."""
+        part = clone(self).set_params(cv=None)
+        if inputs.precomputed:
+            rows, new = inputs.rows[np.ix_(train, train)], inputs.rows[np.ix_(sample, train)]
+        else:
+            rows, new = take(inputs.rows, train), take(inputs.rows, sample)
+            part.set_params(kernel=self.kernel_, gamma=None, kernel_params=None)  # as it was found
+        side = part._input_side(rows)
+        outputs = part._output_side(y[train], side)
+        fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
+
+        def project(coef: Array) -> Array:
+            coef, offset = fit.collapse(coef)
+            part.points_ = side.points
+            if fit.solver == "features":
+                features = fit.problem.blocks.F
+                part.points_, coef = features.points, features.collapse(coef)
+            part.dual_coef_ = coef
+            return part._expansion(new) + offset
+
+        return fold_coordinates(self, fit, ridges, r, project)
 
     def _check_parameters(self) -> None:
         check_option("method", self.method, ("generalized", "inverse"))
@@ -234,8 +291,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             selection = self.selection if outputs.side.vectors else selection
             outputs.features = InputFeatures(outputs.side, m, seed, selection, keep=keep)
             outputs.coupling.check_landmarks(outputs.features.n_landmarks, m)
-        draw = np.random.RandomState(seed).permutation(n)
-        sample = np.sort(draw[:SCORE_ROWS]) if cv else None
+        sample = judged_rows(n, seed) if cv else None
         folds = fold_labels(n, cv, seed) if cv else None
         problem = FeatureProblem(
             _Blocks(n, F, outputs),
@@ -249,7 +305,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if outputs.judge is None and sample is not None:
             outputs.judge = VectorJudge(_output_features(outputs, sample))
         elif isinstance(outputs.judge, VectorJudge) and sample is not None:
-            outputs.judge = VectorJudge(outputs.judge.Y[sample])
+            outputs.judge = outputs.judge.take(sample)
         return problem
 
     def _landmarks(self, n: int) -> int:

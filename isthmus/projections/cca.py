@@ -34,6 +34,9 @@ class KernelCCA(COIR):
     roles exchanged, [KP2008]_ Sec. 3. Without a ridge two kernels of full rank correlate perfectly on any
     data.
 
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
+
     Parameters
     ----------
     kernel, n_components, kernel_y, alpha, alpha_y, scale, solver, n_landmarks, selection, cv :
@@ -47,7 +50,9 @@ class KernelCCA(COIR):
         Canonical correlations rho of the regularised problem, falling.
     eigenvalues_ : ndarray of shape (n_components,)
         Their squares.
-    held_out_score_, points_, dual_coef_, offset_, kernel_, kernel_y_, alpha_, solver_, n_components_ :
+    held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
+        As in :class:`COIR`.
+    alpha_, solver_, n_components_ :
         As in :class:`COIR`.
     y_points_, y_dual_coef_, y_offset_ :
         The same for the outputs, see :meth:`transform_y`.

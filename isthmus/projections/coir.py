@@ -64,6 +64,9 @@ class COIR(KernelProjection):
     correlation analysis, :math:`\lambda = \rho^2`, and becomes :class:`KernelSIR` as :math:`\alpha_y \to
     0` where ``L`` has a block of ones for each slice.
 
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
+
     Parameters
     ----------
     kernel : kernel object, str, callable or "precomputed", default="rbf"
@@ -111,7 +114,10 @@ class COIR(KernelProjection):
         Squared canonical correlations (``method="generalized"``), falling.
     held_out_score_ : float
         R2 of nearest-neighbour regression on the coordinates of rows held out, averaged over outputs
-        and folds; in the feature space of the output kernel where outputs are no vectors.
+        and folds; in the feature space of the output kernel where outputs are no vectors. Beyond 20 000
+        rows a sample of so many is judged; kernel widths and landmarks are those of all rows.
+    held_out_scores_, cv_results_ :
+        As in :class:`SIR`.
     points_, dual_coef_, offset_, kernel_ :
         ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.
     alpha_, alpha_y_, solver_, n_components_, kernel_y_ :

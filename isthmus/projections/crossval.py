@@ -8,6 +8,7 @@ only grow as the ridge falls.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from isthmus.linalg import Array
 from isthmus.projections.eigen import rank_of
-from isthmus.projections.held_out import fold_labels, neighbours
-from isthmus.projections.problem import FeatureProblem, Ridge
+from isthmus.projections.held_out import neighbours
+from isthmus.projections.problem import Ridge
 
 FRACTIONS = 10.0 ** np.arange(-6.0, -0.4, 0.5)
 MOST_COMPONENTS = 20
@@ -25,70 +26,73 @@ MOST_COMPONENTS = 20
 
 @dataclass
 class Choice:
-    """The chosen ridge and number of components, its held-out score and all scores."""
+    """The chosen ridge and number of components, the held-out score of each output and all scores."""
 
     ridge: Ridge
     r: Any
-    score: float
+    scores: Array
     table: dict[str, Any]
 
 
+Coordinates = Callable[[int, list[Ridge], Any], list[Array]]
+
+
 def choose(
-    estimator: Any,
-    problem: Any,
-    judge: Any,
-    ridge: Ridge | None,
-    r: Any,
-    limit: int,
-    cv: int,
-    seed: int,
+    coordinates: Coordinates, judge: Any, folds: NDArray, ridge: Ridge | None, r: Any, limit: int
 ) -> Choice:
-    """Score all candidates on the same folds and take the best."""
+    """Score all candidates on the same folds and take the best.
+
+    ``coordinates(k, ridges, r)`` are those of the judged rows for every ridge, learned without fold k;
+    ``folds`` are the folds of these rows.
+    """
     ridges = [Ridge(float(f), True) for f in FRACTIONS] if ridge is None else [ridge]
     ranks = np.arange(1, min(limit, MOST_COMPONENTS) + 1) if r == "cv" else None
-    by_features = isinstance(problem, FeatureProblem)
-    folds = problem.folds if by_features else fold_labels(problem.n, cv, seed)
-    sample = problem.sample if by_features else np.arange(problem.n)
     most = r if ranks is None else int(ranks[-1])
-    scores = np.full((cv, len(ridges), 1 if ranks is None else len(ranks)), np.nan)
-    for k in range(cv):
+    found = []
+    for k in range(int(folds.max()) + 1):
         with warnings.catch_warnings():  # what is said of the whole need not be said of each fold
             warnings.simplefilter("ignore")
             try:
-                coordinates = _fold(estimator, problem, folds, sample, k, ridges, most)
+                fold = coordinates(k, ridges, most)
             except ValueError:  # a fold without variation has no score
                 continue
-        test = folds[sample] == k
-        for i, Z in enumerate(coordinates):
-            for j, rank in enumerate([Z.shape[1]] if ranks is None else ranks):
-                scores[k, i, j] = _score(judge, Z[:, : int(rank)], test)
-    mean = _mean_over_folds(scores)
+        rows = [[Z] if ranks is None else [Z[:, :rank] for rank in ranks] for Z in fold]
+        found.append([[_scores(judge, Z, folds == k) for Z in row] for row in rows])
+    mean = _mean_over_folds(found, len(ridges), 1 if ranks is None else len(ranks))
     if np.isnan(mean).all():
         if ridge is None or ranks is not None:
             raise ValueError("No fold could be scored: y does not vary within the folds.")
-        return Choice(ridge, r, float("nan"), _table(ridges, ranks, r, mean))
-    # Ties: the larger ridge and the fewer components.
-    flipped = mean[::-1]
-    place, j = divmod(int(np.nanargmax(flipped)), mean.shape[1])
-    i = len(ridges) - 1 - place
+        return Choice(ridge, r, mean[0, 0], _table(ridges, ranks, r, mean))
+    i, j = best_candidate(mean)
     chosen = r if ranks is None else int(ranks[j])
-    return Choice(ridges[i], chosen, float(mean[i, j]), _table(ridges, ranks, r, mean))
+    return Choice(ridges[i], chosen, mean[i, j], _table(ridges, ranks, r, mean))
 
 
-def _fold(
-    estimator: Any,
-    problem: Any,
-    folds: NDArray,
-    sample: NDArray,
-    k: int,
-    ridges: list[Ridge],
-    r: Any,
+def best_candidate(scores: Array) -> tuple[int, int]:
+    """Places of the ridge and the number of components; of a tie the larger ridge and the fewer components.
+
+    ``scores`` (ridges, ranks, outputs): an output counts by the best score that any candidate reaches for
+    it, so that outputs of which nothing can be told have no say.
+    """
+    weighted = weighted_scores(scores)[::-1]
+    place, j = divmod(int(np.nanargmax(weighted)), weighted.shape[1])
+    return len(scores) - 1 - place, j
+
+
+def weighted_scores(scores: Array) -> Array:
+    """Means over the outputs, each weighted by the best that is reached for it; equal where none is."""
+    reached = np.nanmax(np.where(np.isnan(scores), -np.inf, scores), axis=(0, 1))
+    weights = np.maximum(reached, 0.0)
+    if not weights.any():
+        weights = np.isfinite(reached).astype(float)
+    counted = weights > 0
+    return scores[:, :, counted] @ (weights[counted] / weights.sum())
+
+
+def fold_coordinates(
+    estimator: Any, fit: Any, ridges: list[Ridge], r: Any, project: Any
 ) -> list[Array]:
-    """Coordinates of the judged rows for every ridge, learned without fold k."""
-    if isinstance(problem, FeatureProblem):
-        fit: Any = problem.fit(without=k)
-    else:
-        fit = problem.fit(np.flatnonzero(folds != k), shared=len(ridges) > 1)
+    """``project(coef)`` of the coordinates of one fit for every ridge."""
     found = []
     for ridge in ridges:
         axes = fit.solve(ridge, r if isinstance(r, int) else None)
@@ -96,26 +100,35 @@ def _fold(
         if isinstance(r, float):
             shares = np.cumsum(axes.eigenvalues) / axes.total
             axes = axes.head(int(np.searchsorted(shares, r - 1e-12)) + 1)
-        coef = axes.coef * estimator._scaling(fit, axes)
-        if isinstance(problem, FeatureProblem):
-            found.append(fit.project_features(coef, problem.sample_features))
-        else:
-            found.append(fit.project(coef, sample))
+        found.append(project(axes.coef * estimator._scaling(fit, axes)))
     return found
 
 
-def _score(judge: Any, Z: Array, test: NDArray) -> float:
+def _scores(judge: Any, Z: Array, test: NDArray) -> Any:
+    """Of each output; NaN for all where there is nothing to judge."""
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
     if not len(test_rows) or not len(train_rows) or not np.isfinite(Z).all():
-        return float("nan")
+        return np.nan
     near = neighbours(Z[train_rows], Z[test_rows])
-    return judge.score(near, train_rows, test_rows)
+    return judge.scores(near, train_rows, test_rows)
 
 
-def _mean_over_folds(scores: Array) -> Array:
+def _mean_over_folds(found: list[Any], n_ridges: int, n_ranks: int) -> Array:
+    """(ridges, ranks, outputs)."""
+    flat = [s for fold in found for row in fold for s in row]
+    q = max((np.size(s) for s in flat), default=1)
+    scores = np.array([np.broadcast_to(s, (q,)) for s in flat], dtype=float)
+    scores = scores.reshape(len(found), n_ridges, n_ranks, q)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmean(scores, axis=0)
+
+
+def mean_score(scores: Array) -> Array:
+    """Mean over the outputs that have a score; NaN where none has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmean(scores, axis=-1)
 
 
 def _table(ridges: list[Ridge], ranks: NDArray | None, r: Any, mean: Array) -> dict[str, Any]:
@@ -125,5 +138,6 @@ def _table(ridges: list[Ridge], ranks: NDArray | None, r: Any, mean: Array) -> d
         "alpha": np.repeat([ridge.value for ridge in ridges], len(names)),
         "alpha_is_fraction_of_trace": ridges[0].relative,
         "n_components": np.tile(np.asarray(names, dtype=object), len(ridges)),
-        "mean_test_score": mean.ravel(),
+        "mean_test_score": mean_score(mean).ravel(),
+        "output_test_scores": mean.reshape(-1, mean.shape[2]),
     }

@@ -16,6 +16,7 @@ from isthmus.kernels import center_train, median_gamma
 from isthmus.linalg import Array, column_signs
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
+from isthmus.projections.crossval import mean_score
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
 from isthmus.projections.problem import OF_ROWS, require_variation
 from isthmus.validation import check_enough_samples
@@ -31,6 +32,9 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     of the outputs, [FBJ2009]_. The start is in closed form, the leading eigenvectors of the averaged
     gradients of the kernel regression (gKDR, [FL2014]_); a descent on orthonormal matrices follows.
     Much slower than :class:`COIR`, each step costs a Cholesky factor and there are many.
+
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
 
     Parameters
     ----------
@@ -63,8 +67,8 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The criterion reached.
     n_iter_ : int
         Steps taken.
-    held_out_score_ : float
-        As in :class:`COIR`; NaN without folds.
+    held_out_score_, held_out_scores_ :
+        As in :class:`COIR`; NaN and None without folds.
     """
 
     def __init__(
@@ -123,9 +127,10 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         require_variation(float((X**2).sum()), size, "X", OF_ROWS)
         B = self._solve(X, L)
         self.components_ = (B * column_signs(X @ B)).T
-        self.held_out_score_ = np.nan
+        self.held_out_score_, self.held_out_scores_ = np.nan, None
         if self.cv is not None:
-            self.held_out_score_ = self._held_out(X, raw, judge or KernelJudge(raw))
+            self.held_out_scores_ = self._held_out(X, raw, judge or KernelJudge(raw))
+            self.held_out_score_ = float(mean_score(self.held_out_scores_))
         return self
 
     def _check(self, p: int) -> None:
@@ -154,15 +159,15 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return float(self.gamma)
         return median_gamma(X, random_state=seed_of(self.random_state))
 
-    def _held_out(self, X: Array, raw: Array, judge: VectorJudge | KernelJudge) -> float:
+    def _held_out(self, X: Array, raw: Array, judge: VectorJudge | KernelJudge) -> Array:
         folds, scores = fold_labels(len(X), int(self.cv or 2), seed_of(self.random_state)), []
         kept = self.value_, self.n_iter_
         for k in range(int(folds.max()) + 1):
             train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
             B = self._solve(X[train], center_train(raw[np.ix_(train, train)])[0])
-            scores.append(judge.score(neighbours(X[train] @ B, X[test] @ B), train, test))
+            scores.append(judge.scores(neighbours(X[train] @ B, X[test] @ B), train, test))
         self.value_, self.n_iter_ = kept
-        return float(np.nanmean(scores))
+        return mean_score(np.array(scores).T)
 
     def transform(self, X: Any) -> Any:
         """Coordinates of new rows, (n_samples, n_components)."""

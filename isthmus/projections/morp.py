@@ -13,6 +13,7 @@ from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
 from isthmus.projections.eigen import Axes, EigenGram
+from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
 from isthmus.projections.problem import GramFit, GramProblem, Ridge
 from isthmus.projections.rows import KernelSide, check_y, holds_names
@@ -30,6 +31,9 @@ class MORP(KernelProjection):
     ``n``, [YYT2005]_ with the ridge put where it keeps the outputs: the printed form loses them as soon
     as there are more rows than inputs and outputs. ``beta=0`` and ``alpha=0`` is kernel principal
     components; ``beta=1`` with a linear output kernel is reduced-rank kernel ridge regression.
+
+    Several outputs are compared as they are, so that one in small units counts for little: divide them by
+    their standard deviations first where their units mean nothing.
 
     Parameters
     ----------
@@ -67,9 +71,11 @@ class MORP(KernelProjection):
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         Falling.
-    held_out_score_, points_, dual_coef_, offset_, kernel_, kernel_y_, alpha_, solver_, n_components_ :
-        As in :class:`COIR`. With missing outputs the score is that of the observed entries' rows filled
-        in: read it with care.
+    held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
+        As in :class:`COIR`. Of missing outputs the observed entries are scored, and holes are filled by
+        the training rows of each fold alone, a fit more for every fold.
+    alpha_, solver_, n_components_ :
+        What was used.
 
     Examples
     --------
@@ -158,18 +164,22 @@ class MORP(KernelProjection):
         return ridge
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
+        holes = None
         if self.missing != "error" and not holds_names(y, self.kernel_y):
-            y = self._filled(y, inputs)
+            as_it_came = check_y(y, inputs.n, type(self).__name__, allow_nan=True)
+            as_it_came = as_it_came.reshape(inputs.n, -1).astype(np.float64)
+            y = self._filled(as_it_came, inputs)
+            holes = as_it_came if np.isnan(as_it_came).any() else None
         side, judge = kernel_outputs(self, y, inputs.n)
+        if holes is not None:  # what was put there is no output to be told
+            judge = VectorJudge(holes)
         self.kernel_y_ = side.kernel
         coupling = Mixture(float(self.beta))
         if side.linear and not side.precomputed:
-            return OutputSide(coupling, judge, T=side.rows)
-        return OutputSide(coupling, judge, side=side)
+            return OutputSide(coupling, judge, T=side.rows, holes=holes)
+        return OutputSide(coupling, judge, side=side, holes=holes)
 
-    def _filled(self, y: Any, inputs: KernelSide) -> Array:
-        Y = check_y(y, inputs.n, type(self).__name__, allow_nan=True)
-        Y = Y.reshape(len(Y), -1).astype(np.float64)
+    def _filled(self, Y: Array, inputs: KernelSide) -> Array:
         if not np.isnan(Y).any():
             return Y
         if self.missing != "ridge":

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError
 
 from isthmus.kernels import center_test, center_train
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
-from isthmus.linalg import Array
+from isthmus.linalg import Array, row_blocks
 from isthmus.moments import Moments
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
@@ -35,6 +35,7 @@ SMALL = 500
 """Up to so many rows everything is eigendecomposed."""
 
 Rows = NDArray[np.intp]
+_ROWS = 4096  # centred at a time
 
 
 @dataclass(frozen=True)
@@ -267,15 +268,14 @@ def warn_saturated(rank: int, n: int) -> None:
 # -- by features ------------------------------------------------------------------------------
 
 Blocks = Callable[[], Iterator[tuple[slice, Array, Array]]]
-SCORE_ROWS = 4000
 
 
 class FeatureProblem:
     """Blocks of rows of input features and output features; only their moments are kept.
 
     ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
-    those of the whole less those of the fold. Of at most 4000 rows the features themselves are kept, on
-    which folds are judged.
+    those of the whole less those of the fold. Of the rows of ``sample`` the features themselves are
+    kept, on which folds are judged.
     """
 
     solver = "features"
@@ -294,7 +294,7 @@ class FeatureProblem:
         self.blocks, self.coupling, self.method, self.n = blocks, coupling, method, n
         self.rounding = rounding
         self.folds = np.zeros(n, dtype=np.intp) if folds is None else folds
-        self.sample = np.empty(0, dtype=np.intp) if sample is None else np.sort(sample)
+        self.sample = np.empty(0, dtype=np.intp) if sample is None else sample
         self.parts: dict[int, Moments] = {}
         kept = []
         for rows, F, T in blocks():
@@ -359,7 +359,8 @@ class FeatureFit:
 
     def project_features(self, coef: Array, F: Array) -> Array:
         """Coordinates of feature rows."""
-        return (F - self.moments.x_mean) @ coef
+        parts = [(F[rows] - self.moments.x_mean) @ coef for rows in row_blocks(len(F), _ROWS)]
+        return np.vstack(parts)
 
     def deviations(self, coef: Array) -> Array:
         variances = np.einsum("ir,ij,jr->r", coef, self.moments.xx, coef, optimize=True) / self.n

@@ -66,7 +66,7 @@ class SIR(_Sliced):
         Number of slices.
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
         One output: quantiles, or its values where there are no more of them than slices; names:
-        classes; several outputs: k-means.
+        classes; several outputs: k-means, each divided by its standard deviation.
     method : {"generalized", "inverse"}, default="generalized"
         The problem above, or the eigenvectors of :math:`F^\top G F` times the inverse covariance as
         [KP2008]_ prints it, which depends on the units of the inputs.
@@ -86,7 +86,13 @@ class SIR(_Sliced):
         Falling.
     held_out_score_ : float
         R2 of nearest-neighbour regression on the coordinates of rows held out, averaged over
-        outputs and folds. NaN without folds.
+        outputs and folds. NaN without folds. Beyond 20 000 rows a sample of so many is judged; slices
+        are those of all rows.
+    held_out_scores_ : ndarray of shape (n_targets,) or None
+        The same for each output. The choices "cv" weigh an output by the best that any candidate
+        reaches for it, so that outputs which are noise have no say.
+    cv_results_ : dict
+        ``alpha``, ``n_components``, ``mean_test_score``, ``output_test_scores`` of the candidates.
     alpha_, solver_, n_components_, n_slices_, slice_labels_ :
         What was used.
 
@@ -186,7 +192,9 @@ class KernelSIR(_Sliced, KernelProjection):
 
     Attributes
     ----------
-    eigenvalues_, held_out_score_, alpha_, solver_, n_components_, n_slices_, slice_labels_ :
+    eigenvalues_, held_out_score_, held_out_scores_, cv_results_ :
+        As in :class:`SIR`.
+    alpha_, solver_, n_components_, n_slices_, slice_labels_ :
         As in :class:`SIR`.
     points_, dual_coef_, offset_ :
         ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.utils import check_scalar
 
+from isthmus.linalg import spreads
 from isthmus.validation import check_option
 
 SLICINGS = ("auto", "classes", "quantiles", "kmeans")
@@ -25,7 +26,8 @@ def slice_labels(
     """Number of the slice of each row, from 0 and without gaps.
 
     One output: quantiles, equal values together, or its values where there are no more of them than
-    slices. Names: classes. Several outputs: k-means, clusters without rows dropped.
+    slices. Names: classes. Several outputs: k-means on outputs divided by their deviations, clusters
+    without rows dropped.
     """
     check_option("slices", slices, SLICINGS)
     check_scalar(n_slices, "n_slices", int, min_val=2)
@@ -68,6 +70,7 @@ def _quantiles(y: NDArray, n_slices: int) -> NDArray[np.intp]:
 
 def _clusters(Y: NDArray, n_slices: int, random_state: Any) -> NDArray[np.intp]:
     distinct = len(np.unique(Y, axis=0))
+    Y = (Y - Y.mean(axis=0)) / spreads(Y)  # distances between clusters are not to go by units
     found = KMeans(min(n_slices, distinct), n_init=1, random_state=random_state).fit_predict(Y)
     return np.unique(found, return_inverse=True)[1].reshape(-1)
 

@@ -41,10 +41,10 @@ from isthmus.regression.forms import (
 from isthmus.validation import (
     check_count,
     check_enough_samples,
-    check_flag,
     check_number,
     check_option,
     check_rank,
+    check_scale,
     check_weights,
 )
 
@@ -80,7 +80,7 @@ class LatentRegression(
     _batches_folds = False  # many small folds can be solved as one stack
 
     n_components: Any
-    scale: bool
+    scale: bool | str
     missing: str
     max_iter: int
     tol: float
@@ -120,7 +120,7 @@ class LatentRegression(
 
     def _check_parameters(self) -> int | None:
         check_option("missing", self.missing, ("error", "em"))
-        check_flag("scale", self.scale)
+        check_scale(self.scale)
         if hasattr(self, "max_iter"):  # samplers have neither
             check_count("max_iter", self.max_iter)
             check_number("tol", self.tol, ">= 0 and finite")
@@ -333,7 +333,9 @@ class LatentRegression(
         self.solver_ = factors.solver
         self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
         self.y_loadings_ = factors.y_loadings
-        with np.errstate(over="ignore"):  # infinite for weights that are out of range of their squares
+        with np.errstate(
+            over="ignore"
+        ):  # infinite for weights that are out of range of their squares
             self.score_gram_ = factors.gram * frame.weight_unit
         self._explain(form, factors)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (

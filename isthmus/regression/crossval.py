@@ -25,7 +25,7 @@ from isthmus.regression.folds.path import FoldPath, RefitPath
 from isthmus.regression.folds.refit import Task
 from isthmus.regression.folds.scores import TestRows, score_path
 from isthmus.regression.folds.split import Rows, Split, without_empty
-from isthmus.regression.forms import ridge_in_units
+from isthmus.regression.forms import column_scales, ridge_in_units, scales_x
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -57,8 +57,8 @@ def path_scores(
     """Score every rank and ridge weight on every split.
 
     ``scorers`` maps names to scikit-learn scorers or to the names of those that are computed from the
-    residuals of all ranks at once ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error"). A
-    single scorer that returns a dict stands for as many as that has entries.
+    residuals of all ranks at once ("r2", "q2", "neg_mean_squared_error", ...). A single
+    scorer that returns a dict stands for as many as that has entries.
     """
     shape = (len(alphas), len(ranks), len(splits))
     result = PathScores(ranks, alphas, {}, np.zeros(len(splits)))
@@ -69,13 +69,15 @@ def path_scores(
         weights = weights / scale
         alphas = [_ridge_in_units(alpha, math.sqrt(scale)) for alpha in alphas]
     tasks, unit = _tasks(estimator, Rows(X, Y, weights), splits, ranks, alphas)
+    whole = TestRows(None, Y, weights, y_is_1d, has_gaps, unit)
+    overall = whole.variances if "q2" in scorers.values() else None
 
     def work(task: Task) -> int:
         begin, done = time.perf_counter(), 0
         for i, paths in task():
             test = splits[i].test
             w = None if weights is None else weights[test]
-            rows = TestRows(X[test] if asks else None, Y[test], w, y_is_1d, has_gaps, unit)
+            rows = TestRows(X[test] if asks else None, Y[test], w, y_is_1d, has_gaps, unit, overall)
             for a, path in enumerate(paths):
                 for name, value in score_path(path, rows, ranks, scorers).items():
                     result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = value
@@ -105,7 +107,7 @@ def _tasks(
     units = power_of_two(rows.X), power_of_two(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = Rows(rows.X / units[0], rows.Y / units[1], rows.weights)
-        if not estimator.scale:  # the ridge on scaled columns knows no units
+        if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
             alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
 
@@ -154,10 +156,10 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
     return sorted({round(float(r)) for r in np.geomspace(1, most, _MAX_RANKS)})
 
 
-def default_alphas(X: Any, weights: Array | None, scale: bool) -> list[float]:
+def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
     unit = weight_unit(weights)
-    norm = _squared_norm(X, weights if weights is None else weights / unit, scale) * unit
+    norm = _squared_norm(X, weights if weights is None else weights / unit, scales_x(scale)) * unit
     return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
@@ -167,7 +169,7 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
     mean = (X.T @ w) / w.sum()
     squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
     varies = squares > 1e-14 * w.sum() * mean**2
-    factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
+    factor = varies / column_scales(squares, mean, w.sum(), scale)[0]  # as in the fits themselves
     v, norm = factor.copy(), 0.0
     for _ in range(n_steps):
         length = np.linalg.norm(v)
@@ -206,11 +208,11 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
 
 
 def default_score(Y: NDArray, splits: Sequence[Split]) -> str:
-    """R2; the squared error where a fold has a single test row, of which there is no R2."""
+    """R2; the share of all rows' variance where a fold has a single test row, of which there is none."""
     fewest = min(len(split.test) for split in splits)
     if np.isnan(Y).any():
         fewest = min(int((~np.isnan(Y[split.test])).sum(axis=0).max()) for split in splits)
-    return "r2" if fewest > 1 else "neg_mean_squared_error"
+    return "r2" if fewest > 1 else "q2"
 
 
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:

@@ -64,13 +64,13 @@ class Frame:
     x_rest: Array  # what rounding took from x_mean; matters where that is large
     weight_unit: float = 1.0
 
-    def ridge_unit(self, scale: bool) -> float:
+    def ridge_unit(self, scale: bool | str) -> float:
         """The unit of inputs whose square a ridge weight is divided by in this frame.
 
         A ridge on scaled columns applies to population deviations, which neither a common factor of the
         weights nor repeated rows change, although ``x_scale`` are sample deviations.
         """
-        if scale:
+        if scales_x(scale):
             unit = math.sqrt(self.weight / variance_divisor(self.weight))
         else:
             # Without scaling the frame has one scale, a power of two that keeps huge data in range.
@@ -100,7 +100,7 @@ class MomentForm:
 
     @classmethod
     def from_moments(
-        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
+        cls, moments: Moments, scale: bool | str, units: Units = NO_UNITS
     ) -> MomentForm:
         """Standardise; ``units`` are the powers of two that the data were divided by before."""
         frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
@@ -110,7 +110,7 @@ class MomentForm:
         return cls(frame, xx, moments.xy * x_factor[:, None] * y_factor, y_squares)
 
     @classmethod
-    def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool) -> MomentForm:
+    def from_rows(cls, X, Y: NDArray, weights: Array | None, scale: bool | str) -> MomentForm:
         def squares(X, Y, weights):
             return Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
 
@@ -133,9 +133,7 @@ class RowForm:
     factor: Array | None = None  # what a column of the user's centred rows is multiplied by
 
     @classmethod
-    def from_moments(
-        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
-    ) -> RowForm:
+    def from_moments(cls, moments: Moments, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
         """The problem of the few rows that stand for all: its solution is that of all rows."""
         frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
         X, Y = moments.few_rows()
@@ -143,7 +141,7 @@ class RowForm:
         return cls(frame, Y * y_factor, x_squares, y_squares, X * x_factor)
 
     @classmethod
-    def from_blocks(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
+    def from_blocks(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> RowForm:
         """The same from all rows, of which few at a time are made dense."""
 
         def factored(X, Y, weights):
@@ -152,13 +150,13 @@ class RowForm:
         return cls.from_moments(*_in_range(factored, X, Y, weights, scale))
 
     @classmethod
-    def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool) -> RowForm:
+    def from_rows(cls, X: NDArray, Y: NDArray, weights: Array | None, scale: bool | str) -> RowForm:
         unit = weight_unit(weights)
         weights = weights if weights is None or unit == 1.0 else weights / unit
-        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, scale)
-        described = None if weights is not None else _describe(X, scale)
+        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, bool(scale))
+        described = None if weights is not None else _describe(X, scales_x(scale))
         if described is None:
-            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scale)
+            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scales_x(scale))
             factor = None
         else:
             held, x_rest = X, np.zeros(X.shape[1])
@@ -219,12 +217,17 @@ class GramForm:
 Form = MomentForm | GramForm | RowForm
 
 
+def scales_x(scale: bool | str) -> bool:
+    """Whether inputs are divided by their deviations; ``"y"`` divides the outputs alone."""
+    return not isinstance(scale, str) and bool(scale)
+
+
 def ridge_in_units(alpha: float, unit: float) -> float:
     """A ridge weight for inputs divided by a unit whose square may be out of range."""
     return min(alpha / unit / unit, _LARGEST_RIDGE)
 
 
-def _frame(moments: Moments, scale: bool, units: Units) -> tuple[Frame, Array, Array, Array]:
+def _frame(moments: Moments, scale: bool | str, units: Units) -> tuple[Frame, Array, Array, Array]:
     """The frame of moments, the factors of their columns in it, and the squares of y."""
     yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
     largest = moments.xx.diagonal().max(initial=0.0)
@@ -238,8 +241,10 @@ def _frame(moments: Moments, scale: bool, units: Units) -> tuple[Frame, Array, A
         )
     unit = weight_unit(np.array([moments.weight]))
     weight = moments.weight / unit
-    x_scale, x_live = column_scales(moments.xx.diagonal() / unit, moments.x_mean, weight, scale)
-    y_scale, y_live = column_scales(yy / unit, moments.y_mean, weight, scale)
+    x_scale, x_live = column_scales(
+        moments.xx.diagonal() / unit, moments.x_mean, weight, scales_x(scale)
+    )
+    y_scale, y_live = column_scales(yy / unit, moments.y_mean, weight, bool(scale))
     frame = Frame(
         moments.x_mean * units.x,
         x_scale * units.x,
@@ -262,8 +267,8 @@ def _in_range(
     X: Any,
     Y: NDArray,
     weights: Array | None,
-    scale: bool,
-) -> tuple[Moments, bool, Units]:
+    scale: bool | str,
+) -> tuple[Moments, bool | str, Units]:
     """Moments of rows, in units in which they can be squared, with what a form makes of them."""
     units = Units(weight=weight_unit(weights))
     if weights is not None and units.weight != 1.0:

@@ -23,7 +23,6 @@ from isthmus.regression.spectrum import check_digits, numerical_rank, spectrum_o
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 
-
 # Steps of subspace iteration after a descent, each as cheap as a step of the descent.
 _POLISHING_STEPS = 3
 
@@ -53,8 +52,8 @@ class ManifoldPLS(RankConstrained):
         Ridge weight. Where X interpolates balanced indicators all singular values are tied and every
         subspace is optimal: the closed form then takes the one with the smallest coefficients, which
         is the limit of small ridges. "auto" is ``1e-6 ||X||_2^2``.
-    scale : bool, default=False
-        Whether columns of X and y are divided by their standard deviations.
+    scale : bool or "y", default=False
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
     max_iter : int, default=1000
         Largest number of steps of the iterations.
     tol : float, default=1e-8
@@ -98,7 +97,7 @@ class ManifoldPLS(RankConstrained):
         manifold: str = "grassmann",
         solver: str = "exact",
         alpha: Any = 0.0,
-        scale: bool = False,
+        scale: bool | str = False,
         max_iter: int = 1000,
         tol: float = 1e-8,
         random_state: Any = None,

@@ -24,8 +24,8 @@ class PCR(LatentRegression):
     ----------
     n_components : int, "auto" or None, default=None
         Number of components. "auto" chooses it by cross-validation, None takes all there are.
-    scale : bool, default=False
-        Whether columns of X and y are divided by their standard deviations.
+    scale : bool or "y", default=False
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
     missing : {"error", "em"}, default="error"
         What to do with NaN, see ``PLS``.
     max_iter : int, default=500
@@ -56,7 +56,7 @@ class PCR(LatentRegression):
         self,
         n_components: Any = None,
         *,
-        scale: bool = False,
+        scale: bool | str = False,
         missing: str = "error",
         max_iter: int = 500,
         tol: float = 1e-6,

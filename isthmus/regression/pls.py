@@ -48,8 +48,9 @@ class PLS(LatentRegression):
     n_components : int, "auto" or None, default=2
         Number of components. "auto" chooses it by cross-validation (``ComponentSearchCV`` with its
         defaults), None takes all there are: least squares.
-    scale : bool, default=True
-        Whether columns of X and y are divided by their standard deviations.
+    scale : bool or "y", default=True
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone, for
+        inputs in one unit (a spectrum) and outputs in several.
     algorithm : {"auto", "nipals", "simpls", "kernel"}, default="auto"
         "nipals" and "kernel" find the same components, in the space of the features and in that of the
         samples; "auto" takes the cheaper. "simpls" [dJ1993]_ finds the same for one output or one
@@ -111,7 +112,7 @@ class PLS(LatentRegression):
         self,
         n_components: Any = 2,
         *,
-        scale: bool = True,
+        scale: bool | str = True,
         algorithm: str = "auto",
         missing: str = "error",
         max_iter: int = 500,

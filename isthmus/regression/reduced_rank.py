@@ -27,8 +27,8 @@ class ReducedRankRegression(RankConstrained):
     alpha : float or "auto", default=1.0
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``.
         With ``scale=True`` it applies to the scaled columns.
-    scale : bool, default=False
-        Whether columns of X and y are divided by their standard deviations.
+    scale : bool or "y", default=False
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
     missing : {"error", "em"}, default="error"
         What to do with NaN, see ``PLS``.
     max_iter : int, default=500
@@ -67,7 +67,7 @@ class ReducedRankRegression(RankConstrained):
         n_components: Any = None,
         *,
         alpha: Any = 1.0,
-        scale: bool = False,
+        scale: bool | str = False,
         missing: str = "error",
         max_iter: int = 500,
         tol: float = 1e-6,

@@ -18,7 +18,7 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import ridge_in_units
+from isthmus.regression.forms import ridge_in_units, scales_x
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.online import ProximalFit
 from isthmus.regression.optimum import RankConstrained
@@ -79,9 +79,9 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     output_weight : array of shape (n_targets,) or None, default=None
         Weight of each output in the loss. With it the squared loss is iterated like the others: the
         ridge does not know of weights, and there is no closed form for both.
-    scale : bool, default=False
-        Whether columns of X (and for the squared loss y) are divided by their standard deviations; not
-        with ``online="proximal"``.
+    scale : bool or "y", default=False
+        Whether columns of X (and for the squared loss y) are divided by their standard deviations; "y":
+        those of y alone. Not with ``online="proximal"``.
     online : {"exact", "proximal"}, default="exact"
         What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers, the fit is that of all rows
         (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for losses
@@ -147,7 +147,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         init: Any = "exact",
         solver: str = "auto",
         output_weight: Any = None,
-        scale: bool = False,
+        scale: bool | str = False,
         online: str = "exact",
         gamma: float | None = None,
         gamma_growth: str = "constant",
@@ -290,7 +290,8 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
             self.y_explained_variance_ratio_ = np.full(self.n_components_, np.nan)
         s = np.linalg.norm(self.y_loadings_, axis=0)
         # Without scaling the frame has one unit on each side, a power of two.
-        x_unit, y_unit = (1.0, 1.0) if self.scale else (self.x_scale_[0], self.y_scale_[0])
+        x_unit = 1.0 if scales_x(self.scale) else self.x_scale_[0]
+        y_unit = 1.0 if self.scale else self.y_scale_[0]
         self.singular_values_ = s * (y_unit / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():
@@ -327,8 +328,9 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         if self.online == "proximal":
             if self.scale:
                 raise ValueError(
-                    "scale == True with online == 'proximal', must be False: the deviations of the columns "
-                    "are not known from blocks; standardise X beforehand, or use online='exact'."
+                    f"scale == {self.scale!r} with online == 'proximal', must be False: the deviations of "
+                    "the columns are not known from blocks; standardise X beforehand, or use "
+                    "online='exact'."
                 )
             return self._partial_fit_proximal(X, y, sample_weight)
         self.loss_ = get_loss(self.loss)

@@ -99,6 +99,8 @@ def sensitivity(model: Any, X: Array, spread: Array) -> Array | None:
     )
     loadings = getattr(step, "y_loadings_", None)
     V = np.eye(coef.shape[1]) if loadings is None else np.asarray(loadings)
+    if getattr(step, "y_scale_", None) is not None:
+        V = V * step.y_scale_[:, None]
     if len(V) != len(spread):  # functions of another space than that of the outputs
         V, spread = np.eye(coef.shape[1]), np.ones(coef.shape[1])
     V = V[spread > 0] / spread[spread > 0, None]

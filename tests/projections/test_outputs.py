@@ -246,9 +246,9 @@ def test_judges_agree_on_vectors():
     Y = rng.normal(size=(50, 1))
     train, test = np.arange(40), np.arange(40, 50)
     near = neighbours(rng.normal(size=(40, 2)), rng.normal(size=(10, 2)))
-    by_vectors = VectorJudge(Y).score(near, train, test)
-    assert KernelJudge(Y @ Y.T).score(near, train, test) == pytest.approx(by_vectors)
-    assert np.isnan(VectorJudge(np.ones((50, 1))).score(near, train, test))
+    by_vectors = VectorJudge(Y).scores(near, train, test)
+    assert KernelJudge(Y @ Y.T).scores(near, train, test) == pytest.approx(by_vectors)
+    assert np.isnan(VectorJudge(np.ones((50, 1))).scores(near, train, test))
     assert sorted(np.bincount(fold_labels(11, 3, 0))) == [3, 4, 4]
 
 

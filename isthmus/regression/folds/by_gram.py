@@ -12,7 +12,7 @@ from isthmus.linalg import Array, row_blocks
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
 from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, GramForm, InaccurateGram, column_scales
+from isthmus.regression.forms import Frame, GramForm, InaccurateGram, column_scales, scales_x
 
 _BLOCK = 2**21  # entries
 
@@ -28,7 +28,7 @@ class GramFolds(Folds):
         self.Xc = rows.X - self.x_mean
         self.Xc -= (self.w @ self.Xc) / self.w.sum()
         self.squares = np.hstack([self.w @ part**2 for part in self.column_blocks()])
-        self.gram = None if self.scale else self.Xc @ self.Xc.T
+        self.gram = None if scales_x(self.scale) else self.Xc @ self.Xc.T
 
     def column_blocks(self, factor: Array | None = None) -> Iterator[Array]:
         """Few columns of the centred rows at a time, so that no copy of all of them is made."""
@@ -50,7 +50,7 @@ class GramFolds(Folds):
         y_mean = (w @ Y) / weight
         Yc = (Y - y_mean) * np.sqrt(w)[:, None]
         y_squares = np.einsum("ij,ij->j", Yc, Yc)
-        y_scale, y_live = column_scales(y_squares, y_mean, weight, self.scale)
+        y_scale, y_live = column_scales(y_squares, y_mean, weight, bool(self.scale))
         Yc *= y_live / y_scale
         K, K_test = _centre(gram, train, test, w / weight)
         if K.diagonal().max() < KEPT_VARIANCE * gram.diagonal()[train].max():
@@ -75,7 +75,7 @@ class GramFolds(Folds):
         squares -= sums**2 / weight
         if (squares < KEPT_VARIANCE * self.squares).any():
             raise InaccurateGram
-        return column_scales(squares, self.x_mean, weight, self.scale)
+        return column_scales(squares, self.x_mean, weight, True)
 
 
 def _centre(gram: Array, train: NDArray, test: NDArray, share: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from isthmus.parallel import thread_map
 from isthmus.regression.folds.path import FoldPath, MomentPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds, Task
 from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import MomentForm, column_scales
+from isthmus.regression.forms import MomentForm, column_scales, scales_x
 from isthmus.regression.pls_algorithms import primal_pls, rank_tolerance
 
 _BATCH_BYTES = 2**25
@@ -125,8 +125,8 @@ class MomentFolds(Folds):
         y_squares = whole.yy - np.einsum("bmq,bmq->bq", G, G)
         lost = (squares < KEPT_VARIANCE * whole.xx.diagonal()).any(axis=1)
         lost |= (y_squares < KEPT_VARIANCE * whole.yy).any(axis=1)
-        x_scale, live = column_scales(squares, whole.x_mean, weight[:, None], self.scale)
-        y_scale, y_live = column_scales(y_squares, whole.y_mean, weight[:, None], self.scale)
+        x_scale, live = column_scales(squares, whole.x_mean, weight[:, None], scales_x(self.scale))
+        y_scale, y_live = column_scales(y_squares, whole.y_mean, weight[:, None], bool(self.scale))
         factor, y_factor = live / x_scale, y_live / y_scale
         cross = whole.xy - F.transpose(0, 2, 1) @ G
         cross *= factor[:, :, None] * y_factor[:, None, :]

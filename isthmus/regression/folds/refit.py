@@ -13,7 +13,7 @@ from scipy import sparse
 from isthmus.linalg import Array, row_blocks
 from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, InaccurateGram, RowForm, standardised
+from isthmus.regression.forms import Frame, InaccurateGram, RowForm, scales_x, standardised
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 
@@ -71,13 +71,13 @@ class Folds:
         is made, neither rows nor factors.
         """
         k, Y, weights = split.n_train, self.rows.Y[split.train], self.rows.weight_of(split.train)
-        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, self.scale)
+        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, bool(self.scale))
         m = k + len(split.test)
         R, parts = np.zeros((0, m)), []
         for columns in row_blocks(self.rows.shape[1], max(_TURN_BLOCK // m, m)):
             X = self.rows.X[:, columns]
             Z, mean, rest, scale, squares = standardised(
-                X[split.train], weights, self.scale, in_range=True
+                X[split.train], weights, scales_x(self.scale), in_range=True
             )
             test = ((X[split.test] - mean) - rest) * ((squares > 0) / scale)
             rows = np.vstack([R, np.hstack([Z.T, test.T])])

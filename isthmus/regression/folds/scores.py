@@ -34,6 +34,7 @@ class TestRows:
     y_is_1d: bool
     has_gaps: bool  # whether any target of any row is NaN
     unit: float = 1.0
+    overall: Array | None = None  # variances of all rows, in units: of a single row there is none
 
     @cached_property
     def in_units(self) -> NDArray:
@@ -96,16 +97,25 @@ def score_path(
 
 
 def _r2(errors: Array, rows: TestRows) -> Array:
+    return _explained(errors, rows, rows.variances)
+
+
+def _q2(errors: Array, rows: TestRows) -> Array:
+    assert rows.overall is not None
+    return _explained(errors, rows, rows.overall)
+
+
+def _explained(errors: Array, rows: TestRows, variances: Array) -> Array:
     scores = np.empty_like(errors)
-    varies = rows.variances > 0
-    scores[:, varies] = 1.0 - errors[:, varies] / rows.variances[varies]
+    varies = variances > 0
+    scores[:, varies] = 1.0 - errors[:, varies] / variances[varies]
     if not varies.all():
         # An output that does not vary scores 1 where it is met and 0 elsewhere, as in scikit-learn; which
         # divides rounding errors by each other where the mean of equal numbers is not quite that number.
         # What is left of the other outputs in its predictions is rounding too.
-        size = np.maximum(rows.first**2, np.nan_to_num(rows.variances).max())[~varies]
+        size = np.maximum(rows.first**2, np.nan_to_num(variances).max())[~varies]
         scores[:, ~varies] = errors[:, ~varies] <= (_MET_ULPS * EPS) ** 2 * size
-        scores[:, np.isnan(rows.variances)] = np.nan
+        scores[:, np.isnan(variances)] = np.nan
     return _mean_of_outputs(scores, rows.has_gaps)
 
 
@@ -127,6 +137,7 @@ def _mean_of_outputs(values: Array, has_gaps: bool) -> Array:
 
 _SCORES: dict[str, Callable[[Array, TestRows], Array]] = {
     "r2": _r2,
+    "q2": _q2,
     "neg_mean_squared_error": _mean_squared,
     "neg_root_mean_squared_error": _root_mean_squared,
 }

@@ -1,0 +1,198 @@
+"""Held-out scores: a refit in every fold is the oracle; noise scores nothing.
+
+False alarms: a score of pure noise has mean -0.1 or so (the variance of ten neighbours' mean) and the bound
+is three standard errors of SEEDS draws above zero, more than six above that mean: below 1e-6 for each.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+
+from isthmus import projections
+from isthmus.features import Landmarks
+from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, held_out
+from isthmus.projections.held_out import fold_labels, judged_rows
+
+SEEDS = 12
+
+
+def make(n, seed=0, p=5):
+    """Two outputs that bend, one of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(1, 1, size=(n, p))
+    t = X @ rng.normal(size=(p, 2))
+    Y = np.column_stack([np.tanh(t[:, 0]), t[:, 1], rng.normal(size=n)])
+    return X, Y + 0.3 * rng.normal(size=Y.shape)
+
+
+def classes(Y):
+    return np.digitize(Y[:, 1], np.quantile(Y[:, 1], [0.2, 0.4, 0.6, 0.8])).astype(float)
+
+
+def refitted(model, X, Y, rows=None, seed=0):
+    """Scores of each output: a fit without each fold, neighbours among its rows."""
+    scores = []
+    for train, test in KFold(5, shuffle=True, random_state=seed).split(X):
+        train, test = (
+            part if rows is None else np.intersect1d(part, rows) for part in (train, test)
+        )
+        rest = (
+            np.setdiff1d(np.arange(len(X)), test)
+            if rows is None
+            else np.flatnonzero(
+                fold_labels(len(X), 5, seed) != fold_labels(len(X), 5, seed)[test[0]]
+            )
+        )
+        fold = clone(model).set_params(cv=None).fit(X[rest], Y[rest])
+        near = KNeighborsRegressor(10).fit(fold.transform(X[train]), Y[train])
+        guess = near.predict(fold.transform(X[test]))
+        scores.append(np.atleast_1d(r2_score(Y[test], guess, multioutput="raw_values")))
+    return np.mean(scores, axis=0)
+
+
+SMALL = [
+    COIR(gamma=0.1, gamma_y=0.5),
+    COIR("linear", kernel_y="linear"),
+    KernelCCA(gamma=0.1, gamma_y=0.5),
+    MORP(gamma=0.1, n_components=3),
+    MORP("linear", n_components=3, form="inverse"),
+]
+LINEAR = [COIR("linear", kernel_y="linear"), MORP("linear"), KernelCCA("linear", kernel_y="linear")]
+
+
+@pytest.mark.parametrize("model", SMALL, ids=repr)
+def test_500_rows_are_refits(model):
+    X, Y = make(500)
+    model = clone(model).fit(X, Y)
+    assert_allclose(model.held_out_scores_, refitted(model, X, Y), atol=1e-8)
+    assert_allclose(model.held_out_score_, model.held_out_scores_.mean(), rtol=1e-12)
+    assert model.held_out_scores_[1] > 0.4 and abs(model.held_out_scores_[2]) < 0.3
+
+
+@pytest.mark.parametrize("model", [SIR(slices="classes"), KernelSIR(gamma=0.1)], ids=repr)
+def test_500_rows_in_classes_are_refits(model):
+    X, Y = make(500)
+    y = classes(Y)
+    assert_allclose(clone(model).fit(X, y).held_out_scores_, refitted(model, X, y), atol=1e-8)
+
+
+def test_kdr_is_refits():
+    X, Y = make(70)
+    model = KDR(2, gamma=0.1, gamma_y=0.5, max_iter=2, tol=0.5, cv=5).fit(X, Y)
+    assert_allclose(model.held_out_scores_, refitted(model, X, Y), atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [5000, 20_000])
+@pytest.mark.parametrize("model", LINEAR, ids=repr)
+def test_many_rows_are_refits(model, n):
+    X, Y = make(n)
+    model = clone(model).fit(X, Y)
+    assert_allclose(model.held_out_scores_, refitted(model, X, Y), atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [5000, 20_000])
+def test_many_rows_by_landmarks_are_refits(n):
+    """On the features of the landmarks it is the linear method, which is refitted."""
+    X, Y = make(n)
+    y = classes(Y)
+    model = KernelSIR(gamma=0.1, n_landmarks=25, selection="uniform").fit(X, y)
+    F = Landmarks(model.kernel_, 25, selection="uniform", random_state=0).fit_transform(X)
+    assert_allclose(model.held_out_scores_, refitted(SIR(alpha="auto"), F, y), atol=1e-8)
+
+
+def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
+    monkeypatch.setattr(held_out, "SCORE_ROWS", 1000)
+    X, Y = make(5000)
+    rows = judged_rows(5000, 0)
+    counts = np.bincount(fold_labels(5000, 5, 0)[rows])
+    # Hypergeometric, 200 +- 11.3 each: six deviations.
+    assert len(rows) == len(set(rows)) == 1000 and np.abs(counts - 200).max() < 68
+    model = COIR("linear", kernel_y="linear").fit(X, Y)
+    assert_allclose(model.held_out_scores_, refitted(model, X, Y, rows), atol=1e-8)
+
+
+# -- holes ---------------------------------------------------------------------------------------
+
+
+def with_holes(Y, share, seed=0):
+    return np.where(np.random.default_rng(seed).random(Y.shape) < share, np.nan, Y)
+
+
+@pytest.mark.parametrize("solver", ["auto", "features"])
+@pytest.mark.parametrize("missing", ["mean", "ridge", "zero"])
+def test_holes_are_filled_by_training_rows_and_never_scored(missing, solver):
+    X, Y = make(120)
+    holes = with_holes(Y, 0.5)
+    options = {"n_landmarks": 200, "selection": "uniform"} if solver == "features" else {}
+    model = MORP(gamma=0.1, missing=missing, solver=solver, **options).fit(X, holes)
+    scores = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        fold = clone(model).set_params(cv=None).fit(X[train], holes[train])
+        search = NearestNeighbors(n_neighbors=10).fit(fold.transform(X[train]))
+        near = search.kneighbors(fold.transform(X[test]), return_distance=False)
+        guess = np.nanmean(holes[train][near], axis=1)  # none of them is all NaN, as it happens
+        seen = ~np.isnan(holes[test])
+        scores.append([r2_score(holes[test][s, j], guess[s, j]) for j, s in enumerate(seen.T)])
+    assert_allclose(model.held_out_scores_, np.mean(scores, axis=0), atol=1e-6)
+
+
+def test_a_precomputed_kernel_with_holes():
+    X, Y = make(90)
+    holes = with_holes(Y, 0.4)
+    K = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
+    ours = MORP("precomputed", missing="ridge").fit(K, holes)
+    same = MORP(gamma=0.1, missing="ridge").fit(X, holes)
+    assert_allclose(ours.held_out_scores_, same.held_out_scores_, atol=1e-6)
+
+
+# -- noise ---------------------------------------------------------------------------------------
+
+OF_NOISE = {
+    "SIR": SIR(),
+    "KernelSIR": KernelSIR(),
+    "COIR": COIR(),
+    "KernelCCA": KernelCCA(),
+    "MORP": MORP(),
+    "KDR": KDR(max_iter=3, tol=0.5, cv=5),
+}
+
+
+def test_every_projection_is_asked():
+    assert OF_NOISE.keys() == set(projections.__all__)
+
+
+def not_positive(models, holes=0.0):
+    scores = []
+    for seed, model in enumerate(models):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.normal(size=(80, 4)), rng.normal(size=(80, 3))
+        scores.append(model.fit(X, with_holes(Y, holes, seed) if holes else Y).held_out_score_)
+    return np.mean(scores) <= 3 * np.std(scores, ddof=1) / np.sqrt(len(scores)), np.mean(scores)
+
+
+@pytest.mark.parametrize("name", OF_NOISE)
+def test_noise_scores_nothing(name):
+    good, mean = not_positive([clone(OF_NOISE[name]) for _ in range(SEEDS)])
+    assert good, mean
+
+
+@pytest.mark.parametrize("missing", ["mean", "ridge", "zero"])
+def test_noise_with_holes_scores_nothing(missing):
+    good, mean = not_positive([MORP(missing=missing) for _ in range(SEEDS)], holes=0.7)
+    assert good, mean
+
+
+def test_a_good_output_among_noise_is_seen_and_decides():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    Y = rng.normal(size=(300, 20))
+    Y[:, 0] = 2 * X[:, 0] + 0.5 * rng.normal(size=300)
+    model = COIR("linear", 1, kernel_y="linear", alpha="cv").fit(X, Y)
+    assert model.held_out_scores_[0] > 0.5 and model.held_out_score_ < 0.05
+    table = model.cv_results_
+    assert_allclose(table["mean_test_score"], table["output_test_scores"].mean(axis=1))
+    assert model.held_out_scores_[0] == table["output_test_scores"][:, 0].max()

@@ -1,0 +1,114 @@
+"""Laws of the projections: units, shifts, order and copies of rows change nothing but what says so.
+
+A projection joins by being in ``LAWFUL``. Exceptions are listed by name, with the reason.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from isthmus import projections
+from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
+
+LAWFUL = {
+    "SIR": SIR(),
+    "KernelSIR": KernelSIR(),
+    "COIR": COIR(),
+    "KernelCCA": KernelCCA(),
+    "MORP": MORP(),
+    "KDR": KDR(max_iter=0),
+}
+# Docstrings: "Several outputs are compared as they are".
+GO_BY_UNITS = {
+    name: "a kernel of several outputs compares them as they are"
+    for name in ("COIR", "KernelCCA", "MORP", "KDR")
+}
+COUNTS_TWINS = {
+    name: "the median of all distances counts those between twins, which are zero: gamma is given"
+    for name in ("KernelSIR", "COIR", "KernelCCA", "MORP", "KDR")
+}
+DRAWS_BY_PLACE = {
+    name: "the first centres of k-means are drawn by the place of a row: one output has quantiles"
+    for name in ("SIR", "KernelSIR")
+}
+
+
+def make(q=3, n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    T = X @ rng.normal(size=(4, 2))
+    Y = np.column_stack([T, np.tanh(T[:, 0])])[:, :q] + 0.2 * rng.normal(size=(n, q))
+    return X, Y if q > 1 else Y[:, 0]
+
+
+X, Y = make()
+y = make(1)[1]
+NEW = make(seed=1)[0]
+
+
+def agree(a, b, tol=1e-6):
+    """Coordinates of new rows, in units of their spread: each is known up to a sign of its own."""
+    a, b = a / a.std(axis=0), b / b.std(axis=0)
+    signs = np.sign((a * b).sum(axis=0))
+    assert_allclose(a, b * signs, atol=tol)
+
+
+def same(one, other, tol=1e-6, scores=True, new=NEW, new_other=NEW):
+    agree(one.transform(new), other.transform(new_other), tol)
+    if scores and one.held_out_scores_ is not None:
+        assert_allclose(other.held_out_scores_, one.held_out_scores_, atol=1e-6)
+
+
+def fit(name, A, B, **options):
+    return clone(LAWFUL[name]).set_params(**options).fit(A, B)
+
+
+def test_every_projection_is_here():
+    assert LAWFUL.keys() == set(projections.__all__)
+
+
+@pytest.mark.parametrize("name", LAWFUL)
+class TestEachProjection:
+    @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+    def test_the_unit_of_the_only_output(self, name, unit):
+        same(fit(name, X, y), fit(name, X, unit * y))
+
+    @pytest.mark.parametrize("unit", [1e-6, 1e6])
+    def test_the_unit_of_one_of_several_outputs(self, name, unit):
+        one, other = fit(name, X, Y), fit(name, X, Y * [1.0, unit, 1.0])
+        if name not in GO_BY_UNITS:
+            same(one, other)
+            return
+        assert "Several outputs are compared as they are" in type(one).__doc__
+        standard = [fit(name, X, B / B.std(axis=0)) for B in (Y, Y * [1.0, unit, 1.0])]
+        same(*standard)
+
+    @pytest.mark.parametrize("unit", [1e-4, 1e4])
+    def test_the_common_unit_of_the_inputs(self, name, unit):
+        same(fit(name, X, y), fit(name, unit * X, y), new_other=unit * NEW)
+
+    def test_shifts(self, name):
+        same(fit(name, X, Y), fit(name, X + 5, Y - [3, 0, 40]), tol=1e-5, new_other=NEW + 5)
+
+    def test_the_order_of_columns(self, name):
+        one, other = fit(name, X, Y), fit(name, X[:, ::-1], Y[:, [2, 0, 1]])
+        same(one, other, scores=False, new_other=NEW[:, ::-1], tol=1e-5)
+        if one.held_out_scores_ is not None:
+            assert_allclose(other.held_out_scores_, one.held_out_scores_[[2, 0, 1]], atol=1e-6)
+
+    def test_the_order_of_rows(self, name):
+        """Folds are drawn by place, so that the scores are others."""
+        rows = np.random.default_rng(3).permutation(len(X))
+        B = y if name in DRAWS_BY_PLACE else Y
+        same(fit(name, X, B), fit(name, X[rows], B[rows]), scores=False, tol=1e-5)
+
+    def test_every_row_twice(self, name):
+        twice = np.repeat(np.arange(len(X)), 2)
+        given = {"gamma": 0.2} if name in COUNTS_TWINS else {}
+        if name not in ("SIR", "KernelSIR"):
+            given["gamma_y"] = 0.3
+        if name == "MORP":
+            given.pop("gamma_y")  # its outputs have a linear kernel
+        one, other = fit(name, X, y, **given), fit(name, X[twice], y[twice], **given)
+        same(one, other, scores=False, tol=1e-5)

@@ -1,0 +1,274 @@
+"""Rules that decide something, each pinned on both sides of its edge.
+
+Each of these was once broken on purpose (the fault is named where it is not obvious) and seen to fail.
+"""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.kernel_ridge import KernelRidge
+
+from isthmus import compress
+from isthmus.auto import LADDER, Problem, Rung, trials
+from isthmus.auto.intervals import half_widths, sorted_errors
+from isthmus.auto.ladder import rungs_for
+from isthmus.auto.trials import Trial, simplest_good
+from isthmus.compression import refit
+from isthmus.compression.refit import fit_outputs
+from isthmus.compression.thresholds import _shift
+from isthmus.projections import KernelSIR
+from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_scores
+from isthmus.regression.crossval import best_index
+from isthmus.reports.data import ReportData
+
+compress_module = import_module("isthmus.compression.compress")
+
+# -- the ladder ----------------------------------------------------------------------------------
+
+
+def trial(score, error=0.0, done=True):
+    return SimpleNamespace(
+        is_done=done, score=score if done else np.nan, standard_error=error, status="no"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "errors", "chosen"),
+    [
+        ([0.71, 0.8], [0.0, 0.1], 0),  # within one standard error of the best
+        ([0.69, 0.8], [0.0, 0.1], 1),  # within two of them, not within one
+        ([0.75, 0.8], [0.5, 0.01], 1),  # the error is the best one's, not one's own
+        ([0.8, 0.8], [0.0, 0.0], 0),  # a tie goes to the simpler
+        ([0.1, 0.75, 0.8, 0.79], [0, 0, 0.1, 0], 1),
+    ],
+)
+def test_the_simplest_within_one_standard_error(scores, errors, chosen):
+    assert simplest_good([trial(s, e) for s, e in zip(scores, errors, strict=True)]) == chosen
+
+
+def test_a_method_that_was_given_up_is_not_chosen():
+    assert simplest_good([trial(0.9, done=False), trial(0.1)]) == 1
+    with pytest.raises(ValueError, match="no method could be fitted"):
+        simplest_good(
+            [SimpleNamespace(is_done=False, rung=LADDER[0], status="broken", score=np.nan)]
+        )
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "n_fits"),
+    [(10.0, "done", 3), (1.5, "given up at the time limit", 2), (-1.0, "no time left", 0)],
+)
+def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_fits):
+    """A clock that shows the number of fits that were made."""
+    fits = []
+
+    class Mean:
+        def fit(self, X, y):
+            fits.append(1)
+            return self
+
+        def predict(self, X):
+            return np.zeros((len(X), 1))
+
+    monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: float(len(fits))))
+    rung = Rung("m", "m", lambda problem: Mean(), True, "", "", "", ())
+    rows = np.arange(9.0)[:, None]
+    splits = [(np.delete(np.arange(9), part), part) for part in np.arange(9).reshape(3, 3)]
+    tried = Trial(rung, rows, rows, splits, Problem(9, 1, 1))
+    tried.run(lambda *told: None, limit)
+    assert (tried.status, len(fits)) == (status, n_fits)
+    assert np.isnan(tried.score) == (status != "done")
+
+
+def test_exact_kernels_up_to_twenty_thousand_rows():
+    names = {
+        n: [rung.name for rung in rungs_for("auto", Problem(n, 3, 2))] for n in (20_000, 20_001)
+    }
+    assert "kernel" in names[20_000] and "kernel" not in names[20_001]
+    assert [rung.name for rung in rungs_for("kernel", Problem(10**6, 3, 2))] == ["kernel"]
+
+
+def test_folds_of_few_rows_have_no_r2():
+    assert Problem(19, 3, 2).options["scoring"] == "q2"
+    assert Problem(20, 3, 2).options["scoring"] == "r2"
+    assert [Problem(n, 3, 2).folds.n_splits for n in (3, 5, 50)] == [3, 5, 5]
+
+
+def test_intervals_take_the_next_error_up():
+    """Of 19 rows the largest error is the 95 % bound, of 18 there is none."""
+    for n, level, place in ((19, 0.95, 18), (39, 0.95, 37), (9, 0.5, 4)):
+        errors = sorted_errors(np.arange(n, dtype=float)[:, None])
+        assert half_widths(errors, n, level)[0] == place
+    assert np.isinf(half_widths(sorted_errors(np.ones((18, 1))), 18, 0.95)[0])
+
+
+# -- ranks and ridge weights ---------------------------------------------------------------------
+
+
+def test_the_best_candidate_and_the_simplest_within_one_error():
+    ranks, alphas = [1, 2, 3], [0.1, 10.0]
+
+    def chosen(means, spread, rule):
+        means = np.array(means, dtype=float).reshape(-1, 1)
+        return best_index(means + spread * np.array([-1.0, 1.0]), ranks, alphas, rule)
+
+    # Two folds at +-s: the standard error of a mean is s.
+    means = [0.5, 0.69, 0.8, 0.71, 0.60, 0.2]
+    assert chosen(means, 0.1, "min") == 2
+    assert chosen(means, 0.1, "one_se") == 3  # rank 1 with the large ridge, within 0.1
+    assert chosen(means, 0.21, "one_se") == 3
+    assert chosen(means, 0.05, "one_se") == 2
+    # Two of one rank: the larger ridge; equal scores: the first of the grid.
+    assert chosen([0.8, 0, 0, 0.8, 0, 0], 0.1, "one_se") == 3
+    assert chosen([0.8, 0, 0, 0.8, 0, 0], 0.1, "min") == 0
+    # One fold has no standard error.
+    assert best_index(np.array([[0.5], [0.6], [0.7]]), [1, 2, 3], [None], "one_se") == 2
+
+
+def test_ties_go_to_the_larger_ridge_and_the_fewer_components():
+    assert best_candidate(np.full((4, 3, 2), 0.5)) == (3, 0)
+    scores = np.full((4, 3, 1), 0.5)
+    scores[1, 2] = 0.6
+    assert best_candidate(scores) == (1, 2)
+    scores[2, 1] = 0.6
+    assert best_candidate(scores) == (2, 1)
+    scores[2, 0] = np.nan
+    assert best_candidate(scores) == (2, 1)
+
+
+def test_a_tie_of_all_ridge_weights_in_a_fit():
+    """One input: every ridge orders the rows alike, so that all have the same neighbours."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    model = KernelSIR("linear", 1, alpha="cv").fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
+    scores = model.cv_results_["mean_test_score"]
+    assert np.ptp(scores) == 0 and len(scores) == len(FRACTIONS) == 12
+    assert_allclose(model.alpha_, FRACTIONS[-1] * ((X - X.mean()) ** 2).sum())
+    assert_allclose([FRACTIONS[0], FRACTIONS[-1]], [1e-6, 10**-0.5])
+
+
+def test_outputs_of_which_nothing_can_be_told_have_no_say():
+    """One good output among nine of noise decides, whatever noise prefers; of noise alone all do."""
+    scores = np.full((2, 1, 10), [[[-0.05]], [[-0.30]]])
+    scores[:, 0, 0] = 0.30, 0.54
+    assert scores.mean(axis=2).argmax() == 0
+    assert best_candidate(scores) == (1, 0)
+    assert_allclose(weighted_scores(scores)[:, 0], [0.30, 0.54])
+    assert best_candidate(scores[:, :, 1:]) == (0, 0)
+    scores[:, 0, 1] = 0.2, 0.1  # a second output that can be told, by its best
+    assert_allclose(weighted_scores(scores)[0, 0], (0.54 * 0.30 + 0.2 * 0.2) / 0.74)
+
+
+# -- compression ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("errors", "size"),
+    [([3.0, 1.011, 1.009, 1.0], 3), ([3.0, 1.011, 1.02, 1.0], 4), ([1.0, 1.0, 1.0, 1.0], 1)],
+)
+def test_validation_takes_the_smallest_within_one_per_cent(monkeypatch, errors, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 2))
+    model = KernelRidge(kernel="rbf").fit(X, X[:, 0])
+    told = iter([*errors, 1.0])
+    monkeypatch.setattr(compress_module, "_validation_error", lambda *rows: next(told))
+    small = compress(model, 4, validation=(X, X[:, 0]))
+    assert small.compression_.n_points == size
+
+
+def test_validation_counts_outputs_without_their_units():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(80, 1))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(80, 2))
+    model = KernelRidge(kernel="rbf", alpha=0.01).fit(X, Y)
+    errors = [
+        compress_module._validation_error(
+            SimpleNamespace(predict=lambda A, c=c: model.predict(A) * c), X, Y * c
+        )
+        for c in (np.ones(2), np.array([1.0, 1e6]))
+    ]
+    assert_allclose(errors[1], errors[0], rtol=1e-9)
+    by_hand = (((model.predict(X) - Y) / Y.std(axis=0)) ** 2).mean()
+    assert_allclose(errors[0], by_hand)
+
+
+def test_of_thresholds_that_are_as_good_the_nearest():
+    """Cuts at -3.5 and 2.5 make two errors each, the cut at zero makes four: the nearer, not the first."""
+    values, labels = np.array([-4.0, -3.0, -2.0, 1.0, 2.0, 3.0]), np.array([0, 1, 1, 0, 0, 1]) > 0
+    assert _shift(values, labels) == -2.5
+    assert _shift(-values[::-1], ~labels[::-1]) == 2.5  # the first is the nearer here
+    # As good as any where it is: nothing is shifted.
+    assert _shift(values, values > 0) == 0.0
+
+
+def test_errors_of_left_out_rows_are_those_of_leaving_them_out():
+    """Leverage is 1/n for the constant and the rest for the points: 25 rows tell the difference."""
+    rng = np.random.default_rng(0)
+    n, r = 25, 3
+    F, outputs = rng.normal(2, 1, size=(n, r)), rng.normal(5, 1, size=(n, 2))
+    lengths = 2 * (F**2).sum(axis=1)  # none of the rows is a point
+    fit = fit_outputs([(F, outputs)], np.eye(r), np.zeros((r, 2)), in_basis=True, lengths=lengths)
+    weights, errors = fit.left_out(r)
+    for weight, error in list(zip(weights, errors, strict=True))[::3]:
+        total = 0.0
+        for i in range(n):
+            rest = np.arange(n) != i
+            mean, constant = F[rest].mean(axis=0), outputs[rest].mean(axis=0)
+            A = F[rest] - mean
+            coef = np.linalg.solve(A.T @ A + weight * np.eye(r), A.T @ (outputs[rest] - constant))
+            total += ((outputs[i] - constant - (F[i] - mean) @ coef) ** 2).sum()
+        assert_allclose(error, total, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("best", "taken"), [(0.985, False), (0.975, True)])
+def test_a_ridge_must_gain_two_per_cent(monkeypatch, best, taken):
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(30, 2))
+    fit = fit_outputs(
+        [(F, rng.normal(size=(30, 1)))],
+        np.eye(2),
+        np.zeros((2, 1)),
+        in_basis=True,
+        lengths=2 * (F**2).sum(axis=1),
+    )
+    errors = np.array([1.0, 1.1, best, 1.2])
+    monkeypatch.setattr(
+        refit.OutputFit, "left_out", lambda self, size: (np.array([0.0, 1, 2, 3]), errors)
+    )
+    assert fit.ridge(2) == (2.0 if taken else 0.0)
+
+
+def test_fewer_than_twenty_rows_choose_no_ridge():
+    rng = np.random.default_rng(0)
+    for n in (19, 20):
+        F = rng.normal(size=(n, 2))
+        rows = [(F, rng.normal(size=(n, 1)))]
+        fit = fit_outputs(
+            rows, np.eye(2), np.zeros((2, 1)), in_basis=True, lengths=2 * (F**2).sum(axis=1)
+        )
+        assert (fit.unseen is not None) == (n == 20)
+
+
+# -- reports -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("r2", "shown"),
+    [
+        ([0.5, 0.1, 0.9, 0.3, 0.7], ["b (worst)", "a (median)", "c (best)", "d", "e"]),
+        ([0.1, 0.4, 0.2, 0.3], ["a (worst)", "c (median)", "b (best)", "d"]),
+        ([0.2, 0.1], ["b (worst)", "a (best)"]),
+        ([0.2], ["a"]),
+    ],
+)
+def test_the_outputs_that_a_report_shows_first(r2, shown):
+    """Of an even number the lower of the two in the middle."""
+    q = len(r2)
+    search = SimpleNamespace(target_names_=list("abcde")[:q])
+    data = ReportData(search, np.zeros((3, 2)), np.zeros((3, q)), None, None, None, None, None)
+    data.__dict__["by_output"] = [SimpleNamespace(r2=value) for value in r2]
+    assert [name for name, _ in data.shown_outputs] == shown
+    assert [search.target_names_[j] for _, j in data.shown_outputs] == [s[0] for s in shown]
