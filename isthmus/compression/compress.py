@@ -114,8 +114,8 @@ def compress(
         Labels of ``X``: the thresholds of a classifier are then set for the fewest errors on them.
     validation : tuple (X, y), default=None
         Rows and outputs that pick the size: the smallest one whose error is within one per cent of the
-        best, up to ``n_points`` or half of the points. Squared errors are in units of the variance of
-        each output.
+        best, up to ``n_points`` or half of the points. Squared errors of several outputs are in units
+        of their variances.
     chunk_size : int, default=None
         Run the pursuit on blocks of this many points, then on the union of what they chose: for
         expansions whose ``N r`` numbers do not fit into memory.
@@ -483,10 +483,10 @@ def _validation_error(model: Any, X: Any, y: Any) -> float:
 
 
 def _squared_error(values: Array, y: Any) -> float:
-    """Mean over the outputs, each in units of its variance: none counts by its unit."""
+    """Mean over the outputs; several in units of their variances, so that none counts by its unit."""
     truth = np.asarray(y, dtype=np.float64).reshape(len(values), -1)
-    errors = (values.reshape(truth.shape) - truth) / spreads(truth)
-    return float((errors**2).mean())
+    unit = spreads(truth) if truth.shape[1] > 1 else 1.0
+    return float((((values.reshape(truth.shape) - truth) / unit) ** 2).mean())
 
 
 # -- the model ---------------------------------------------------------------------------------

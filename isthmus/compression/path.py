@@ -35,7 +35,8 @@ class CompressionPath:
     indices : ndarray of shape (r,) or None
         Which points of the original, in the order of choice; None where points are new ones.
     validation_sizes, validation_errors : ndarray or None
-        Errors on the validation rows: of classes, or mean squared in units of each output's variance.
+        Errors on the validation rows: of classes, or mean squared, of several outputs in units of
+        their variances.
     full_validation_error : float or None
         That of the original model.
     parts : list of CompressionPath

@@ -66,8 +66,8 @@ class VectorJudge:
             return _explained(truth, known[near].mean(axis=1))
         with warnings.catch_warnings():  # means of nothing
             warnings.simplefilter("ignore", RuntimeWarning)
-            guess = np.nanmean(known[near], axis=1)
-            guess = np.where(np.isnan(guess), np.nanmean(known, axis=0), guess)
+            guess: Array = np.nanmean(known[near], axis=1)
+            guess = np.asarray(np.where(np.isnan(guess), np.nanmean(known, axis=0), guess))
         columns = zip(truth.T, guess.T, strict=True)
         return np.concatenate(
             [_explained(t[~np.isnan(t), None], g[~np.isnan(t), None]) for t, g in columns]
