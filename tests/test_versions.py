@@ -83,7 +83,9 @@ def test_no_file_of_tests_turns_a_warning_off_for_all_of_them():
     wide = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            marks = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "pytestmark"
+            marks = (
+                isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "pytestmark"
+            )
             if marks and "filterwarnings" in ast.unparse(node):
                 wide.append(path.name)
     assert wide == []

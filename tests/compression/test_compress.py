@@ -189,7 +189,9 @@ def test_exchanged_points_fit_the_outputs_better(digits):
 SIGMOID = {"kernel": "sigmoid", "gamma": 0.2}
 
 
-@pytest.mark.filterwarnings("ignore:Singular matrix in solving dual problem")  # scikit-learn's, of it
+@pytest.mark.filterwarnings(
+    "ignore:Singular matrix in solving dual problem"
+)  # scikit-learn's, of it
 @pytest.mark.parametrize(
     "model", [SVC(**SIGMOID), KernelPCA(3, **SIGMOID), KernelRidge(alpha=1.0, **SIGMOID)], ids=str
 )
