@@ -28,7 +28,7 @@ test-oldest: $(VENV)-oldest/.installed
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
 NUMERICAL  ?= tests/compression tests/diagnostics tests/features tests/geometry tests/kernels \
               tests/losses tests/preimages tests/projections tests/regression tests/solvers \
-              $(wildcard tests/test_[d-m]*.py)
+              $(filter-out tests/test_docs.py tests/test_examples.py, $(wildcard tests/test_[d-m]*.py))
 
 test-processors: $(VENV)/.dev
 	@set -e; for processor in $(PROCESSORS); do \
