@@ -67,6 +67,7 @@ def callback_context():
 
 def registered_callbacks():
     callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
+    pytest.importorskip("rich", reason="the progress bar draws with it")
     bar = callback.ProgressBar()
     return isthmus.StiefelRegression().set_callbacks(bar)._skl_callbacks == [bar]
 

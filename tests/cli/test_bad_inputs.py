@@ -159,7 +159,7 @@ CASES = {
     "picture of other size": (
         {}, (*FIT, "--image-shape", "3x3", "--report", "r.html"), "its product must be 4 columns", 1,
     ),
-    "unknown option": ({}, (*FIT, "--fast"), "No such option: --fast", 2),
+    "unknown option": ({}, (*FIT, "--fast"), "No such option", 2),
     "unknown command": ({}, ("learn", "X.csv"), "No such command 'learn'", 2),
     "no place for the model": ({}, (*FIT, "-o", "no/m.isthmus"), "there is no directory no", 1),
     "the model is a directory": ({"d/x": ""}, (*FIT, "-o", "d"), "d is a directory, name a file", 1),

@@ -265,7 +265,10 @@ def test_support_vectors_and_kernel_ridge(rng):
     assert_allclose(
         direct.decision_function(X), precomputed.decision_function(kernel(X)), atol=1e-6
     )
-    numbers = np.arange(60)[:, None]
+    numbers, y = (
+        np.arange(60)[:, None],
+        np.asarray(y, dtype=float),
+    )  # SciPy 1.18 solves for no bools
     ridge = KernelRidge(alpha=0.1, kernel=Indexed(kernel, X)).fit(numbers[:40], y[:40])
     plain = KernelRidge(alpha=0.1, kernel="precomputed").fit(kernel(X[:40]), y[:40])
     assert_allclose(ridge.predict(numbers[40:]), plain.predict(kernel(X[40:], X[:40])), rtol=1e-8)

@@ -142,6 +142,9 @@ def test_image_of_a_fitted_point_is_that_point(method, kernel, X):
         assert_allclose(answers, X, atol=1e-3 if isinstance(kernel, L2Laplacian) else 1e-5)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:n_components == . is more than the rank 3 of the kernel"
+)  # linear
 @pytest.mark.parametrize("kernel", WITH_GRADIENT, ids=lambda k: f"{k!r:.40}")
 def test_gradient_goes_down_to_a_stationary_point(kernel, X, rng):
     method, scores = fit(Gradient(neighbour=True, max_iter=500), X, kernel, n_components=5)
@@ -159,6 +162,9 @@ def test_gradient_goes_down_to_a_stationary_point(kernel, X, rng):
             assert_allclose(slope, 0.0, atol=1e-4 * max(1.0, losses.max()))
 
 
+@pytest.mark.filterwarnings(
+    "ignore:n_components == . is more than the rank 3 of the kernel"
+)  # linear
 @pytest.mark.parametrize("kernel", SMOOTH[:1] + SMOOTH[2:], ids=repr)
 def test_gradient_vanishes_at_the_fixed_point(kernel, X):
     method, scores = fit(FixedPoint(tol=1e-10, max_iter=3000), X, kernel, n_components=4)

@@ -463,6 +463,7 @@ def test_full_rank_outputs_need_a_ridge(solver, n_landmarks, curves):
     model.fit(X, few)
 
 
+@pytest.mark.filterwarnings("ignore:n_components == 2 is more than the rank 1")  # MORP of one y
 @pytest.mark.parametrize(
     "model",
     [
