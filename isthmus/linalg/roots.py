@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack
 
 from isthmus.linalg import EPS, Array
 
@@ -25,22 +25,20 @@ Summing squares perturbs X'X by a few eps, which is as if X were perturbed by a 
 the condition number of X'X: at most 3200.
 """
 
+# So many times fewer targets than features, and they are worth no Q.
+_FEW_TARGETS = 4
+
 
 def triangular_rows(X: Array, Y: Array) -> Rows:
     """Return R (k, p), upper triangular, and Q'Y (k, q) of X = QR, with k = min(m, p)."""
-    m, p = X.shape
-    k = min(m, p)
-    if k == 0:
-        return np.zeros((0, p)), np.zeros((0, Y.shape[1]))
-    work = int(lapack.dgeqrf_lwork(m, p)[0])
-    reflectors, tau, _, _ = lapack.dgeqrf(X, lwork=work)
-    R = np.triu(reflectors[:k])
-    if not Y.shape[1]:
-        return R, np.zeros((k, 0))
-    reflectors = reflectors[:, :k]
-    work = int(lapack.dormqr("L", "T", reflectors, tau, Y, -1)[1][0])
-    turned, _, _ = lapack.dormqr("L", "T", reflectors, tau, Y, work)
-    return R, np.asarray(turned[:k])
+    k = min(X.shape)
+    p, q = X.shape[1], Y.shape[1]
+    # NumPy throughout: SciPy has threads of its own, which wait for NumPy's.
+    if _FEW_TARGETS * q <= p:
+        R = np.linalg.qr(np.hstack([X, Y]), mode="r")[:k]
+        return np.asarray(R[:, :p]), np.asarray(R[:, p:])
+    Q, R = np.linalg.qr(X)
+    return np.asarray(R), np.asarray(Q.T @ Y)
 
 
 def stacked(blocks: list[Rows]) -> Rows:
@@ -55,17 +53,18 @@ def trusted_factor(xx: Array, variances: Array) -> Array | None:
     scales = np.sqrt(variances)
     scaled = xx / scales[:, None]
     scaled /= scales
-    factor, info = lapack.dpotrf(scaled, lower=1, clean=1)
-    if info:
+    try:
+        factor = np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
         return None
-    rcond, _ = lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
-    return factor if rcond >= TRUSTED else None
+    rcond, _ = lapack.dpocon(factor.T, np.abs(scaled).sum(axis=0).max(), uplo="U")
+    return np.asarray(factor) if rcond >= TRUSTED else None
 
 
 def rows_of_factor(factor: Array, variances: Array, xy: Array) -> Rows:
     """Return rows with second moments ``xx``, of which ``factor`` is the scaled root, and ``xy``."""
     scales = np.sqrt(variances)
-    Y = solve_triangular(factor, xy / scales[:, None], lower=True)
+    Y = np.linalg.solve(factor, xy / scales[:, None])
     return factor.T * scales, np.asarray(Y)
 
 
