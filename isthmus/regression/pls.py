@@ -160,8 +160,8 @@ class PLS(LatentRegression):
         return factors
 
     def _solve_primal(self, form: Any, k: int, exact: bool) -> Factors:
-        p = len(form.frame.x_scale)
-        tol = rank_tolerance(form.frame.n_samples, p)
+        p = len(form.xy)
+        tol = rank_tolerance(form.frame.n_samples, len(form.frame.x_scale))
         moments = isinstance(form, MomentForm)
         scores: Any = (
             RowScores(form, k, tol)

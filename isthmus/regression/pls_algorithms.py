@@ -80,7 +80,7 @@ class RowScores:
     def __init__(self, rows: Any, n_components: int, tol: float) -> None:
         self.rows = rows
         self.n_outputs = rows.Y.shape[1]
-        self.x_cross = np.zeros((1, n_components, len(rows.frame.x_scale)))
+        self.x_cross = np.zeros((1, n_components, len(rows.xy)))
         self.units = np.zeros((n_components, len(rows.Y)))
         self.triangle = np.zeros((n_components, n_components))
         self.smallest = tol * np.sqrt(rows.x_squares.sum())
