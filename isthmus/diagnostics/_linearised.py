@@ -46,7 +46,7 @@ class Linearised:
     ``slopes`` (m, q, p) are the changes of the coefficients by independent errors of size
     ``error_scale`` (q,), so that the squared change of a prediction, summed over them, is its
     variance. ``dof`` (q,) is the trace of the Jacobian J of each target, ``residual_dof`` the
-    smaller of ``weight - dof`` and the squared norm of I - J.
+    smaller of ``weight - dof`` and the squared norm of I - J, but not less than least squares leaves.
     """
 
     weight: float
@@ -82,6 +82,8 @@ def linearise(
     # For a projection both are the same. The second is the expected square of the residuals, less
     # than the first for a ridge; where J is large (PLS, late components) it is not to be trusted.
     left = np.minimum(weight - trace, weight - 2 * trace + squares)
+    # A fit in the range of X leaves at least the residuals of least squares.
+    left = np.maximum(left, weight - 1 - keep.sum())
     return Linearised(weight, scale, slopes, trace, left)
 
 

@@ -25,7 +25,7 @@ from isthmus.regression.folds.path import FoldPath, RefitPath
 from isthmus.regression.folds.refit import Task
 from isthmus.regression.folds.scores import TestRows, score_path
 from isthmus.regression.folds.split import Rows, Split, without_empty
-from isthmus.regression.forms import column_scales, ridge_in_units, scales_x
+from isthmus.regression.forms import ridge_in_units, scales_x
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -169,7 +169,8 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
     mean = (X.T @ w) / w.sum()
     squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
     varies = squares > 1e-14 * w.sum() * mean**2
-    factor = varies / column_scales(squares, mean, w.sum(), scale)[0]  # as in the fits themselves
+    # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
+    factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
     v, norm = factor.copy(), 0.0
     for _ in range(n_steps):
         length = np.linalg.norm(v)

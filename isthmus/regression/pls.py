@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.linalg import Array
+from isthmus.linalg import EPS
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import (
     GRAM_DIGITS,
+    MomentScores,
+    RowScores,
     dual_pls,
-    moment_product,
     primal_pls,
     rank_tolerance,
-    row_product,
 )
 from isthmus.validation import check_option
 
@@ -155,7 +155,7 @@ class PLS(LatentRegression):
         else:
             factors = self._solve_primal(form, k, exact)
         found, wanted = factors.y_loadings.shape[1], n_components or 0
-        if found < wanted:
+        if found < wanted and factors.warning is None:
             factors.warning = (
                 f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
                 f"covariance with y. Kept {found}."
@@ -163,16 +163,17 @@ class PLS(LatentRegression):
         return factors
 
     def _solve_primal(self, form: Any, k: int, exact: bool) -> Factors:
-        scores: list[Array] = []
+        p = len(form.xy)
+        tol = rank_tolerance(form.frame.n_samples, len(form.frame.x_scale))
         moments = isinstance(form, MomentForm)
-        path = primal_pls(
-            form.xy[None],
-            moment_product(form.xx) if moments else row_product(form, scores),
-            k,
-            tol=rank_tolerance(form.frame.n_samples, len(form.frame.x_scale)),
-            simpls=self.algorithm == "simpls",
+        scores: Any = (
+            RowScores(form, k, tol)
+            if not moments
+            else MomentScores(lambda r: r @ form.xx, (1, k, p), n_passes=2)
         )
-        if moments and not exact and path.digits_lost(np.linalg.norm(form.xx)).any():
+        path = primal_pls(form.xy[None], scores, k, tol=tol, simpls=self.algorithm == "simpls")
+        share = float(path.shares(np.linalg.norm(form.xx))[0]) if moments else 1.0
+        if share < GRAM_DIGITS and not exact:
             raise InaccurateGram
         found = int(path.n_found[0])
         return Factors(
@@ -183,8 +184,17 @@ class PLS(LatentRegression):
             y_cross=path.score_norms[0, :found, None] * path.y_loadings[0, :found],
             gram=np.diag(path.score_norms[0, :found]),
             solver="moments" if moments else "rows",
-            scores=np.array(scores[:found]).T if scores else None,
+            scores=None if moments else scores.vectors(found),
+            warning=_few_digits(share) if share < GRAM_DIGITS else None,
         )
+
+
+def _few_digits(share: float) -> str:
+    left = max(0, int(np.log10(max(share, EPS) / EPS)))
+    return (
+        f"The fit has about {left} correct digits: X is nearly collinear and only X'X is known. Fit to all "
+        "rows at once, dense, or keep fewer components."
+    )
 
 
 def _solve_dual(form: GramForm, k: int, exact: bool) -> Factors:

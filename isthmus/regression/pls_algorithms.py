@@ -1,31 +1,36 @@
 """The recursions behind ``PLS``: NIPALS and SIMPLS on the features, kernel PLS on the samples.
 
-None of them deflates X. The primal recursion needs of X only the product with X'X, so that moments,
-rows in memory and the folds of a cross-validation go through the same lines; it works on a stack
-of problems at once, because a thousand leave-one-out problems are then a few matrix products.
+None of them deflates X. The primal recursion needs of X only the scores of directions: those that are
+vectors have all the digits of X, those known from X'X half of them. It works on a stack of problems at
+once, because a thousand leave-one-out problems are then a few matrix products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from isthmus.linalg import EPS, Array
 from isthmus.linalg.eigen import leading_eigenvector
 
-GramProduct = Callable[[Array], tuple[Array, Array]]
-"""Maps directions r (b, p) to X'X r (b, p) and r'X'X r (b,)."""
+GramProduct = Callable[[Array], Array]
+"""Maps directions r (b, p) to X'X r (b, p)."""
 
 
-GRAM_DIGITS = 1e-10
-"""A score norm below this fraction of its bound has lost too many digits in a Gram matrix.
+GRAM_DIGITS = 1e-6
+"""A squared score norm below this fraction of its bound has lost too many digits in a Gram matrix.
 
-The relative error of the fit is then near 1e-10, and 1e-6 a few components later.
+X is then a thousand times shorter along one direction that is used than along another, and a fit from
+the Gram matrix is off as if X had been known to a thousand units in the last place.
 """
+
+_KEPT = 0.25  # of its square: a vector that keeps this is made orthogonal to others in one round
 
 
 @dataclass
@@ -39,10 +44,11 @@ class PrimalPath:
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
 
-    def digits_lost(self, norm: Any) -> NDArray:
-        """Whether r'X'Xr fell so far below ``norm`` r'r that X'X has too few digits of it, (b,)."""
+    def shares(self, norm: Any) -> NDArray:
+        """The smallest share that r'X'Xr is of ``norm`` r'r, (b,): X'X knows it to eps over this."""
         bound = norm * np.einsum("bkp,bkp->bk", self.rotations, self.rotations)
-        return (self.score_norms < GRAM_DIGITS * bound).any(axis=1)
+        shares = np.divide(self.score_norms, bound, out=np.ones_like(bound), where=bound > 0)
+        return shares.min(axis=1, initial=1.0)
 
 
 @dataclass
@@ -61,10 +67,102 @@ class DualPath:
         return self.scores.shape[1]
 
 
+# -- scores -----------------------------------------------------------------------------------
+
+
+class RowScores:
+    """Scores of one problem as vectors, each made orthogonal to those before it.
+
+    With orthonormal weights W and unit scores T, X W = T R holds to rounding whatever the condition of
+    X, with R upper triangular: all components are the least squares of a QR decomposition.
+    """
+
+    def __init__(self, rows: Any, n_components: int, tol: float) -> None:
+        self.rows = rows
+        self.n_outputs = rows.Y.shape[1]
+        self.x_cross = np.zeros((1, n_components, len(rows.xy)))
+        self.units = np.zeros((n_components, len(rows.Y)))
+        self.triangle = np.zeros((n_components, n_components))
+        self.smallest = tol * np.sqrt(rows.x_squares.sum())
+
+    def add(self, w: Array, i: int) -> Array:
+        """Make score i that of the direction w (1, p); return its square, (1,)."""
+        t, overlaps = _off(self.rows.times(w[0]), self.units[:i])
+        square = float(t @ t)
+        length = sqrt(square)
+        if length <= self.smallest:
+            return np.zeros(1)
+        self.triangle[:i, i] = overlaps
+        self.triangle[i, i] = length
+        np.divide(t, length, out=self.units[i])
+        self.x_cross[0, i] = self.rows.along(t)
+        return np.array([square])
+
+    def outputs(self, S: Array, i: int) -> Array:
+        """Y't of score i, (1, q)."""
+        products = np.zeros((1, S.shape[1]))
+        np.dot(self.units[i] * self.triangle[i, i], self.rows.Y, out=products[0, : self.n_outputs])
+        return products
+
+    def rotations(self, weights: Array) -> Array:
+        """Directions with t = X r, (1, k, p): W R^-1 times the lengths of the scores."""
+        found = int(np.count_nonzero(self.triangle.diagonal()))
+        triangle = self.triangle[:found, :found]
+        rotations = np.zeros_like(weights)
+        if found:
+            inverse = lapack.dtrtri(triangle)[0]
+            rotations[0, :found] = (inverse * triangle.diagonal()).T @ weights[0, :found]
+        return rotations
+
+    def vectors(self, found: int) -> Array:
+        """The scores themselves, (n, found)."""
+        return self.units[:found].T * self.triangle.diagonal()[:found]
+
+
+class MomentScores:
+    """Scores of a stack of problems of which only products are known: t = X r, X't = X'X r."""
+
+    def __init__(self, product: GramProduct, shape: tuple[int, int, int], n_passes: int) -> None:
+        self.product = product
+        self.n_passes = n_passes
+        self.r = np.zeros(shape)
+        self.x_cross = np.zeros(shape)
+        self.inverses = np.zeros(shape[:2])  # 1 / t't
+
+    def add(self, w: Array, i: int) -> Array:
+        """Make score i that of the directions w (b, p); return its squares, (b,)."""
+        r = w
+        for _ in range(self.n_passes):
+            overlaps = _times(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
+            r = r - _times(_t(self.r[:, :i]), overlaps)
+        h = self.product(r)
+        squares = np.einsum("bp,bp->b", r, h)
+        found = squares > 0
+        self.inverses[:, i] = found / np.where(found, squares, 1.0)
+        self.r[:, i], self.x_cross[:, i] = r * found[:, None], h * found[:, None]
+        return squares * found
+
+    def outputs(self, S: Array, i: int) -> Array:
+        """Y't of score i, (b, q), from what is left of Y'X or, where scores are orthogonal, all of it."""
+        return _times(S, self.r[:, i])
+
+    def rotations(self, weights: Array) -> Array:
+        """Directions with t = X r, (b, k, p)."""
+        return self.r
+
+
+# -- recursions -------------------------------------------------------------------------------
+
+
 def primal_pls(
-    cross: Array, gram_product: GramProduct, n_components: int, *, tol: float, simpls: bool = False
+    cross: Array,
+    scores: RowScores | MomentScores,
+    n_components: int,
+    *,
+    tol: float,
+    simpls: bool = False,
 ) -> PrimalPath:
-    r"""NIPALS or SIMPLS components from ``cross`` = X'Y (b, p, q) and the product with X'X.
+    r"""NIPALS or SIMPLS components from ``cross`` = X'Y (b, p, q) and the scores of directions.
 
     NIPALS (PLS2) without deflating X, after [DM1997]_:
 
@@ -72,10 +170,10 @@ def primal_pls(
         w_i = \text{leading left singular vector of } S_i, \quad
         r_i = w_i - \sum_{j<i} (p_j^\top w_i) r_j, \quad t_i = X r_i
 
-    with loadings :math:`p_i = X^\top t_i / t_i^\top t_i`, :math:`q_i = S_i^\top r_i / t_i^\top t_i` and
-    :math:`S_{i+1} = S_i - (t_i^\top t_i)\, p_i q_i^\top`. SIMPLS [dJ1993]_ takes :math:`r_i = w_i` and
-    projects :math:`S` off the span of the loadings instead. A problem of the stack ends when its
-    leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
+    with loadings :math:`p_i = X^\top t_i / t_i^\top t_i`, :math:`q_i = Y^\top t_i / t_i^\top t_i` and
+    :math:`S_{i+1} = S_i - (t_i^\top t_i)\, p_i q_i^\top`. SIMPLS [dJ1993]_ projects :math:`S` off the span
+    of the loadings instead; its rotations are shown with unit length. A problem of the stack ends when
+    its leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
     """
     b, p, n_outputs = cross.shape
     k = n_components
@@ -84,10 +182,9 @@ def primal_pls(
     first = np.zeros((b, q, p))
     first[:, :n_outputs] = _t(cross)
     S, step = first.copy() if simpls else first, np.empty_like(first)
-    weights, rotations, x_cross = (np.zeros((b, k, p)) for _ in range(3))
+    weights = np.zeros((b, k, p))
     basis = np.zeros((b, k if simpls else 0, p))  # orthonormal, of the loadings
     y_loadings, score_norms = np.zeros((b, k, q)), np.zeros((b, k))
-    inverses = np.zeros((b, k))  # 1 / t't
     floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
     alive = floor > 0
     n_found = np.zeros(b, dtype=int)
@@ -96,30 +193,36 @@ def primal_pls(
         alive &= strength > floor
         if not alive.any():
             break
-        w *= alive[:, None]
-        r = w
-        if not simpls:
-            overlaps = _times(x_cross[:, :i], w) * inverses[:, :i]  # p_j'w
-            r = w - _times(_t(rotations[:, :i]), overlaps)
-        h, tt = gram_product(r)
+        if b == 1:  # the digits of a stack are looked at afterwards, which is cheaper
+            direction = _off(w[0], weights[0, :i])[0]
+            w[0] = direction / sqrt(direction @ direction)
+        weights[:, i] = w * alive[:, None]
+        tt = scores.add(weights[:, i], i)
         alive &= tt > 0
-        inverse = inverses[:, i] = alive / np.where(alive, tt, 1.0)
-        y_loading = _times(first if simpls else S, r) * inverse[:, None]
-        weights[:, i], rotations[:, i], x_cross[:, i] = w, r * alive[:, None], h * alive[:, None]
+        inverse = alive / np.where(alive, tt, 1.0)
+        y_loading = scores.outputs(first if simpls else S, i) * inverse[:, None]
+        h = scores.x_cross[:, i]
         y_loadings[:, i], score_norms[:, i] = y_loading, tt * alive
         n_found += alive
         if simpls:
-            v = h * inverse[:, None]
-            for _ in range(2):  # once is not enough when the loadings are nearly dependent
-                v = v - _times(_t(basis[:, :i]), _times(basis[:, :i], v))
-            v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.finfo(float).tiny)
-            basis[:, i] = v
+            for problem, v in zip(basis, h):
+                v = _off(v, problem[:i])[0]
+                problem[i] = v / (np.linalg.norm(v) or 1.0)
+            v = basis[:, i]
             S -= np.multiply(_times(S, v)[:, :, None], v[:, None, :], out=step)
         else:
             S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
-    return PrimalPath(
-        weights, rotations, x_cross, y_loadings[:, :, :n_outputs], score_norms, n_found
+    path = PrimalPath(
+        weights,
+        scores.rotations(weights),
+        scores.x_cross,
+        y_loadings[:, :, :n_outputs],
+        score_norms,
+        n_found,
     )
+    if simpls:
+        _shorten(path)
+    return path
 
 
 def dual_pls(gram: Array, Y: Array, n_components: int, *, tol: float) -> DualPath:
@@ -166,10 +269,37 @@ def _leading_right(S: Array) -> tuple[Array, Array]:
     q, p = S.shape[1:]
     if q <= p:
         w = S[:, 0].copy() if q == 1 else _times(_t(S), leading_eigenvector(S @ _t(S))[1])
-        strength = np.linalg.norm(w, axis=1)
-        return w / np.where(strength > 0, strength, 1.0)[:, None], strength
+        strength = np.sqrt(np.einsum("bp,bp->b", w, w))
+        w /= np.where(strength > 0, strength, 1.0)[:, None]
+        return w, strength
     values, w = leading_eigenvector(_t(S) @ S)
     return w, np.sqrt(np.maximum(values, 0.0))
+
+
+def _off(v: Array, basis: Array) -> tuple[Array, Array]:
+    """What is left of a vector off orthonormal rows, and its products with them.
+
+    What is left of a vector that all but vanishes is rounding error, orthogonal to nothing, before the
+    second round.
+    """
+    overlaps = basis @ v
+    left = v - overlaps @ basis
+    if left @ left < _KEPT * (v @ v):
+        more = basis @ left
+        left -= more @ basis
+        overlaps += more
+    return left, overlaps
+
+
+def _shorten(path: PrimalPath) -> None:
+    """Show rotations with unit length, which are the weights of SIMPLS."""
+    lengths = np.linalg.norm(path.rotations, axis=2)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    path.rotations = path.rotations / lengths[:, :, None]
+    path.x_cross = path.x_cross / lengths[:, :, None]
+    path.y_loadings = path.y_loadings * lengths[:, :, None]
+    path.score_norms = path.score_norms / lengths**2
+    path.weights = path.rotations
 
 
 def _times(A: Array, x: Array) -> Array:
@@ -178,27 +308,6 @@ def _times(A: Array, x: Array) -> Array:
 
 def _t(A: Array) -> Array:
     return A.transpose(0, 2, 1)
-
-
-def moment_product(H: Array) -> GramProduct:
-    """The product with an explicit X'X."""
-
-    def product(r: Array) -> tuple[Array, Array]:
-        h = r @ H
-        return h, np.einsum("bp,bp->b", r, h)
-
-    return product
-
-
-def row_product(rows: Any, scores: list[Array]) -> GramProduct:
-    """The product through the scores X r, which are kept: twice the digits of an explicit X'X."""
-
-    def product(r: Array) -> tuple[Array, Array]:
-        t = rows.times(r[0])
-        scores.append(t)
-        return rows.along(t)[None], np.array([t @ t])
-
-    return product
 
 
 def rank_tolerance(n_samples: int, n_features: int) -> float:

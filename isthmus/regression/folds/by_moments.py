@@ -16,7 +16,7 @@ from isthmus.regression.folds.path import FoldPath, MomentPath
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds, Task
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import MomentForm, column_scales, scales_x
-from isthmus.regression.pls_algorithms import primal_pls, rank_tolerance
+from isthmus.regression.pls_algorithms import GRAM_DIGITS, MomentScores, primal_pls, rank_tolerance
 
 _BATCH_BYTES = 2**25
 _PARTS_BYTES = 2**28
@@ -131,22 +131,22 @@ class MomentFolds(Folds):
         cross = whole.xy - F.transpose(0, 2, 1) @ G
         cross *= factor[:, :, None] * y_factor[:, None, :]
 
-        def product(r: Array) -> tuple[Array, Array]:
+        def product(r: Array) -> Array:
             u = r * factor
             h = u @ whole.xx
             h -= ((F @ u[:, :, None]).transpose(0, 2, 1) @ F)[:, 0]
             h *= factor
-            return h, np.einsum("bp,bp->b", r, h)
+            return h
 
         path = primal_pls(
             cross,
-            product,
+            MomentScores(product, (len(splits), self.n_components, p), n_passes=1),
             self.n_components,
             tol=rank_tolerance(self.rows.shape[0], p),
             simpls=self.estimator.algorithm == "simpls",
         )
         norm = np.linalg.norm(whole.xx * np.outer(factor.max(axis=0), factor.max(axis=0)))
-        lost |= path.digits_lost(norm)
+        lost |= path.shares(norm) < GRAM_DIGITS
         for b, split in enumerate(splits):
             if lost[b]:
                 yield start + b, self.path(split)
