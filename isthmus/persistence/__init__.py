@@ -5,7 +5,8 @@ name                   file            what it does
 ====================== =============== =========================================================
 ``save``, ``load``     ``models.py``   a fitted model to one file and back, without running code
 ``describe``           ``models.py``   what a file says about itself, without loading the model
-``write_atomically``   ``atomic.py``   the old file or the new one, never half of either
+``write_atomically``   ``outputs.py``  the old file or the new one, never half of either
+``Outputs``            ``outputs.py``  several files that change together, and no input among them
 ``ModelFileError``     ``errors.py``   one error, and a sub-class for each way a file can be bad
 ====================== =============== =========================================================
 
@@ -14,7 +15,6 @@ summary) and an archive of skops. ``container.py`` reads and writes that shell; 
 at the archive before anything is built from it; ``trust.py`` says which types may be in it.
 """
 
-from isthmus.persistence.atomic import write_atomically
 from isthmus.persistence.errors import (
     CorruptedFileError,
     ForeignTypeError,
@@ -26,6 +26,7 @@ from isthmus.persistence.errors import (
     UnsafeArchiveError,
 )
 from isthmus.persistence.models import describe, load, save
+from isthmus.persistence.outputs import Outputs, write_atomically
 
 __all__ = [
     "CorruptedFileError",
@@ -33,6 +34,7 @@ __all__ = [
     "ModelFileError",
     "NewerFormatError",
     "NotAModelFileError",
+    "Outputs",
     "PickleRefusedError",
     "TruncatedFileError",
     "UnsafeArchiveError",

@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from isthmus.persistence.archive import check_archive
-from isthmus.persistence.atomic import write_atomically
 from isthmus.persistence.container import FORMAT, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, ModelFileError
+from isthmus.persistence.outputs import write_atomically
 from isthmus.persistence.trust import trusted_types
 
 _PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "skops")

@@ -129,8 +129,9 @@ def write_report(
 
     Parameters
     ----------
-    path : path
-        The HTML file; written as a whole or not at all.
+    path : path or Output
+        The HTML file; written as a whole or not at all, an output with the others of its
+        ``isthmus.persistence.Outputs``.
     search : MethodSearchCV
         Fitted.
     X, Y : ndarray of shape (n_samples, n_features), (n_samples, n_targets)

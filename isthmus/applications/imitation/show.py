@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
+import itertools
 import json
+import os
+import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -21,6 +25,8 @@ from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.dexterity import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
+from isthmus.persistence import Outputs, write_atomically
+from isthmus.persistence.outputs import Output
 
 Array = NDArray[np.float64]
 
@@ -160,23 +166,55 @@ def write_film(
     size: int = 320,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write the film as MP4 (H.264, which browsers play)."""
-    imageio = need("imageio.v2")
-    need("imageio_ffmpeg")
-    writer = imageio.get_writer(
-        str(path), fps=story.fps, codec="libx264", macro_block_size=16, pixelformat="yuv420p"
-    )
-    with writer:
-        for frame in film_frames(story, size=size, progress=progress):
-            writer.append_data(frame)
+    """Write the film as MP4 (H.264, which browsers play), as a whole or not at all."""
+    with Outputs() as outputs:
+        write_film_to(outputs.add(path), story, size=size, progress=progress)
+
+
+def write_film_to(
+    output: Output,
+    story: Story,
+    *,
+    size: int = 320,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Write the film as one of several outputs."""
+    ffmpeg = need("imageio_ffmpeg").get_ffmpeg_exe()
+    frames = iter(film_frames(story, size=size, progress=progress))
+    first = next(frames)
+    height, width = first.shape[:2]
+    whole = [16 * -(-side // 16) for side in (width, height)]  # players want whole blocks
+    command = [ffmpeg, "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{width}x{height}", "-r", f"{story.fps:g}", "-i", "-", "-an"]
+    command += ["-vf", f"scale={whole[0]}:{whole[1]}", "-c:v", "libx264", "-crf", "25"]
+    command += ["-pix_fmt", "yuv420p", "-f", "mp4", str(output.part)]
+    # A session of its own: Ctrl-C is for us to hear, and then for it to end.
+    options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, **options) as encoder:
+        assert encoder.stdin is not None and encoder.stderr is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it says below why it ended
+                for frame in itertools.chain([first], frames):
+                    encoder.stdin.write(np.ascontiguousarray(frame))
+                encoder.stdin.close()
+            said = encoder.stderr.read().decode(errors="replace").split("\n")[0]
+            if encoder.wait() != 0:
+                raise OSError(f"{output}: the film cannot be written, ffmpeg says: {said}.")
+        except BaseException:
+            encoder.kill()
+            raise
+        finally:
+            with contextlib.suppress(OSError):  # what is left to be written to one who has gone
+                encoder.stdin.close()
 
 
 # -- the page ---------------------------------------------------------------------------------
 
 
-def write_page(story: Story, path: str | Path, *, film: str | Path | None = None) -> None:
+def write_page(story: Story, path: str | Path | Output, *, film: str | Path | None = None) -> None:
     """Write one HTML file with everything in it: scripts, numbers and the film."""
-    Path(path).write_text(page(story, film=film), "utf-8")
+    write_atomically(path, page(story, film=film))
 
 
 def page(story: Story, *, film: str | Path | None = None) -> str:
