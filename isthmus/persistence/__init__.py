@@ -10,9 +10,12 @@ name                   file            what it does
 ``ModelFileError``     ``errors.py``   one error, and a sub-class for each way a file can be bad
 ====================== =============== =========================================================
 
-A file is one line of header (format, length, SHA-256), one line of JSON (versions, date, training
-summary) and an archive of skops. ``container.py`` reads and writes that shell; ``archive.py`` looks
-at the archive before anything is built from it; ``trust.py`` says which types may be in it.
+A file is one line of header (format, length, SHA-256, perhaps a signature), one line of JSON
+(versions, date, training summary), the model as another line of JSON, and its arrays.
+``container.py`` reads and writes the shell; ``tree.py`` turns a model into JSON and arrays and back,
+by the types that ``classes.py`` lists, within ``limits.py`` and by the ``laws.py`` of fitted
+attributes. Files of format 1, archives of skops, are read by ``archive.py`` and ``skops_files.py``.
+``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 
 from isthmus.persistence.errors import (
@@ -22,6 +25,7 @@ from isthmus.persistence.errors import (
     NewerFormatError,
     NotAModelFileError,
     PickleRefusedError,
+    SignatureError,
     TruncatedFileError,
     UnsafeArchiveError,
 )
@@ -36,6 +40,7 @@ __all__ = [
     "NotAModelFileError",
     "Outputs",
     "PickleRefusedError",
+    "SignatureError",
     "TruncatedFileError",
     "UnsafeArchiveError",
     "describe",
