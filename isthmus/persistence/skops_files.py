@@ -91,8 +91,8 @@ class _Translator:
         if loader == "FunctionNode" and listed in FUNCTIONS:
             return {"function": listed}
         if loader == "ObjectNode" and listed in CLASSES:
-            state = {} if content is None else self.node(content, depth)
-            pairs = state.get("dict", []) if isinstance(state, dict) else None
+            state = None if content is None else self.node(content, depth)
+            pairs = [] if state is None else state.get("dict") if isinstance(state, dict) else None
             if pairs is None or not all(isinstance(key, str) for key, _ in pairs):
                 raise CorruptedFileError(f"{self.path} is corrupted: {name} has no state.")
             self._n_objects += 1
