@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import html
 import io
 import itertools
 import json
@@ -27,10 +28,12 @@ from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
 from isthmus.persistence import Outputs, write_atomically
 from isthmus.persistence.outputs import Output
+from isthmus.reports.page import content_policy
 
 Array = NDArray[np.float64]
 
 SHOULDER = (-0.15, 0.0, 1.30)  # where the robot's shoulder is in its room, metres
+_ALLOWED = "style-src 'unsafe-inline'; img-src data: blob:; media-src data:"
 _ORANGE, _GREY = "0.93 0.49 0.16 1", "0.35 0.37 0.40 1"
 
 
@@ -228,21 +231,33 @@ def page(story: Story, *, film: str | Path | None = None) -> str:
     data = json.dumps(page_data(story), allow_nan=False, separators=(",", ":")).replace(
         "<", "\\u003c"
     )
+    scripts = [(assets / name).read_text("utf-8") for name in ("three.min.js", "viewer.js")]
     parts = {
+        "POLICY": content_policy(scripts, _ALLOWED),
         "TITLE": _escaped(story.title),
         "FACTS": "".join(
             f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(text)}</dd></div>"
             for name, text in story.facts.items()
         ),
         "VIDEO": video,
-        "THREE": (assets / "three.min.js").read_text("utf-8"),
+        "THREE": scripts[0],
         "LICENCE": (assets / "three.LICENSE").read_text("utf-8"),
         "DATA": data,
-        "VIEWER": (assets / "viewer.js").read_text("utf-8"),
+        "VIEWER": scripts[1],
     }
     out = io.StringIO()
     rest = (assets / "page.html").read_text("utf-8")
-    for name in ("TITLE", "TITLE", "FACTS", "VIDEO", "LICENCE", "THREE", "DATA", "VIEWER"):
+    for name in (
+        "POLICY",
+        "TITLE",
+        "TITLE",
+        "FACTS",
+        "VIDEO",
+        "LICENCE",
+        "THREE",
+        "DATA",
+        "VIEWER",
+    ):
         before, _, rest = rest.partition(f"@@{name}@@")
         out.write(before)
         out.write(parts[name])
@@ -308,4 +323,4 @@ def _panel(title: str, unit: str, curves: dict[str, Array]) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(text)
