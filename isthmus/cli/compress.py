@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.options import TrustedKey
 
 
 def register(app: Any) -> None:
@@ -26,6 +27,7 @@ def compress(
             "--tolerance", help="Squared error that may be left, relative; 0.001 if not said."
         ),
     ] = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +54,7 @@ def compress(
 
     with Outputs(inputs=[model]) as outputs:
         small_file = plan(outputs, output)
-        search = load_search(model)
+        search = load_search(model, trusted_key)
         kernel = expansion_model(search.best_estimator_)
         if kernel is None:
             raise InputError(

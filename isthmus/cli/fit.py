@@ -57,6 +57,9 @@ def fit(
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", help="A private key (Ed25519) to sign the model with.")
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -81,7 +84,8 @@ def fit(
     from isthmus.cli.tables import file_of
     from isthmus.persistence import Outputs
 
-    with Outputs(inputs=file_of(x_file) + file_of(y_file)) as outputs:
+    key = None if sign is None else _read_key(sign)
+    with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
         data = read_pair(
@@ -112,7 +116,7 @@ def fit(
             if page is not None:
                 progress("writing the report", 0, 1)
                 search.report(page, row_names=data.ids, command=_command_line(), **shapes)
-            save(search, model)
+            save(search, model, sign=key)
     _tell(console, search, output, report)
 
 
@@ -129,6 +133,16 @@ def _checked_options(
         raise typer.BadParameter(f"--scale {scale!r} must be auto, yes or no.")
     options["scale"] = {"auto": "auto", "yes": True, "no": False}[scale]
     return options
+
+
+def _read_key(path: str) -> bytes:
+    """A key that can sign, known before the work is done."""
+    from pathlib import Path
+
+    from isthmus.persistence.signing import signer
+
+    signer(path)
+    return Path(path).read_bytes()
 
 
 def _command_line() -> str:

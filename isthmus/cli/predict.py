@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
-from isthmus.cli.options import Header, IdColumn
+from isthmus.cli.options import Header, IdColumn, TrustedKey
 
 
 def register(app: Any) -> None:
@@ -33,6 +33,7 @@ def predict(
     ] = None,
     id_column: IdColumn = None,
     header: Header = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +57,7 @@ def predict(
 
     with Outputs(inputs=[model, *file_of(new)]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
-        search = load_search(model)
+        search = load_search(model, trusted_key)
         X, table = rows_for_model(
             search, new, id_column=id_column_for(search, new, id_column, header), header=header,
             drop=search.target_names_,

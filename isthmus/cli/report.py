@@ -15,6 +15,7 @@ from isthmus.cli.options import (
     ImageShape,
     OutputImageShape,
     TargetColumns,
+    TrustedKey,
     shape_of,
 )
 
@@ -36,6 +37,7 @@ def report(
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +63,7 @@ def report(
 
     with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
         page = plan(outputs, output, PAGE)
-        search = load_search(model)
+        search = load_search(model, trusted_key)
         targets = split_names(target_columns) or search.target_names_
         ids = id_column_for(search, x_file, id_column, header)
         X, table = rows_for_model(search, x_file, id_column=ids, header=header, drop=targets)

@@ -106,7 +106,12 @@ def unpack(path: str | os.PathLike) -> Shell:
         )
     line, payload = first_line(body, path)
     manifest = parsed(line, path)
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("summary", {}), dict):
+    parts = (
+        [manifest.get(key, {}) for key in ("summary", "versions")]
+        if isinstance(manifest, dict)
+        else [0]
+    )
+    if not all(isinstance(part, dict) for part in parts):
         raise CorruptedFileError(f"{path} is corrupted: its description is not ours.")
     signature = None if header[5] is None else bytes.fromhex(header[5].decode())
     return Shell(version, manifest, payload, header[1], signature, status.st_size)
