@@ -8,7 +8,7 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest test-processors lint bench docs clean
+.PHONY: demo test test-oldest test-processors lint bench docs fuzz clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
@@ -48,6 +48,11 @@ bench: $(VENV)/.dev
 	@set -e; for script in benchmarks/[!_]*.py; do \
 	    echo "== $$script"; $(PY) "$$script"; \
 	done
+
+# Model files that are changed at random; the tests do so for a minute.
+FUZZ_SECONDS ?= 3600
+fuzz: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(PY) tests/persistence/fuzz.py --seconds $(FUZZ_SECONDS)
 
 # What is generated in docs/ and shown to the reader.
 docs: $(VENV)/.dev

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,7 +15,8 @@ from typing import Any
 COMMANDS = ("demo", "fit", "predict", "inspect", "report", "compress", "imitate")
 
 DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
-_INTERRUPTED = "interrupted; nothing was left half-written."
+# All of them end a run as Ctrl-C does; the exit code is 128 and the number, as of a shell.
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class InputError(Exception):
@@ -44,12 +47,16 @@ def _about() -> None:
 
     isthmus fit X.csv Y.csv -o model.isthmus --report report.html
 
-    Exit codes: 0 done, 1 bad input, 2 usage, 130 interrupted (Ctrl-C).
+    Exit codes: 0 done, 1 bad input, 2 usage, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 done, 1 bad input, 2 usage, 130 Ctrl-C."""
+    """Run the command and return its exit code.
+
+    0 done, 1 bad input, 2 usage; 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, all three of which leave the
+    files as they were before the run.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given in (["--version"], ["-V"]):
         print(f"isthmus {sys.modules['isthmus'].__version__}")
@@ -64,31 +71,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = typer.main.get_command(build_app())
     before = warnings.showwarning
     warnings.showwarning = _one_line_warning
+    interruption = _Interruption()
     try:
-        code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
+        with interruption:
+            code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
         if code == INTERRUPTED:
-            return _fail(_INTERRUPTED, INTERRUPTED)
+            return interruption.told()
         return int(code) if isinstance(code, int) else DONE
     except typer.Exit as ending:
         if int(ending.exit_code) != INTERRUPTED:  # what typer makes of Ctrl-C
             return int(ending.exit_code)
-        return _fail(_INTERRUPTED, INTERRUPTED)
+        return interruption.told()
     except usage as error:
         message = error.format_message().rstrip(".")
         return _fail(f"{message}. See isthmus {_sub_command(given)}--help.", USAGE)
     except failure as error:
         return _fail(error.format_message(), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail(_INTERRUPTED, INTERRUPTED)
+        return interruption.told()
     except BrokenPipeError:
+        if interruption.number:
+            return interruption.told()
         sys.stdout = None  # the reader has gone, there is nobody to tell
         return DONE
     except Exception as error:
+        if interruption.number:  # what a library made of it
+            return interruption.told()
         if os.environ.get("ISTHMUS_DEBUG"):
             raise
         return _fail(_explained(error), BAD_INPUT)
     finally:
         warnings.showwarning = before
+
+
+class _Interruption:
+    """While it lasts, signals that end a run raise KeyboardInterrupt; the first is remembered."""
+
+    number = 0
+
+    def __enter__(self) -> None:
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            for name in _ENDING:
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) not in (None, signal.SIG_IGN):
+                    self._before[number] = signal.signal(number, self._raise)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _raise(self, number: int, _: Any) -> None:
+        self.number = self.number or number
+        raise KeyboardInterrupt
+
+    def told(self) -> int:
+        """The line for the user, and the exit code."""
+        code = 128 + self.number if self.number else INTERRUPTED
+        return _fail("interrupted; nothing was left half-written.", code)
 
 
 def entry_point() -> None:
@@ -119,8 +159,10 @@ def _explained(error: Exception) -> str:
 
 
 def _fail(message: str, code: int) -> int:
+    from isthmus.cli.console import printable
+
     line = " ".join(message.split())
-    print(f"isthmus: error: {line}", file=sys.stderr)
+    print(f"isthmus: error: {printable(line)}", file=sys.stderr)
     return code
 
 

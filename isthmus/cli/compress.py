@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.options import TrustedKey
 
 
 def register(app: Any) -> None:
@@ -26,6 +27,7 @@ def compress(
             "--tolerance", help="Squared error that may be left, relative; 0.001 if not said."
         ),
     ] = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -45,30 +47,37 @@ def compress(
 
     from isthmus.cli.app import InputError
     from isthmus.cli.models import load_search
-    from isthmus.cli.tables import check_output
+    from isthmus.cli.planning import plan
     from isthmus.compression import compress as shrink
-    from isthmus.persistence import save
+    from isthmus.persistence import Outputs, save
     from isthmus.reports.kernel_models import expansion_model
 
-    check_output(output)
-    search = load_search(model)
-    kernel = expansion_model(search.best_estimator_)
-    if kernel is None:
-        raise InputError(
-            f"{model} holds a {search.method_['label']}, which has no kernel points to leave out: only "
-            "kernel models are compressed (isthmus fit --method kernel)."
-        )
-    full = kernel.to_expansion()
-    if points is not None and points > full.n_points:
-        raise InputError(f"--points {points}: the model has {full.n_points} points.")
-    small = shrink(kernel, points, tol=tolerance)
-    told = _compared(kernel, small, full)
-    for stage in ("inputs_", "map_"):  # all points once more: the expansion predicts without them
-        vars(small).pop(stage, None)
-    _put_back(search, small)
-    search.origin_ = {**getattr(search, "origin_", {}), "compressed_from": told["points_before"]}
-    save(search, output)
-    told |= {"bytes_before": os.path.getsize(model), "bytes_after": os.path.getsize(output)}
+    with Outputs(inputs=[model]) as outputs:
+        small_file = plan(outputs, output)
+        search = load_search(model, trusted_key)
+        kernel = expansion_model(search.best_estimator_)
+        if kernel is None:
+            raise InputError(
+                f"{model} holds a {search.method_['label']}, which has no kernel points to leave out: only "
+                "kernel models are compressed (isthmus fit --method kernel)."
+            )
+        full = kernel.to_expansion()
+        if points is not None and points > full.n_points:
+            raise InputError(f"--points {points}: the model has {full.n_points} points.")
+        small = shrink(kernel, points, tol=tolerance)
+        told = _compared(kernel, small, full)
+        for stage in (
+            "inputs_",
+            "map_",
+        ):  # all points once more: the expansion predicts without them
+            vars(small).pop(stage, None)
+        _put_back(search, small)
+        search.origin_ = {
+            **getattr(search, "origin_", {}),
+            "compressed_from": told["points_before"],
+        }
+        save(search, small_file)
+    told |= {"bytes_before": os.path.getsize(model), "bytes_after": small_file.size}
     console.say(f"points   {told['points_before']} to {told['points_after']}")
     console.say(f"size     {told['bytes_before']:,} to {told['bytes_after']:,} bytes")
     console.say(

@@ -22,23 +22,28 @@ class Console:
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet, self.as_json = quiet, as_json
+        self.to_stderr = False  # standard output is taken by a file
         self._noticed: set[str] = set()
 
     def say(self, text: str = "") -> None:
         """A line of the result, for people."""
         if not self.quiet and not self.as_json:
-            print(text)
+            print(printable(text), file=self._stream)
+
+    @property
+    def _stream(self) -> Any:
+        return sys.stderr if self.to_stderr else sys.stdout
 
     def notice(self, text: str) -> None:
         """A line that is no result and no error, said once."""
         if not self.quiet and text not in self._noticed:
             self._noticed.add(text)
-            print(f"note: {text}", file=sys.stderr)
+            print(f"note: {printable(text)}", file=sys.stderr)
 
     def result(self, values: dict[str, Any]) -> None:
         """The result for programs, if they have asked."""
         if self.as_json:
-            print(json.dumps(_plain(values), allow_nan=False))
+            print(json.dumps(_plain(values), allow_nan=False), file=self._stream)
 
     def table(self, title: str, header: list[str], rows: list[list[str]]) -> None:
         """A table for people; its first column is text, the others are numbers."""
@@ -51,8 +56,8 @@ class Console:
         for k, name in enumerate(header):
             table.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
         for row in rows:
-            table.add_row(*row)
-        RichConsole(highlight=False, markup=False).print(table)
+            table.add_row(*map(printable, row))
+        RichConsole(highlight=False, markup=False, file=self._stream).print(table)
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
@@ -77,6 +82,13 @@ class Console:
                 bar.update(task, description=label, completed=done, total=total)
 
             yield tell
+
+
+def printable(text: str) -> str:
+    """Text from files without what a terminal would take for a command."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
 def paired_difference(mean: float | None, error: float | None) -> str:

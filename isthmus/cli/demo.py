@@ -29,14 +29,15 @@ def demo(
         isthmus demo
     """
     console = begin(quiet, as_json)
+    from isthmus.cli.planning import PAGE, plan
     from isthmus.cli.restoring import compare, report_page
-    from isthmus.cli.tables import check_output
-    from isthmus.persistence import write_atomically
+    from isthmus.persistence import Outputs
 
-    check_output(output, (".html", ".htm"))
-    with console.progress() as progress:
-        found = compare(seed, progress)
-        write_atomically(output, report_page(found))
+    with Outputs() as outputs:
+        page = plan(outputs, output, PAGE)
+        with console.progress() as progress:
+            found = compare(seed, progress)
+            page.write(report_page(found))
     console.say(
         f"{found.n_train} digits to learn from, {found.n_test} to be tested on; half of their 8 x 8 pixels "
         "(0 to 16) are dead, the others noisy."

@@ -57,6 +57,9 @@ def fit(
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", help="A private key (Ed25519) to sign the model with.")
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -77,40 +80,43 @@ def fit(
     }
 
     from isthmus.cli.matching import read_pair, split_names
-    from isthmus.cli.tables import check_output
+    from isthmus.cli.planning import PAGE, plan
+    from isthmus.cli.tables import file_of
+    from isthmus.persistence import Outputs
 
-    check_output(output)
-    if report is not None:
-        check_output(report, (".html", ".htm"))
-    data = read_pair(
-        x_file,
-        y_file,
-        target_columns=split_names(target_columns),
-        id_column=id_column,
-        ignore=split_names(ignore_columns),
-        header=header,
-    )
-
-    from isthmus.auto import MethodSearchCV
-    from isthmus.persistence import save
-
-    search = MethodSearchCV(cv=cv, time_limit=time_limit, random_state=seed, **options)
-    with console.progress() as progress:
-        search.fit(
-            data.X,
-            data.Y,
-            progress=progress,
-            feature_names=data.feature_names,
-            target_names=data.target_names,
+    key = None if sign is None else _read_key(sign)
+    with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
+        model = plan(outputs, output)
+        page = None if report is None else plan(outputs, report, PAGE)
+        data = read_pair(
+            x_file,
+            y_file,
+            target_columns=split_names(target_columns),
+            id_column=id_column,
+            ignore=split_names(ignore_columns),
+            header=header,
         )
-        search.origin_ = {
-            "files": [x_file] + ([y_file] if y_file else []),
-            "id_column": data.id_name,
-        }
-        if report is not None:
-            progress("writing the report", 0, 1)
-            search.report(report, row_names=data.ids, command=_command_line(), **shapes)
-        save(search, output)
+
+        from isthmus.auto import MethodSearchCV
+        from isthmus.persistence import save
+
+        search = MethodSearchCV(cv=cv, time_limit=time_limit, random_state=seed, **options)
+        with console.progress() as progress:
+            search.fit(
+                data.X,
+                data.Y,
+                progress=progress,
+                feature_names=data.feature_names,
+                target_names=data.target_names,
+            )
+            search.origin_ = {
+                "files": [x_file] + ([y_file] if y_file else []),
+                "id_column": data.id_name,
+            }
+            if page is not None:
+                progress("writing the report", 0, 1)
+                search.report(page, row_names=data.ids, command=_command_line(), **shapes)
+            save(search, model, sign=key)
     _tell(console, search, output, report)
 
 
@@ -127,6 +133,16 @@ def _checked_options(
         raise typer.BadParameter(f"--scale {scale!r} must be auto, yes or no.")
     options["scale"] = {"auto": "auto", "yes": True, "no": False}[scale]
     return options
+
+
+def _read_key(path: str) -> bytes:
+    """A key that can sign, known before the work is done."""
+    from pathlib import Path
+
+    from isthmus.persistence.signing import signer
+
+    signer(path)
+    return Path(path).read_bytes()
 
 
 def _command_line() -> str:

@@ -70,23 +70,30 @@ def imitate(
         isthmus imitate --video clip.mp4 --background room.png --skin 210,160
     """
     console = begin(quiet, as_json)
-    page, film = _outputs(output)
+    page, film = Path(output), Path(output).with_suffix(".mp4")
     if mocap is not None and video is not None:
         raise InputError("--mocap and --video exclude each other: give one of them.")
-    from isthmus.applications.imitation.extras import check_installed
-    from isthmus.applications.imitation.show import write_film, write_page
+    if output == "-":
+        raise InputError("--output - : a film and a page are two files, name the page.")
+    from isthmus.cli.planning import PAGE, plan
+    from isthmus.persistence import Outputs
 
-    check_installed()
-    with console.progress() as progress:
-        story = _story(
-            mocap, video, background, skin, clip, road, labels, frames, unit, seed, progress
-        )
+    with Outputs(inputs=[name for name in (mocap, video, background) if name]) as outputs:
+        page_file, film_file = plan(outputs, output, PAGE), plan(outputs, str(film))
+        from isthmus.applications.imitation.extras import check_installed
+        from isthmus.applications.imitation.show import write_film_to, write_page
 
-        def tell(done: int) -> None:
-            progress("filming the robot", done, len(story.q))
+        check_installed()
+        with console.progress() as progress:
+            story = _story(
+                mocap, video, background, skin, clip, road, labels, frames, unit, seed, progress
+            )
 
-        write_film(story, film, progress=tell)
-        write_page(story, page, film=film)
+            def tell(done: int) -> None:
+                progress("filming the robot", done, len(story.q))
+
+            write_film_to(film_file, story, progress=tell)
+            write_page(story, page_file, film=film_file.part)
     _report(console, story, page, film)
 
 
@@ -127,15 +134,6 @@ def _place(text: str) -> tuple[int, int]:
     except ValueError:
         raise InputError(f"--skin {text} is no place: give two whole numbers as x,y.") from None
     return x, y
-
-
-def _outputs(output: str) -> tuple[Path, Path]:
-    page = Path(output)
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--output {output} must end in .html.")
-    if not page.parent.is_dir():
-        raise InputError(f"--output {output}: the directory {page.parent} does not exist.")
-    return page, page.with_suffix(".mp4")
 
 
 def _report(console: Console, story: Any, page: Path, film: Path) -> None:

@@ -42,6 +42,8 @@ def inspect(
     )
     versions = ", ".join(f"{name} {number}" for name, number in found.get("versions", {}).items())
     console.say(f"  versions   {versions}")
+    if found["is_signed"]:
+        console.say("  signed     by a key that predict, report and compress check: --trusted-key")
     for key, label in (
         ("files", "fitted on"),
         ("n_samples", "rows"),
@@ -50,7 +52,9 @@ def inspect(
     ):
         if summary.get(key) is not None:
             value = summary[key]
-            console.say(f"  {label:<10} {', '.join(value) if isinstance(value, list) else value}")
+            console.say(
+                f"  {label:<10} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+            )
     for key, label, count in (
         ("feature_names", "inputs", "n_features"),
         ("target_names", "outputs", "n_targets"),

@@ -7,8 +7,8 @@ from typing import Any
 from isthmus.cli.app import InputError
 
 
-def load_search(path: str) -> Any:
-    """A model that ``isthmus fit`` has written."""
+def load_search(path: str, trusted_key: str | None = None) -> Any:
+    """A model that ``isthmus fit`` has written; with a key, that its holder has signed."""
     import os
 
     from isthmus.auto import MethodSearchCV
@@ -18,7 +18,7 @@ def load_search(path: str) -> Any:
         raise InputError(f"{path}: no such file.")
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory, not a model file.")
-    model = load(path)
+    model = load(path, trusted_key=trusted_key)
     if not isinstance(model, MethodSearchCV):
         raise InputError(
             f"{path} holds a {type(model).__name__}, which knows no columns by name: use it from Python "

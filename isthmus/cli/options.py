@@ -32,6 +32,12 @@ OutputImageShape = Annotated[
     str | None,
     typer.Option("--output-image-shape", help="Height x width of outputs that are pictures, 8x8."),
 ]
+TrustedKey = Annotated[
+    str | None,
+    typer.Option(
+        "--trusted-key", help="A public key; only a model that its holder signed is read."
+    ),
+]
 
 
 def shape_of(given: str | None, option: str) -> tuple[int, int] | None:

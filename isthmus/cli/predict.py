@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
-from isthmus.cli.options import Header, IdColumn
+from isthmus.cli.options import Header, IdColumn, TrustedKey
 
 
 def register(app: Any) -> None:
@@ -33,6 +33,7 @@ def predict(
     ] = None,
     id_column: IdColumn = None,
     header: Header = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -50,29 +51,31 @@ def predict(
 
     from isthmus.cli.matching import id_column_for, rows_for_model
     from isthmus.cli.models import load_search
-    from isthmus.cli.tables import WRITABLE, check_output, table_bytes
-    from isthmus.persistence import write_atomically
+    from isthmus.cli.planning import plan
+    from isthmus.cli.tables import WRITABLE, file_of, table_bytes
+    from isthmus.persistence import Outputs
 
-    check_output(output, WRITABLE)
-    search = load_search(model)
-    X, table = rows_for_model(
-        search, new, id_column=id_column_for(search, new, id_column, header), header=header,
-        drop=search.target_names_,
-    )  # fmt: skip
-    Y = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
-    names, values = list(search.target_names_), Y
-    if interval is not None:
-        lower, upper = (a.reshape(len(X), -1) for a in search.interval_rows(X, interval))
-        names, blocks = [], []
-        for j, name in enumerate(search.target_names_):
-            names += [name, f"{name} lower", f"{name} upper"]
-            blocks += [Y[:, j], lower[:, j], upper[:, j]]
-        values = np.column_stack(blocks)
-        if np.isinf(values).any():
-            console.notice(
-                f"too few training rows for {interval:g} intervals: bounds are infinite."
-            )
-    content = table_bytes(output, table.ids, table.id_name or "id", names, values)
-    write_atomically(output, content)
+    with Outputs(inputs=[model, *file_of(new)]) as outputs:
+        table_file = plan(outputs, output, WRITABLE)
+        search = load_search(model, trusted_key)
+        X, table = rows_for_model(
+            search, new, id_column=id_column_for(search, new, id_column, header), header=header,
+            drop=search.target_names_,
+        )  # fmt: skip
+        Y = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
+        names, values = list(search.target_names_), Y
+        if interval is not None:
+            lower, upper = (a.reshape(len(X), -1) for a in search.interval_rows(X, interval))
+            names, blocks = [], []
+            for j, name in enumerate(search.target_names_):
+                names += [name, f"{name} lower", f"{name} upper"]
+                blocks += [Y[:, j], lower[:, j], upper[:, j]]
+            values = np.column_stack(blocks)
+            if np.isinf(values).any():
+                console.notice(
+                    f"too few training rows for {interval:g} intervals: bounds are infinite."
+                )
+        content = table_bytes(output, table.ids, table.id_name or "id", names, values)
+        table_file.write(content)
     console.say(f"{len(X)} rows predicted: {output}")
     console.result({"rows": len(X), "targets": list(search.target_names_), "output": output})

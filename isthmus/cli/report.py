@@ -15,6 +15,7 @@ from isthmus.cli.options import (
     ImageShape,
     OutputImageShape,
     TargetColumns,
+    TrustedKey,
     shape_of,
 )
 
@@ -36,6 +37,7 @@ def report(
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
+    trusted_key: TrustedKey = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -54,27 +56,30 @@ def report(
     from isthmus.cli.app import InputError
     from isthmus.cli.matching import aligned, id_column_for, rows_for_model, split_names
     from isthmus.cli.models import load_search
-    from isthmus.cli.tables import check_output, read_table
+    from isthmus.cli.planning import PAGE, plan
+    from isthmus.cli.tables import file_of, read_table
+    from isthmus.persistence import Outputs
     from isthmus.reports import write_report
 
-    check_output(output, (".html", ".htm"))
-    search = load_search(model)
-    targets = split_names(target_columns) or search.target_names_
-    ids = id_column_for(search, x_file, id_column, header)
-    X, table = rows_for_model(search, x_file, id_column=ids, header=header, drop=targets)
-    y = table
-    if y_file is not None:
-        ids = id_column_for(search, y_file, None, header)
-        _, y = aligned(table, read_table(y_file, header=header, id_column=ids, key="Y"))
-    if y.has_names:
-        y = y.take([y.place(name) for name in targets])
-    Y = y.numbers("output")
-    if Y.shape != (len(X), len(search.target_names_)):
-        raise InputError(
-            f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
-            f"{len(search.target_names_)}."
-        )
-    command = shlex.join(["isthmus", *sys.argv[1:]])
-    write_report(output, search, X, Y, row_names=table.ids, command=command, **shapes)
+    with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
+        page = plan(outputs, output, PAGE)
+        search = load_search(model, trusted_key)
+        targets = split_names(target_columns) or search.target_names_
+        ids = id_column_for(search, x_file, id_column, header)
+        X, table = rows_for_model(search, x_file, id_column=ids, header=header, drop=targets)
+        y = table
+        if y_file is not None:
+            ids = id_column_for(search, y_file, None, header)
+            _, y = aligned(table, read_table(y_file, header=header, id_column=ids, key="Y"))
+        if y.has_names:
+            y = y.take([y.place(name) for name in targets])
+        Y = y.numbers("output")
+        if Y.shape != (len(X), len(search.target_names_)):
+            raise InputError(
+                f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
+                f"{len(search.target_names_)}."
+            )
+        command = shlex.join(["isthmus", *sys.argv[1:]])
+        write_report(page, search, X, Y, row_names=table.ids, command=command, **shapes)
     console.say(f"Open {output}.")
     console.result({"report": output, "rows": len(X)})

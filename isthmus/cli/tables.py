@@ -138,6 +138,11 @@ def read_table(
     return table
 
 
+def file_of(given: str | None) -> list[str]:
+    """The file that is read, as a list: of ``name.npz:array`` without the array, none for none."""
+    return [] if given is None else [_split_key(given)[0]]
+
+
 def _split_key(given: str) -> tuple[str, str | None]:
     path, colon, key = given.rpartition(":")
     if colon and path.lower().endswith(".npz"):
@@ -381,20 +386,6 @@ def _with_ids(table: Table, id_column: str | None) -> Table:
 # -- writing ------------------------------------------------------------------------------------
 
 WRITABLE = (".csv", ".tsv", ".parquet", ".npy")
-
-
-def check_output(path: str, kinds: tuple[str, ...] | None = None) -> None:
-    """Refuse a place that cannot be written, before the work is done and not after."""
-    target = Path(path)
-    if kinds is not None and target.suffix.lower() not in kinds:
-        raise InputError(f"{path}: the output must end in one of {', '.join(kinds)}.")
-    if target.is_dir():
-        raise InputError(f"{path} is a directory, name a file.")
-    parent = target.parent
-    if not parent.is_dir():
-        raise InputError(f"{path}: there is no directory {parent}.")
-    if not os.access(parent, os.W_OK):
-        raise InputError(f"{path}: no permission to write in {parent}.")
 
 
 def table_bytes(

@@ -5,16 +5,19 @@ name                   file            what it does
 ====================== =============== =========================================================
 ``save``, ``load``     ``models.py``   a fitted model to one file and back, without running code
 ``describe``           ``models.py``   what a file says about itself, without loading the model
-``write_atomically``   ``atomic.py``   the old file or the new one, never half of either
+``write_atomically``   ``outputs.py``  the old file or the new one, never half of either
+``Outputs``            ``outputs.py``  several files that change together, and no input among them
 ``ModelFileError``     ``errors.py``   one error, and a sub-class for each way a file can be bad
 ====================== =============== =========================================================
 
-A file is one line of header (format, length, SHA-256), one line of JSON (versions, date, training
-summary) and an archive of skops. ``container.py`` reads and writes that shell; ``archive.py`` looks
-at the archive before anything is built from it; ``trust.py`` says which types may be in it.
+A file is one line of header (format, length, SHA-256, perhaps a signature), one line of JSON
+(versions, date, training summary), the model as another line of JSON, and its arrays.
+``container.py`` reads and writes the shell; ``tree.py`` turns a model into JSON and arrays and back,
+by the types that ``classes.py`` lists, within ``limits.py`` and by the ``laws.py`` of fitted
+attributes. Files of format 1, archives of skops, are read by ``archive.py`` and ``skops_files.py``.
+``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 
-from isthmus.persistence.atomic import write_atomically
 from isthmus.persistence.errors import (
     CorruptedFileError,
     ForeignTypeError,
@@ -22,10 +25,12 @@ from isthmus.persistence.errors import (
     NewerFormatError,
     NotAModelFileError,
     PickleRefusedError,
+    SignatureError,
     TruncatedFileError,
     UnsafeArchiveError,
 )
 from isthmus.persistence.models import describe, load, save
+from isthmus.persistence.outputs import Outputs, write_atomically
 
 __all__ = [
     "CorruptedFileError",
@@ -33,7 +38,9 @@ __all__ = [
     "ModelFileError",
     "NewerFormatError",
     "NotAModelFileError",
+    "Outputs",
     "PickleRefusedError",
+    "SignatureError",
     "TruncatedFileError",
     "UnsafeArchiveError",
     "describe",

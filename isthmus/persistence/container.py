@@ -1,10 +1,13 @@
-"""The shell of a model file: a header, a line of JSON, an archive.
+"""The shell of a model file: a header, a line of JSON, the model.
 
 ::
 
-    isthmus-model 1 <bytes that follow> <SHA-256 of them>\\n
+    isthmus-model 2 <bytes that follow> <SHA-256 of them>[ ed25519:<signature of the line so far>]\\n
     {"created": ..., "versions": {...}, "type": ..., "summary": {...}}\\n
-    <archive of skops>
+    {"arrays": [[type, shape, order], ...], "root": ...}\\n
+    <the arrays, one after the other>
+
+In format 1 the model is an archive of skops.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ import hashlib
 import json
 import os
 import re
-from pathlib import Path
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from isthmus.persistence.errors import (
@@ -23,11 +28,14 @@ from isthmus.persistence.errors import (
     PickleRefusedError,
     TruncatedFileError,
 )
+from isthmus.persistence.limits import MOST_TEXT, parsed
 
-FORMAT = 1
+FORMAT = 2
 MAGIC = b"isthmus-model "
-_HEADER = re.compile(rb"isthmus-model (\d{1,6}) (\d{1,18}) ([0-9a-f]{64})\n")
-_LONGEST_HEADER = 120
+_HEADER = re.compile(
+    rb"(isthmus-model (\d{1,6}) (\d{1,18}) ([0-9a-f]{64}))(?: ed25519:([0-9a-f]{128}))?\n"
+)
+_LONGEST_HEADER = 260
 # First bytes of protocols 2 to 5, and of the compressed files of joblib.
 _PICKLE = (
     b"\x80\x02",
@@ -43,40 +51,84 @@ _OLD_PICKLE = re.compile(
 )
 
 
-def pack(manifest: dict[str, Any], payload: bytes) -> bytes:
+@dataclass
+class Shell:
+    """What is around a model: the format, the description, and the model as bytes."""
+
+    format: int
+    manifest: dict[str, Any]
+    payload: memoryview
+    signed: bytes  # the part of the header that a signature signs, the checksum in it
+    signature: bytes | None
+    size: int
+
+
+def pack(
+    manifest: dict[str, Any],
+    payload: bytes,
+    *,
+    version: int = FORMAT,
+    sign: Callable[[bytes], bytes] | None = None,
+) -> bytes:
     """The bytes of a model file."""
     body = json.dumps(manifest, allow_nan=True).encode() + b"\n" + payload
-    digest = hashlib.sha256(body).hexdigest()
-    return MAGIC + f"{FORMAT} {len(body)} {digest}\n".encode() + body
+    header = MAGIC + f"{version} {len(body)} {hashlib.sha256(body).hexdigest()}".encode()
+    signature = b"" if sign is None else b" ed25519:" + sign(header).hex().encode()
+    return header + signature + b"\n" + body
 
 
-def unpack(path: str | os.PathLike) -> tuple[dict[str, Any], memoryview]:
-    """The manifest and the archive of a file whose length and checksum are right."""
-    data = Path(path).read_bytes()
-    header = _HEADER.match(data[:_LONGEST_HEADER])
-    if header is None:
-        raise _what_it_is(path, data)
-    version, length, digest = int(header[1]), int(header[2]), header[3].decode()
-    if version > FORMAT:
-        raise NewerFormatError(
-            f"{path} has format {version}, this release reads formats up to {FORMAT}: update isthmus."
-        )
-    body = memoryview(data)[header.end() :]
-    if len(body) < length:
-        raise TruncatedFileError(
-            f"{path} is cut off: {len(body)} of {length} bytes are there; copy or save it again."
-        )
-    if len(body) > length or hashlib.sha256(body).hexdigest() != digest:
+def unpack(path: str | os.PathLike) -> Shell:
+    """A file whose length and checksum are right, with its description read."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise NotAModelFileError(f"{path} is no regular file.")
+        first = file.read(_LONGEST_HEADER)
+        header = _HEADER.match(first)
+        if header is None:
+            raise _what_it_is(path, first)
+        version, length, digest = int(header[2]), int(header[3]), header[4].decode()
+        if version > FORMAT:
+            raise NewerFormatError(
+                f"{path} has format {version}, this release reads formats up to {FORMAT}: update "
+                "isthmus."
+            )
+        there = status.st_size - header.end()
+        if there < length:
+            raise TruncatedFileError(
+                f"{path} is cut off: {there} of {length} bytes are there; copy or save it again."
+            )
+        file.seek(header.end())
+        body = memoryview(file.read(length + 1))
+    if len(body) != length or hashlib.sha256(body).hexdigest() != digest:
         raise CorruptedFileError(
             f"{path} is corrupted: its content does not match its checksum; copy or save it again."
         )
-    end = bytes(body[: 2**26]).find(b"\n")
-    try:
-        manifest = json.loads(bytes(body[: max(end, 0)]))
-        assert isinstance(manifest, dict)
-    except (ValueError, AssertionError, RecursionError) as error:
-        raise CorruptedFileError(f"{path} is corrupted: its description is not JSON.") from error
-    return manifest, body[end + 1 :]
+    line, payload = first_line(body, path)
+    manifest = parsed(line, path)
+    parts = (
+        [manifest.get(key, {}) for key in ("summary", "versions")]
+        if isinstance(manifest, dict)
+        else [0]
+    )
+    if not all(isinstance(part, dict) for part in parts):
+        raise CorruptedFileError(f"{path} is corrupted: its description is not ours.")
+    signature = None if header[5] is None else bytes.fromhex(header[5].decode())
+    return Shell(version, manifest, payload, header[1], signature, status.st_size)
+
+
+def first_line(body: memoryview, path: Any) -> tuple[bytes, memoryview]:
+    """A line of bounded length, and what comes after it."""
+    begin = bytes(body[: MOST_TEXT + 1])
+    end = begin.find(b"\n")
+    if end < 0:
+        raise CorruptedFileError(f"{path} is corrupted: its description has no end.")
+    return begin[:end], body[end + 1 :]
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to is no reason to wait."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _what_it_is(path: str | os.PathLike, data: bytes) -> Exception:
@@ -88,7 +140,7 @@ def _what_it_is(path: str | os.PathLike, data: bytes) -> Exception:
             "with isthmus.save."
         )
     if MAGIC.startswith(data[: len(MAGIC)]) or (
-        data.startswith(MAGIC) and len(data) < _LONGEST_HEADER
+        data.startswith(MAGIC) and b"\n" not in data and len(data) < _LONGEST_HEADER
     ):
         return TruncatedFileError(
             f"{path} is cut off within its first line; copy or save it again."

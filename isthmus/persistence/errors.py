@@ -32,4 +32,8 @@ class UnsafeArchiveError(ModelFileError):
 
 
 class ForeignTypeError(ModelFileError):
-    """The file asks for a type that is neither ours nor scikit-learn's."""
+    """The file, or the model that is to be saved, asks for a type that is not listed."""
+
+
+class SignatureError(ModelFileError):
+    """The file is not signed by the key that is trusted."""

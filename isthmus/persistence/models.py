@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
-import zipfile
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from isthmus.persistence.archive import check_archive
-from isthmus.persistence.atomic import write_atomically
-from isthmus.persistence.container import FORMAT, pack, unpack
-from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, ModelFileError
-from isthmus.persistence.trust import trusted_types
+import numpy as np
+from numpy.typing import NDArray
 
-_PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "skops")
+from isthmus.persistence.container import first_line, pack, unpack
+from isthmus.persistence.errors import CorruptedFileError, ModelFileError, UnsafeArchiveError
+from isthmus.persistence.limits import array_from, array_size, parsed
+from isthmus.persistence.outputs import Output, write_atomically
+from isthmus.persistence.signing import check_signature, signer
+from isthmus.persistence.skops_files import load_archive
+from isthmus.persistence.tree import Decoder, Encoder
+
+_PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn")
 
 
-def save(model: Any, path: str | os.PathLike, *, summary: dict[str, Any] | None = None) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike | Output,
+    *,
+    summary: dict[str, Any] | None = None,
+    sign: str | os.PathLike | bytes | None = None,
+) -> None:
     """Write a fitted model to one file, from which it can be loaded without running code.
 
     The file carries the format version, package versions, the date, a summary of the training and a
     checksum. It is written to a temporary name, synced and renamed: a crash leaves the old file or
-    the new one.
+    the new one. Before that the very bytes are loaded and must give the same bytes again: what is
+    saved can be loaded.
 
     Parameters
     ----------
     model : estimator
-        Any estimator of isthmus or scikit-learn, or a pipeline of them. A model that holds
-        functions or types of others is refused here, not when it is loaded.
-    path : path
+        An estimator of isthmus, one of those of scikit-learn that ``isthmus/persistence/classes.py``
+        lists, or a pipeline of them. A model that holds anything else (functions, trees, forests,
+        types of others) is refused here, not when it is loaded.
+    path : path or Output
         The file, by custom ``something.isthmus``.
     summary : dict, default=None
         What to tell about the training, in the types of JSON; None asks the model's own
         ``training_summary`` method if it has one.
+    sign : path or bytes, default=None
+        A private key of Ed25519, a file in PEM or OpenSSH form or its content, to sign the file with.
 
     Examples
     --------
@@ -45,13 +60,10 @@ def save(model: Any, path: str | os.PathLike, *, summary: dict[str, Any] | None 
     >>> isthmus.load("model.isthmus").predict(X).shape
     (50, 3)
     """
-    skops_io = _skops()
     name = f"{type(model).__module__}.{type(model).__qualname__}"
-    try:
-        payload = skops_io.dumps(model, compression=zipfile.ZIP_STORED)
-    except Exception as error:  # skops has many ways to say that it cannot
-        raise ForeignTypeError(f"{name} cannot be saved: {_first_line(error)}") from error
-    trusted_types(check_archive(payload, name), name)
+    payload = _coded(model, name)
+    if _coded(_built(memoryview(payload), name), name) != payload:
+        raise CorruptedFileError(f"{name} cannot be saved: it would not come back as it is.")
     if summary is None:
         tell = getattr(model, "training_summary", None)
         summary = tell() if callable(tell) else _plain_summary(model)
@@ -61,20 +73,25 @@ def save(model: Any, path: str | os.PathLike, *, summary: dict[str, Any] | None 
         "versions": _versions(),
         "summary": summary,
     }
-    write_atomically(path, pack(manifest, payload))
+    content = pack(manifest, payload, sign=None if sign is None else signer(sign))
+    write_atomically(path, content)
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | None = None) -> Any:
     """Load a model that ``save`` has written; nothing in the file is run.
 
-    Only types of isthmus and scikit-learn are built. A newer format, a truncated or corrupted file,
-    a pickle, an archive that is not as we write it and a foreign type each have their own error,
-    all of them ``ModelFileError``.
+    Only the types that ``isthmus/persistence/classes.py`` lists are built, without calling their
+    constructors; sizes are counted and shapes checked before. A newer format, a truncated or corrupted
+    file, a pickle, a file that asks for too much and a foreign type each have their own error, all of
+    them ``ModelFileError``.
 
     Parameters
     ----------
     path : path
         The file.
+    trusted_key : path or bytes, default=None
+        A public key of Ed25519, a file in PEM or OpenSSH form or its content. If given, only a file
+        that its holder has signed is loaded.
 
     Returns
     -------
@@ -82,14 +99,15 @@ def load(path: str | os.PathLike) -> Any:
         Its predictions are those of the saved one to the last bit, with the same versions of the
         packages on the same machine.
     """
-    _, payload = unpack(path)
-    trusted = trusted_types(check_archive(payload, path), path)
+    shell = unpack(path)
+    if trusted_key is not None:
+        check_signature(shell.signed, shell.signature, trusted_key, path)
     try:
-        return _skops().loads(bytes(payload), trusted=trusted)
+        if shell.format == 1:
+            return load_archive(shell.payload, path)
+        return _built(shell.payload, path)
     except ModelFileError:
         raise
-    except _untrusted_error() as error:
-        raise ForeignTypeError(f"{path} is refused: {_first_line(error)}") from error
     except Exception as error:
         raise CorruptedFileError(
             f"{path} cannot be rebuilt ({type(error).__name__}: {_first_line(error)}); was it saved by "
@@ -108,24 +126,53 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     Returns
     -------
     description : dict
-        ``format``, ``created``, ``type``, ``versions``, ``summary``, ``bytes``.
+        ``format``, ``created``, ``type``, ``versions``, ``summary``, ``bytes``, ``is_signed``.
     """
-    manifest, _ = unpack(path)
-    return {"format": FORMAT, **manifest, "bytes": os.path.getsize(path)}
+    shell = unpack(path)
+    told = {"format": shell.format, "bytes": shell.size, "is_signed": shell.signature is not None}
+    return {**shell.manifest, **told}
 
 
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError("Model files need skops: pip install 'isthmus[cli]'.") from error
-    return skops.io
+def _coded(model: Any, what: str) -> bytes:
+    """A model as a line of JSON and its arrays."""
+    encoder = Encoder(what)
+    root = encoder.encode(model)
+    table, parts = [], []
+    for array in encoder.arrays:
+        is_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+        order = "F" if is_columns else "C"
+        table.append([array.dtype.str, list(array.shape), order])
+        parts.append(array.tobytes(order=order))
+    line = json.dumps({"arrays": table, "root": root}, allow_nan=False, separators=(",", ":"))
+    return b"".join([line.encode(), b"\n", *parts])
 
 
-def _untrusted_error() -> type[Exception]:
-    from skops.io.exceptions import UntrustedTypesFoundException
+def _built(payload: memoryview, what: Any) -> Any:
+    """The model of a line of JSON and its arrays; all sizes are counted first."""
+    line, data = first_line(payload, what)
+    told = parsed(line, what)
+    if not isinstance(told, dict) or set(told) != {"arrays", "root"}:
+        raise CorruptedFileError(f"{what} is corrupted: it describes no model.")
+    table = told["arrays"]
+    if not isinstance(table, list) or not all(isinstance(a, list) and len(a) == 3 for a in table):
+        raise CorruptedFileError(f"{what} is corrupted: its arrays are not described.")
+    ends = np.cumsum(
+        [0] + [array_size(dtype, shape, what) for dtype, shape, _ in table], dtype=object
+    )
+    if ends[-1] != len(data):
+        raise UnsafeArchiveError(
+            f"{what} is refused: its arrays claim {ends[-1]} bytes, it has {len(data)}."
+        )
+    made: dict[int, NDArray] = {}
 
-    return UntrustedTypesFoundException
+    def array(k: int) -> NDArray:
+        if k >= len(table):
+            raise CorruptedFileError(f"{what} is corrupted: an array is missing.")
+        if k not in made:
+            made[k] = array_from(data[ends[k] : ends[k + 1]], *table[k], what)
+        return made[k]
+
+    return Decoder(array, what).decode(told["root"])
 
 
 def _versions() -> dict[str, str]:

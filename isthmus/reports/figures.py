@@ -30,7 +30,9 @@ def plain(names: Sequence[Any]) -> list[str]:
 
 
 def layout(x: str = "", y: str = "", **more: Any) -> dict[str, Any]:
-    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}, **more}
+    """Titles of the axes, as text."""
+    across, up = plain([x, y])
+    return {"xaxis": {"title": {"text": across}}, "yaxis": {"title": {"text": up}}, **more}
 
 
 def markers(x: Any, y: Any, names: Sequence[Any], hover: str, **more: Any) -> dict[str, Any]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +16,10 @@ from typing import Any
 from isthmus.persistence import write_atomically
 
 _TEMPLATE = Path(__file__).with_name("page.html")
+_SCRIPT = Path(__file__).with_name("page.js")
+_OTHERS = "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+_TAGS = re.compile(r"&lt;(/?(?:sub|sup|span))&gt;")
+_ENTITIES = re.compile(r"&amp;(#?\w{1,10};)")
 
 
 @dataclass
@@ -56,7 +64,7 @@ class Section:
     cards : list of (label, value)
     code : list of (caption, text)
     formula : str
-        HTML of an equation; from the package alone, never from the user.
+        An equation with ``<sub>``, ``<sup>``, ``<span>`` and entities; every other tag is text.
     items : list of str
     """
 
@@ -98,18 +106,33 @@ def render(title: str, subtitle: str, sections: list[Section]) -> str:
     }
     data = json.dumps(figures, separators=(",", ":")).replace("<", "\\u003c")
     data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        _TEMPLATE.read_text("utf-8")
-    )
-    return template.render(
+    # A browser makes one line end of all, and takes the hash then.
+    plotly = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
+    script = "\n" + _SCRIPT.read_text("utf-8").replace("@@FIGURES@@", data)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["formula"] = lambda text: Markup(formula_html(text))
+    return environment.from_string(_TEMPLATE.read_text("utf-8")).render(
         title=title,
         subtitle=subtitle,
         sections=sections,
-        figure_data=Markup(data),
-        plotly=Markup(get_plotlyjs()),
+        policy=Markup(content_policy([plotly, script], _OTHERS)),
+        plotly=Markup(plotly),
+        script=Markup(script),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        Markup=Markup,
     )
+
+
+def content_policy(scripts: list[str], others: str) -> str:
+    """What a page may do: run these scripts, which it knows by their hashes, and nothing else."""
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    allowed = " ".join(f"'sha256-{found}'" for found in hashes)
+    rest = "base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; {others}; {rest}"
+
+
+def formula_html(text: str) -> str:
+    """An equation as HTML: three tags without attributes and entities are kept, all else is text."""
+    return _ENTITIES.sub(r"&\1", _TAGS.sub(r"<\1>", html.escape(str(text))))
 
 
 def write_report(
@@ -129,8 +152,9 @@ def write_report(
 
     Parameters
     ----------
-    path : path
-        The HTML file; written as a whole or not at all.
+    path : path or Output
+        The HTML file; written as a whole or not at all, an output with the others of its
+        ``isthmus.persistence.Outputs``.
     search : MethodSearchCV
         Fitted.
     X, Y : ndarray of shape (n_samples, n_features), (n_samples, n_targets)

@@ -66,15 +66,22 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, ste
 
 
 def test_what_the_dead_left_is_swept(tmp_path):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    (tmp_path / f".m.{dead.pid}.isthmus-part").write_text("half")
-    alive = tmp_path / f".m.{os.getppid()}.isthmus-part"
-    alive.write_text("being written by another process")
-    other = tmp_path / f".n.{dead.pid}.isthmus-part"
-    other.write_text("of another file")
-    write_atomically(tmp_path / "m", "new")
-    assert sorted(parts(tmp_path)) == sorted([alive.name, other.name])
+    (tmp_path / ".m.0123456789abcdef.isthmus-part").write_text("half")
+    writing = (
+        "import sys; from isthmus.persistence import Outputs; output = Outputs().add(sys.argv[1]);"
+        "output.write('half'); print(output.part.name, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", writing, str(tmp_path / "m")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as another:
+        alive = another.stdout.readline().strip()
+        other = tmp_path / ".n.0123456789abcdef.isthmus-part"
+        other.write_text("of another file")
+        write_atomically(tmp_path / "m", "new")
+        assert sorted(parts(tmp_path)) == sorted([alive, other.name])
+        another.kill()
+    write_atomically(tmp_path / "m", "newer")
+    assert parts(tmp_path) == [other.name]
 
 
 def test_sigkill_at_twenty_moments_while_saving(tmp_path):

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import html
 import io
+import itertools
 import json
+import os
+import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -21,10 +26,14 @@ from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.dexterity import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
+from isthmus.persistence import Outputs, write_atomically
+from isthmus.persistence.outputs import Output
+from isthmus.reports.page import content_policy
 
 Array = NDArray[np.float64]
 
 SHOULDER = (-0.15, 0.0, 1.30)  # where the robot's shoulder is in its room, metres
+_ALLOWED = "style-src 'unsafe-inline'; img-src data: blob:; media-src data:"
 _ORANGE, _GREY = "0.93 0.49 0.16 1", "0.35 0.37 0.40 1"
 
 
@@ -160,23 +169,55 @@ def write_film(
     size: int = 320,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write the film as MP4 (H.264, which browsers play)."""
-    imageio = need("imageio.v2")
-    need("imageio_ffmpeg")
-    writer = imageio.get_writer(
-        str(path), fps=story.fps, codec="libx264", macro_block_size=16, pixelformat="yuv420p"
-    )
-    with writer:
-        for frame in film_frames(story, size=size, progress=progress):
-            writer.append_data(frame)
+    """Write the film as MP4 (H.264, which browsers play), as a whole or not at all."""
+    with Outputs() as outputs:
+        write_film_to(outputs.add(path), story, size=size, progress=progress)
+
+
+def write_film_to(
+    output: Output,
+    story: Story,
+    *,
+    size: int = 320,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Write the film as one of several outputs."""
+    ffmpeg = need("imageio_ffmpeg").get_ffmpeg_exe()
+    frames = iter(film_frames(story, size=size, progress=progress))
+    first = next(frames)
+    height, width = first.shape[:2]
+    whole = [16 * -(-side // 16) for side in (width, height)]  # players want whole blocks
+    command = [ffmpeg, "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{width}x{height}", "-r", f"{story.fps:g}", "-i", "-", "-an"]
+    command += ["-vf", f"scale={whole[0]}:{whole[1]}", "-c:v", "libx264", "-crf", "25"]
+    command += ["-pix_fmt", "yuv420p", "-f", "mp4", str(output.part)]
+    # A session of its own: Ctrl-C is for us to hear, and then for it to end.
+    options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, **options) as encoder:
+        assert encoder.stdin is not None and encoder.stderr is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):  # it says below why it ended
+                for frame in itertools.chain([first], frames):
+                    encoder.stdin.write(np.ascontiguousarray(frame))
+                encoder.stdin.close()
+            said = encoder.stderr.read().decode(errors="replace").split("\n")[0]
+            if encoder.wait() != 0:
+                raise OSError(f"{output}: the film cannot be written, ffmpeg says: {said}.")
+        except BaseException:
+            encoder.kill()
+            raise
+        finally:
+            with contextlib.suppress(OSError):  # what is left to be written to one who has gone
+                encoder.stdin.close()
 
 
 # -- the page ---------------------------------------------------------------------------------
 
 
-def write_page(story: Story, path: str | Path, *, film: str | Path | None = None) -> None:
+def write_page(story: Story, path: str | Path | Output, *, film: str | Path | None = None) -> None:
     """Write one HTML file with everything in it: scripts, numbers and the film."""
-    Path(path).write_text(page(story, film=film), "utf-8")
+    write_atomically(path, page(story, film=film))
 
 
 def page(story: Story, *, film: str | Path | None = None) -> str:
@@ -190,21 +231,33 @@ def page(story: Story, *, film: str | Path | None = None) -> str:
     data = json.dumps(page_data(story), allow_nan=False, separators=(",", ":")).replace(
         "<", "\\u003c"
     )
+    scripts = [(assets / name).read_text("utf-8") for name in ("three.min.js", "viewer.js")]
     parts = {
+        "POLICY": content_policy(scripts, _ALLOWED),
         "TITLE": _escaped(story.title),
         "FACTS": "".join(
             f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(text)}</dd></div>"
             for name, text in story.facts.items()
         ),
         "VIDEO": video,
-        "THREE": (assets / "three.min.js").read_text("utf-8"),
+        "THREE": scripts[0],
         "LICENCE": (assets / "three.LICENSE").read_text("utf-8"),
         "DATA": data,
-        "VIEWER": (assets / "viewer.js").read_text("utf-8"),
+        "VIEWER": scripts[1],
     }
     out = io.StringIO()
     rest = (assets / "page.html").read_text("utf-8")
-    for name in ("TITLE", "TITLE", "FACTS", "VIDEO", "LICENCE", "THREE", "DATA", "VIEWER"):
+    for name in (
+        "POLICY",
+        "TITLE",
+        "TITLE",
+        "FACTS",
+        "VIDEO",
+        "LICENCE",
+        "THREE",
+        "DATA",
+        "VIEWER",
+    ):
         before, _, rest = rest.partition(f"@@{name}@@")
         out.write(before)
         out.write(parts[name])
@@ -270,4 +323,4 @@ def _panel(title: str, unit: str, curves: dict[str, Array]) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(text)

@@ -31,7 +31,9 @@ def comparison(data: ReportData) -> Section:
 def _method_scores(search: Any) -> Figure:
     results = search.cv_results_
     done = [k for k, status in enumerate(results["status"]) if status == "done"][::-1]
-    labels = ["<br>".join(wrap(results["label"][k], 18)) for k in done]  # room for a phone
+    labels = [
+        "<br>".join(fig.plain(wrap(results["label"][k], 18))) for k in done
+    ]  # room for a phone
     colours = [
         fig.SECOND if results["method"][k] == search.best_method_ else fig.ACCENT for k in done
     ]

@@ -80,7 +80,7 @@ def _histograms(data: ReportData) -> Figure:
             "marker": {"color": fig.ACCENT},
             "hovertemplate": "%{x}: %{y} rows<extra></extra>",
         }
-        name = fig.plain([data.search.target_names_[j]])[0]
+        name = data.search.target_names_[j]
         variants.append((label, [bars], fig.layout(name, "rows")))
     caption = (
         "How the values of an output are spread. Gaps, spikes and far tails are what a model finds "

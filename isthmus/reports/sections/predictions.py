@@ -16,7 +16,7 @@ def predictions(data: ReportData) -> Section:
     parities, residuals, notes = [], [], []
     for label, j in data.shown_outputs:
         display = data.by_output[j]
-        name = fig.plain([display.name])[0]
+        name = display.name
         observed, predicted = display.observed[rows], display.predicted[rows]
         both = np.concatenate([observed, predicted])
         ends = [float(np.nanmin(both)), float(np.nanmax(both))]

@@ -200,8 +200,8 @@ def test_mocap_road(tmp_path, renderer, command):
 def test_bad_arguments_are_told_in_one_line(command):
     for arguments, message in (
         (("--mocap", "a.bvh", "--video", "b.mp4"), "exclude each other"),
-        (("-o", "page.txt"), "must end in .html"),
-        (("-o", "nowhere/page.html"), "does not exist"),
+        (("-o", "page.txt"), "must end in one of .html"),
+        (("-o", "nowhere/page.html"), "there is no directory nowhere"),
     ):
         code, _, err = command(*arguments)
         assert code == 1 and message in err, err

@@ -96,14 +96,17 @@
     const box = document.createElement("section");
     box.className = "panel";
     const head = document.createElement("h2");
-    head.innerHTML = panel.title + " <small>" + panel.unit + "</small>";
+    const unit = document.createElement("small");
+    unit.textContent = panel.unit;
+    head.append(panel.title + " ", unit);
     const key = document.createElement("div");
     key.className = "key";
     const names = Object.keys(panel.curves);
     names.forEach(function (name, k) {
       const entry = document.createElement("span");
-      entry.innerHTML = '<i style="background:' + colours[k % colours.length] + '"></i>';
-      entry.append(name);
+      const mark = document.createElement("i");
+      mark.style.background = colours[k % colours.length];
+      entry.append(mark, name);
       key.append(entry);
     });
     const canvas = document.createElement("canvas");

@@ -1,0 +1,35 @@
+"""Where results go, checked before the work is done and not after."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from isthmus.cli.app import InputError
+from isthmus.cli.console import current
+
+PAGE = (".html", ".htm")
+
+
+def plan(outputs: Any, path: str, kinds: tuple[str, ...] | None = None) -> Any:
+    """An output of ``Outputs``, or a line that says why it cannot be there."""
+    if path == "-":
+        if current().as_json:
+            raise typer.BadParameter("--json and an output of - both want standard output.")
+        current().to_stderr = True
+        return outputs.add(path)
+    target = Path(path)
+    if kinds is not None and target.suffix.lower() not in kinds:
+        raise InputError(f"{path}: the output must end in one of {', '.join(kinds)}.")
+    if target.is_dir():
+        raise InputError(f"{path} is a directory, name a file.")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no directory {target.parent}.")
+    planned = outputs.add(path)
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: no permission to write in {target.parent}.")
+    return planned

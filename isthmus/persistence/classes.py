@@ -1,0 +1,103 @@
+"""The classes that may be in a model file. What is not in this table is neither written nor built.
+
+A class of scikit-learn belongs here if its fitted state is numbers and text that Python code reads.
+Trees, forests and neighbours are left out: their compiled code follows indices of its state wherever
+they point.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+# Module, and the classes that are asked of it.
+_CLASSES = {
+    "isthmus.auto": "MethodSearchCV",
+    "isthmus.auto.stages": "KernelSearch RobustSearch",
+    "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
+    "CompressedTransformer CompressionPath",
+    "isthmus.dependency": "DependencyRegressor",
+    "isthmus.expansion": "Expansion",
+    "isthmus.expansion.models": "MatrixFunction",
+    "isthmus.features": "FourierFeatures KernelMap Landmarks",
+    "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
+    "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
+    "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
+    "WeisfeilerLehman",
+    "isthmus.kernels.sequences.encoding": "Alphabet",
+    "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic PiecewiseLinear "
+    "Poisson Quantile Smoothed Squared TanhAbsolute",
+    "isthmus.missing": "MissingModel",
+    "isthmus.model_selection": "ComponentSearchCV",
+    "isthmus.moments": "Moments",
+    "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
+    "Nearest SequenceSearch",
+    "isthmus.preimages.forms": "DistanceForm DotForm",
+    "isthmus.preimages.ngram_index": "NgramIndex",
+    "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
+    "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
+    "ReducedRankRegression StiefelRegression",
+    "isthmus.regression.bayesian.chains": "ChainReport",
+    "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
+    "isthmus.regression.online": "ProximalState",
+    "sklearn.compose": "TransformedTargetRegressor",
+    "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
+    "sklearn.decomposition": "PCA KernelPCA TruncatedSVD",
+    "sklearn.dummy": "DummyRegressor",
+    "sklearn.gaussian_process": "GaussianProcessRegressor",
+    "sklearn.gaussian_process.kernels": "RBF CompoundKernel ConstantKernel DotProduct ExpSineSquared "
+    "Exponentiation Matern PairwiseKernel Product RationalQuadratic Sum WhiteKernel",
+    "sklearn.impute": "SimpleImputer",
+    "sklearn.kernel_approximation": "Nystroem RBFSampler",
+    "sklearn.kernel_ridge": "KernelRidge",
+    "sklearn.linear_model": "BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoCV "
+    "LinearRegression LogisticRegression MultiTaskElasticNet MultiTaskElasticNetCV MultiTaskLasso "
+    "MultiTaskLassoCV Ridge RidgeClassifier RidgeCV",
+    "sklearn.metrics._scorer": "_Scorer",
+    "sklearn.model_selection": "GridSearchCV GroupKFold KFold LeaveOneOut RepeatedKFold ShuffleSplit "
+    "StratifiedKFold TimeSeriesSplit",
+    "sklearn.multioutput": "MultiOutputRegressor",
+    "sklearn.pipeline": "FeatureUnion Pipeline",
+    "sklearn.preprocessing": "KernelCenterer LabelBinarizer LabelEncoder MaxAbsScaler MinMaxScaler "
+    "Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures PowerTransformer QuantileTransformer "
+    "RobustScaler StandardScaler",
+    "sklearn.svm": "SVC SVR LinearSVC LinearSVR NuSVC NuSVR OneClassSVM",
+}
+# What a scorer holds: functions of arrays.
+_FUNCTIONS = {
+    "sklearn.metrics": "accuracy_score balanced_accuracy_score brier_score_loss d2_absolute_error_score "
+    "explained_variance_score f1_score log_loss matthews_corrcoef max_error mean_absolute_error "
+    "mean_absolute_percentage_error mean_gamma_deviance mean_pinball_loss mean_poisson_deviance "
+    "mean_squared_error mean_squared_log_error mean_tweedie_deviance median_absolute_error "
+    "precision_score r2_score recall_score roc_auc_score root_mean_squared_error "
+    "root_mean_squared_log_error",
+}
+CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
+FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
+
+
+@cache
+def found(name: str) -> Any:
+    """The class or function of a name of the table; no other is ever imported."""
+    if name not in CLASSES and name not in FUNCTIONS:
+        raise KeyError(name)
+    module, _, last = name.rpartition(".")
+    return getattr(import_module(module), last)
+
+
+def name_of(thing: Any) -> str | None:
+    """The name in the table of a class or function; None if it is not in it."""
+    home = getattr(thing, "__module__", None) or ""
+    name = listed_name(home, getattr(thing, "__qualname__", ""))
+    return name if name is not None and found(name) is thing else None
+
+
+def listed_name(home: str, last: str) -> str | None:
+    """The name in the table of what lives in a module, wherever in its room that is today."""
+    parts = home.split(".")
+    for k in range(len(parts), 0, -1):
+        name = ".".join([*parts[:k], last])
+        if name in CLASSES or name in FUNCTIONS:
+            return name
+    return None

@@ -1,0 +1,67 @@
+"""How much a file may ask for, counted before anything is built from it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.persistence.errors import CorruptedFileError, UnsafeArchiveError
+
+MOST_TEXT = 2**25  # bytes of JSON
+MOST_NODES = 2_000_000  # values in it, shared ones counted wherever they stand
+DEEPEST = 100
+_MOST_DIMENSIONS = 16
+_LONGEST_SIDE = 2**40
+_DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")
+_LAST_CHARACTER = 0x10FFFF
+
+
+def parsed(text: bytes, what: str) -> Any:
+    """JSON of bounded length and number of values; depth is bounded by the parser itself."""
+    if len(text) > MOST_TEXT:
+        raise UnsafeArchiveError(
+            f"{what} is refused: {len(text)} bytes of description, at most {MOST_TEXT} are read."
+        )
+    # Every value but the first comes after one of these.
+    if sum(text.count(mark) for mark in (b"[", b"{", b",", b":")) > 2 * MOST_NODES:
+        raise UnsafeArchiveError(
+            f"{what} is refused: its description has more than {MOST_NODES} values."
+        )
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorruptedFileError(f"{what} is corrupted: its description is not JSON.") from error
+
+
+def array_size(dtype: Any, shape: Any, what: str) -> int:
+    """Bytes of an array that is described so; refuses what an array of a model never is."""
+    known = isinstance(dtype, str) and _DTYPE.fullmatch(dtype) is not None
+    sides = isinstance(shape, list | tuple) and len(shape) <= _MOST_DIMENSIONS
+    if not known or not sides or not all(type(n) is int and 0 <= n < _LONGEST_SIDE for n in shape):
+        raise UnsafeArchiveError(
+            f"{what} is refused: it has an array of type {str(dtype)[:40]!r} and shape "
+            f"{str(shape)[:80]}, which no model has."
+        )
+    return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def array_from(data: Any, dtype: str, shape: Any, order: str, what: str) -> NDArray:
+    """A new array from bytes whose number has been checked; its values are ones of its type."""
+    array = np.frombuffer(data, dtype=dtype).reshape(
+        tuple(shape), order="F" if order == "F" else "C"
+    )
+    array = array.copy(order="K")
+    raw = array.ravel(order="K")
+    if array.dtype.kind == "b" and raw.view(np.uint8).max(initial=0) > 1:
+        raise CorruptedFileError(f"{what} is corrupted: a truth value is neither true nor false.")
+    if array.dtype.kind == "U":
+        codes = raw.view(array.dtype.str[0] + "u4")
+        is_half = (codes >= 0xD800) & (codes <= 0xDFFF)
+        if codes.max(initial=0) > _LAST_CHARACTER or is_half.any():
+            raise CorruptedFileError(f"{what} is corrupted: a text has a character that is none.")
+    return array

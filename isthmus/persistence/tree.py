@@ -1,0 +1,400 @@
+"""A model as JSON and arrays, and back.
+
+===================================== ===========================================================
+in the file                           what it is
+===================================== ===========================================================
+``null true 1 1.5 "text" [...]``      None, bool, int, float, str, list
+``{"float": "nan"}``                  a float that JSON has no word for
+``{"tuple": [...]}``                  also ``set``, ``frozenset``, ``slice``
+``{"dict": [[key, value], ...]}``     a dictionary
+``{"array": 3}``                      the third array; ``scalar``, ``bytes``: its only item, its bytes
+``{"objects": [...], "shape": []}``   an array of Python objects
+``{"masked": [data, mask, fill]}``    a masked array
+``{"sparse": kind, "parts": [...]}``  data, indices and pointers of a CSR or CSC matrix
+``{"dtype": "<f8"}``                  a type of numpy; ``{"type": "float64"}``: of its scalars
+``{"random_state": [...]}``           a generator of numpy; ``{"generator": [...]}``
+``{"function": name}``                a function of ``classes.py``
+``{"object": name, "state": {...}}``  an object of a class of ``classes.py``
+``{"same": 3}``                       the third object once more
+===================================== ===========================================================
+
+An object is made without calling its constructor, and its state set. Nothing else is called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
+from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
+from isthmus.persistence.laws import check_state
+from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
+
+_SPARSE = {
+    kind.__name__: kind
+    for kind in (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array)
+}
+_NUMBERS = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+_TYPES = {t.__name__: t for t in (bool, int, float, str, object)}
+_TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMBERS}
+_TYPE_NAMES = {t: name for name, t in _TYPES.items()}
+_ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_LARGEST_INT = 2**130  # the state of a generator
+_TWISTER_WORDS = 624
+_SCALARS = (type(None), bool, str)
+_RANDOM_PLAIN = ("PCG64", "PCG64DXSM")
+
+
+class Encoder:
+    """From objects to JSON; ``arrays`` collects what JSON points to."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.arrays: list[NDArray] = []
+        self._array_places: dict[int, int] = {}
+        self._objects: dict[int, int] = {}
+        self._kept: list[Any] = []  # as long as their addresses are names
+        self._path: list[str] = []
+
+    def encode(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is int:
+            if abs(value) < _LARGEST_INT:
+                return value
+            raise self._foreign("an integer of too many digits")
+        if kind is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if len(self._path) > DEEPEST:
+            raise self._foreign("objects in objects without end")
+        if kind is list:
+            return self._all(value)
+        if kind in (tuple, set, frozenset):
+            items = value if kind is tuple else sorted(value, key=repr)
+            return {kind.__name__: self._all(items)}
+        if kind is dict:
+            return {"dict": [[self.encode(k), self._at(f"[{k!r}]", v)] for k, v in value.items()]}
+        return self._rest(value)
+
+    def _rest(self, value: Any) -> Any:
+        kind = type(value)
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, np.generic):
+            return {"scalar": self._place(np.asarray(value))}
+        if kind is bytes:
+            return {"bytes": self._place(np.frombuffer(value, dtype=np.uint8))}
+        if kind is slice:
+            return {"slice": self._all([value.start, value.stop, value.step])}
+        if kind.__name__ in _SPARSE and kind is _SPARSE[kind.__name__]:
+            parts = [value.data, value.indices, value.indptr]
+            return {
+                "sparse": kind.__name__,
+                "parts": self._all(parts),
+                "shape": list(map(int, value.shape)),
+            }
+        if isinstance(value, np.dtype):
+            array_size(value.str, [], self.what)
+            return {"dtype": value.str}
+        if isinstance(value, np.random.RandomState | np.random.Generator):
+            return self._random(value)
+        if isinstance(value, type) and value in _TYPE_NAMES:
+            return {"type": _TYPE_NAMES[value]}
+        return self._object(value)
+
+    def _object(self, value: Any) -> Any:
+        if id(value) in self._objects:
+            return {"same": self._objects[id(value)]}
+        if _is_function(value) and name_of(value) in FUNCTIONS:
+            return {"function": name_of(value)}
+        name = name_of(type(value))
+        if name not in CLASSES:
+            raise self._foreign(_called(value))
+        state = value.__getstate__()
+        if state is not None and type(state) is not dict:
+            raise self._foreign(f"{_called(value)} with a state that is no dictionary")
+        coded = {key: self._at(f".{key}", item) for key, item in (state or {}).items()}
+        self._kept.append(value)
+        self._objects[id(value)] = len(self._objects)
+        return {"object": name, "state": coded}
+
+    def _array(self, value: NDArray) -> Any:
+        if type(value) is np.ma.MaskedArray:
+            mask = np.ma.getmaskarray(value)
+            return {"masked": self._all([value.data, mask, value.fill_value])}
+        if type(value) not in (np.ndarray, np.memmap):
+            raise self._foreign(_called(value))
+        if value.dtype == object:
+            return {"objects": self._all(list(value.ravel())), "shape": list(value.shape)}
+        return {"array": self._place(value)}
+
+    def _place(self, array: NDArray) -> int:
+        if id(array) not in self._array_places:
+            try:
+                array_size(array.dtype.str, list(array.shape), self.what)
+            except UnsafeArchiveError:
+                raise self._foreign(f"an array of type {array.dtype}") from None
+            self._kept.append(array)
+            self._array_places[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return self._array_places[id(array)]
+
+    def _random(self, value: Any) -> Any:
+        if isinstance(value, np.random.RandomState):
+            told = value.get_state(legacy=False)
+            words = told["state"]["key"], int(told["state"]["pos"])
+            if told["bit_generator"] == "MT19937":
+                rest = [int(told["has_gauss"]), float(told["gauss"])]
+                return {"random_state": self._all([*words, *rest])}
+        told = value.bit_generator.state if isinstance(value, np.random.Generator) else {}
+        if told.get("bit_generator") in _RANDOM_PLAIN:
+            numbers = [told["state"]["state"], told["state"]["inc"]]
+            numbers += [told["has_uint32"], told["uinteger"]]
+            return {"generator": [told["bit_generator"], *map(int, numbers)]}
+        raise self._foreign(_called(value))
+
+    def _all(self, values: Any) -> list[Any]:
+        return [self._at(f"[{k}]", value) for k, value in enumerate(values)]
+
+    def _at(self, step: str, value: Any) -> Any:
+        self._path.append(step)
+        coded = self.encode(value)
+        self._path.pop()
+        return coded
+
+    def _foreign(self, held: str) -> ForeignTypeError:
+        place = "".join(self._path[:8]).lstrip(".")
+        where = f" in {place}" if place else ""
+        return ForeignTypeError(
+            f"{self.what} cannot be saved: it holds {held}{where}, which a file cannot; "
+            "isthmus/persistence/classes.py lists what it can."
+        )
+
+
+class Decoder:
+    """From JSON to objects, each checked before it is built."""
+
+    def __init__(self, arrays: Callable[[int], NDArray], what: Any) -> None:
+        self.what = what
+        self._array = arrays
+        self._objects: list[Any] = []
+        self._sizes: list[int] = []
+        self._count = 0
+
+    def decode(self, node: Any, depth: int = 0) -> Any:
+        self._counted(1)
+        if depth > DEEPEST:
+            raise UnsafeArchiveError(f"{self.what} is refused: objects in objects without end.")
+        if type(node) in (type(None), bool, float):
+            return node
+        if type(node) is int:
+            if abs(node) < _LARGEST_INT:
+                return node
+            raise self._bad()
+        if type(node) is str:
+            node.encode()  # halves of characters are no text
+            return node
+        if type(node) is list:
+            return [self.decode(item, depth + 1) for item in node]
+        if type(node) is not dict or not node:
+            raise self._bad()
+        kind = next(iter(node))
+        build = getattr(self, f"_build_{kind}", None) if kind in _BUILT else None
+        if build is None or len(node) != _BUILT[kind]:
+            raise self._bad()
+        return build(node, depth + 1)
+
+    def _counted(self, more: int) -> None:
+        self._count += more
+        if self._count > MOST_NODES:
+            raise UnsafeArchiveError(
+                f"{self.what} is refused: it describes more than {MOST_NODES} values."
+            )
+
+    def _bad(self, why: str = "an object is described in an unknown way") -> CorruptedFileError:
+        return CorruptedFileError(f"{self.what} is corrupted: {why}.")
+
+    def _items(self, node: Any, depth: int, n: int | None = None) -> list[Any]:
+        if type(node) is not list or n not in (None, len(node)):
+            raise self._bad()
+        return [self.decode(item, depth) for item in node]
+
+    def _arrays(self, node: Any, depth: int, n: int) -> list[NDArray]:
+        items = self._items(node, depth, n)
+        if not all(type(item) is np.ndarray and item.dtype != object for item in items):
+            raise self._bad()
+        return items
+
+    def _build_float(self, node: Any, depth: int) -> float:
+        return _ODD[node["float"]]
+
+    def _build_tuple(self, node: Any, depth: int) -> tuple[Any, ...]:
+        return tuple(self._items(node["tuple"], depth))
+
+    def _build_set(self, node: Any, depth: int) -> set[Any]:
+        return set(self._items(node["set"], depth))
+
+    def _build_frozenset(self, node: Any, depth: int) -> frozenset[Any]:
+        return frozenset(self._items(node["frozenset"], depth))
+
+    def _build_slice(self, node: Any, depth: int) -> slice:
+        return slice(*self._items(node["slice"], depth, 3))
+
+    def _build_dict(self, node: Any, depth: int) -> dict[Any, Any]:
+        if type(node["dict"]) is not list:
+            raise self._bad()
+        return dict(self._items(pair, depth, 2) for pair in node["dict"])
+
+    def _build_array(self, node: Any, depth: int) -> NDArray:
+        if type(node["array"]) is not int or node["array"] < 0:
+            raise self._bad()
+        return self._array(node["array"])
+
+    def _build_scalar(self, node: Any, depth: int) -> Any:
+        array = self._build_array({"array": node["scalar"]}, depth)
+        if array.shape != ():
+            raise self._bad()
+        return array[()]
+
+    def _build_bytes(self, node: Any, depth: int) -> bytes:
+        return self._build_array({"array": node["bytes"]}, depth).tobytes()
+
+    def _build_objects(self, node: Any, depth: int) -> NDArray:
+        items, shape = self._items(node["objects"], depth), node["shape"]
+        array_size("<f8", shape, self.what)
+        if math.prod(shape) != len(items):
+            raise self._bad("an array of objects has another number of them")
+        array = np.empty(len(items), dtype=object)
+        for k, item in enumerate(items):
+            array[k] = item
+        return array.reshape(shape)
+
+    def _build_masked(self, node: Any, depth: int) -> Any:
+        data, mask, fill = self._items(node["masked"], depth, 3)
+        if type(data) is not np.ndarray or type(mask) is not np.ndarray or mask.dtype != bool:
+            raise self._bad()
+        if data.shape != mask.shape:
+            raise self._bad("a mask has another shape than what it masks")
+        return np.ma.MaskedArray(data, mask, fill_value=fill)
+
+    def _build_sparse(self, node: Any, depth: int) -> Any:
+        data, indices, pointers = self._arrays(node["parts"], depth, 3)
+        shape, kind = node["shape"], _SPARSE.get(node["sparse"])
+        array_size("<f8", shape, self.what)
+        if kind is None or len(shape) != 2 or data.dtype.kind not in "biufc":
+            raise self._bad()
+        major, minor = shape if "csr" in node["sparse"] else shape[::-1]
+        if not (
+            data.ndim == indices.ndim == pointers.ndim == 1
+            and indices.dtype.str[1:] in ("i4", "i8") and pointers.dtype == indices.dtype
+            and len(pointers) == major + 1 and len(data) == len(indices) == pointers[-1]
+            and pointers[0] == 0 and (np.diff(pointers) >= 0).all()
+            and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < minor))
+        ):  # fmt: skip
+            raise self._bad("indices of a sparse matrix point outside of it")
+        return kind((data, indices, pointers), shape=tuple(shape))
+
+    def _build_dtype(self, node: Any, depth: int) -> Any:
+        array_size(node["dtype"], [], self.what)
+        return np.dtype(node["dtype"])
+
+    def _build_type(self, node: Any, depth: int) -> Any:
+        return _TYPES[node["type"]]
+
+    def _build_random_state(self, node: Any, depth: int) -> Any:
+        words, position, has_gauss, gauss = self._items(node["random_state"], depth, 4)
+        is_state = type(words) is np.ndarray and words.dtype == np.uint32
+        if not is_state or words.shape != (_TWISTER_WORDS,) or type(gauss) is not float:
+            raise self._bad()
+        if (
+            type(position) is not int
+            or not 0 <= position <= _TWISTER_WORDS
+            or has_gauss not in (0, 1)
+        ):
+            raise self._bad("a generator of random numbers stands outside of its state")
+        made = np.random.RandomState(0)
+        made.set_state(("MT19937", words, position, has_gauss, gauss))
+        return made
+
+    def _build_generator(self, node: Any, depth: int) -> Any:
+        name, *numbers = self._items(node["generator"], depth, 5)
+        if name not in _RANDOM_PLAIN or not all(
+            type(n) is int and 0 <= n < 2**bits for n, bits in zip(numbers, (128, 128, 1, 32))
+        ):
+            raise self._bad()
+        bits = (np.random.PCG64 if name == "PCG64" else np.random.PCG64DXSM)(0)
+        bits.state = {
+            "bit_generator": name,
+            "state": {"state": numbers[0], "inc": numbers[1]},
+            "has_uint32": numbers[2],
+            "uinteger": numbers[3],
+        }
+        return np.random.Generator(bits)
+
+    def _build_function(self, node: Any, depth: int) -> Any:
+        if node["function"] not in FUNCTIONS:
+            raise foreign(self.what, node["function"])
+        return found(node["function"])
+
+    def _build_same(self, node: Any, depth: int) -> Any:
+        place = node["same"]
+        if type(place) is not int or not 0 <= place < len(self._objects):
+            raise self._bad("it points to an object that is not there yet")
+        self._counted(self._sizes[place])
+        return self._objects[place]
+
+    def _build_object(self, node: Any, depth: int) -> Any:
+        name, coded = node["object"], node["state"]
+        if type(name) is not str or name not in CLASSES:
+            raise foreign(self.what, name)
+        cls, before = found(name), self._count
+        if type(coded) is not dict:
+            raise self._bad()
+        for key in coded:
+            # A method of that name would be hidden by it.
+            if not key.isidentifier() or key.startswith("__") or callable(getattr(cls, key, None)):
+                raise self._bad(f"{name} has no attribute {key[:60]!r}")
+        state = {key: self.decode(item, depth) for key, item in coded.items()}
+        check_state(cls, state, f"{self.what}: {cls.__name__}")
+        made = cls.__new__(cls)
+        if hasattr(made, "__setstate__"):  # scikit-learn's, which looks at the version
+            made.__setstate__(state)
+        else:
+            made.__dict__.update(state)
+        self._objects.append(made)
+        self._sizes.append(self._count - before)
+        return made
+
+
+# Kinds of nodes, and how many words each has.
+_BUILT = dict.fromkeys(
+    ("float tuple set frozenset slice dict array scalar bytes masked dtype type random_state generator "
+     "function same").split(), 1
+) | {"objects": 2, "object": 2, "sparse": 3}  # fmt: skip
+
+
+def foreign(what: Any, name: Any) -> ForeignTypeError:
+    """A file asks for what is not in the table."""
+    return ForeignTypeError(
+        f"{what} is refused: it asks for {str(name)[:80]}; only the types that "
+        "isthmus/persistence/classes.py lists are built from a file."
+    )
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and hasattr(value, "__qualname__") and not isinstance(value, type)
+
+
+def _called(value: Any) -> str:
+    kind = value if isinstance(value, type) or _is_function(value) else type(value)
+    name = f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', kind)}"
+    return (
+        f"the {'type' if isinstance(value, type) else 'function'} {name}" if kind is value else name
+    )

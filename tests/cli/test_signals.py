@@ -1,0 +1,206 @@
+"""Signals to real processes, at every step of writing and at random moments: 0 lost, 0 unpaired.
+
+One process imports everything; each of its children is then a run of the whole command. The results of
+the last run lie there when the next begins, under names that say which run wrote them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+RUNNER = r"""
+import json, os, random, re, signal, sys, time
+import numpy as np
+import isthmus, isthmus.auto, jinja2, plotly.offline
+from isthmus.cli import main
+from isthmus.persistence import ModelFileError, describe
+
+name, moments = sys.argv[1], sys.argv[2]
+COMMANDS = {
+    "fit": (["fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--report", "r.html", "-m", "pls", "--cv", "2"],
+            ["m.isthmus", "r.html"]),
+    "predict": (["predict", "model.isthmus", "X.csv", "-o", "out.csv"], ["out.csv"]),
+    "report": (["report", "model.isthmus", "X.csv", "Y.csv", "-o", "again.html"], ["again.html"]),
+    "compress": (["compress", "kernel.isthmus", "-o", "small.isthmus", "--points", "9"], ["small.isthmus"]),
+    "demo": (["demo", "-o", "demo.html"], ["demo.html"]),
+    "imitate": (["imitate", "-o", "arm.html"], ["arm.html", "arm.mp4"]),
+}
+arguments, outputs = COMMANDS[name]
+arguments = arguments + ["-q"]
+
+# What takes long and writes nothing is done once.
+if name == "demo":
+    from isthmus.cli import restoring
+    found = restoring.compare(0, lambda *_: None)
+    restoring.compare = lambda *_: found
+if name == "imitate":
+    from isthmus.applications.imitation import make_clip, pa10, show, stories
+    arm = pa10()
+    story = show.Story("t", arm, make_clip(6, random_state=0).postures(arm), 30.0)
+    frame = np.zeros((64, 128, 3), np.uint8)
+    stories.learned_story = lambda **_: story
+    show.film_frames = lambda *_, **__: (frame + k for k in range(6))
+
+def written(path):
+    '''Which run wrote a file, once it is seen to be whole; 0 for what was there before.'''
+    data = open(path, "rb").read()
+    if data == b"old":
+        return 0
+    if path.endswith(".isthmus"):
+        isthmus.load(path)
+        return describe(path)["summary"]["seed"] if name == "fit" else 1
+    if path.endswith(".csv"):
+        assert data.count(b"\n") == 41 and data.endswith(b"\n"), "torn"
+        return 1
+    if path.endswith(".mp4"):
+        assert b"moov" in data and b"ftyp" in data[:64], "torn"
+        return 1
+    assert data.rstrip().endswith(b"</html>"), "torn"
+    seed = re.search(rb"--seed (\d+)", data)
+    return int(seed[1]) if seed and name == "fit" else 1
+
+def child(seed, step=0, number=0, before=True):
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(tell)
+        return pid, told
+    os.close(told)
+    calls = 0
+    def counted(function):
+        def call(*a, **k):
+            nonlocal calls
+            calls += 1
+            mine = calls == step
+            if mine and before:
+                keep(tell, b"x"); os.kill(os.getpid(), number)
+            result = function(*a, **k)
+            if mine and not before:
+                keep(tell, b"x"); os.kill(os.getpid(), number)
+            return result
+        return call
+    keep = os.write
+    for each in ("open", "write", "fsync", "link", "replace", "unlink"):
+        setattr(os, each, counted(getattr(os, each)))
+    run = arguments + (["--seed", str(seed)] if name in ("fit", "demo", "imitate") else [])
+    sys.argv = ["isthmus", *run]
+    sys.stderr = open("said", "w")
+    code = main(run)
+    sys.stderr.flush()
+    os._exit(code)
+
+def ended(pid, told):
+    status = os.waitpid(pid, 0)[1]
+    sent = os.read(told, 9) != b""
+    os.close(told)
+    return os.waitstatus_to_exitcode(status), sent
+
+def look(where, code, number, result):
+    files = [written(path) for path in outputs]
+    result["unpaired"] += len(set(files)) > 1
+    left = [f for f in os.listdir(".") if f.endswith("-part")]
+    if number == signal.SIGKILL:
+        result["unpaired_by_kill"] = result.pop("unpaired") + result.get("unpaired_by_kill", 0)
+        result["unpaired"] = 0
+    else:
+        assert not left, (where, left)
+        assert code in (0, 128 + number, -number), (where, code, open("said").read())
+        result["ended"] += code == 128 + number
+
+def reset():
+    for path in outputs:
+        open(path, "wb").write(b"old")
+
+result = {"runs": 0, "sent": 0, "ended": 0, "unpaired": 0, "new": 0}
+numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+seed = 0
+if moments == "aimed":
+    for number in numbers:
+        for before in (True, False):
+            for step in range(1, 60):
+                reset()
+                seed += 1
+                code, sent = ended(*child(seed, step, number, before))
+                result["runs"] += 1
+                if not sent:
+                    assert code == 0, (code, open("said").read())
+                    break
+                result["sent"] += 1
+                where = (int(number), before, step)
+                if number != signal.SIGKILL:
+                    assert code == 128 + number, (where, code, open("said").read())
+                look(where, code, number, result)
+                result["new"] += written(outputs[0]) != 0
+            else:
+                raise SystemExit("there is no end")
+else:
+    reset()
+    begun = time.perf_counter()
+    assert ended(*child(1))[0] == 0, open("said").read()
+    takes = time.perf_counter() - begun
+    dice = random.Random(int(moments))
+    for seed in range(2, 14):
+        number = dice.choice(numbers[:2])
+        reset()
+        pid, told = child(seed)
+        time.sleep(dice.uniform(0, 1.1 * takes))
+        os.kill(pid, number)
+        code, _ = ended(pid, told)
+        result["runs"] += 1
+        look(seed, code, number, result)
+reset()
+assert ended(*child(999))[0] == 0
+assert not [f for f in os.listdir(".") if f.endswith("-part")]
+print(json.dumps(result))
+"""
+
+
+@pytest.fixture
+def signalled(tables, tmp_path, run):
+    """Run the runner in a directory with tables and models."""
+
+    def call(name, moments):
+        if name == "imitate":
+            for module in ("mujoco", "cv2", "imageio", "imageio_ffmpeg"):
+                pytest.importorskip(module)
+        kinds = {"predict": "pls", "report": "pls", "compress": "kernel"}
+        if name in kinds:
+            path = "kernel.isthmus" if name == "compress" else "model.isthmus"
+            options = ("-m", kinds[name], "--cv", "2", "-o", path, "-q")
+            assert run("fit", "X.csv", "Y.csv", *options)[0] == 0
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", RUNNER, name, moments], cwd=tmp_path, env=environment,
+            capture_output=True, text=True, timeout=900,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+
+    return call
+
+
+COMMANDS = ["fit", "predict", "report", "compress", "demo", "imitate"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_signal_at_every_step_of_writing(name, signalled):
+    found = signalled(name, "aimed")
+    assert found["unpaired"] == 0
+    # SIGKILL alone cannot wait: only between the two renames, after one or before the other.
+    assert found["unpaired_by_kill"] <= (4 if name in ("fit", "imitate") else 0)
+    assert found["sent"] >= 30 and found["ended"] >= 20
+    assert 0 < found["new"] < found["sent"]
+
+
+@pytest.mark.parametrize("name", ["fit", "predict", "compress"])
+def test_signals_at_random_moments(name, signalled):
+    found = signalled(name, str(np.random.SeedSequence().entropy % 2**31))
+    assert found["runs"] == 12 and found["unpaired"] == 0
