@@ -24,7 +24,7 @@ from isthmus.regression.bayesian.mode import find_mode, scattered
 from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
-    HalfPosterior,
+    FreeFactorPosterior,
     ManifoldPosterior,
     Posterior,
 )
@@ -91,7 +91,7 @@ def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
     if is_dense:
         return DensePosterior
     kinds = {"normal": FactorPosterior, "half_normal": ManifoldPosterior}
-    return kinds.get(prior.kind, HalfPosterior)
+    return kinds.get(prior.kind, FreeFactorPosterior)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,9 @@ def hmc_chain(
             posterior, flows, point, value, gradient, step=tuner.step, n_steps=n_steps, rng=rng
         )
         point, value, gradient = move.point, move.log_density, move.gradient
-        can_flip = isinstance(posterior, ManifoldPosterior) and len(point[0]) == len(point[1]) == rank
+        can_flip = (
+            isinstance(posterior, ManifoldPosterior) and len(point[0]) == len(point[1]) == rank
+        )
         if can_flip:
             point, value = posterior.flip(point, value, rng)
         if posterior.refresh(point, rng) or can_flip:

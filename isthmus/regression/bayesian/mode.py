@@ -4,12 +4,14 @@ r"""The mode of the posterior, found directly.
     \max_{\operatorname{rank} C \le r,\, b,\, \tau} \; p(Y \mid XC + b, \tau)\,
     e^{-\|C\|_F^2 / 2v}\, p(\log \tau)
 
-with respect to the uniform measure on maps of rank r: a ridge, for Gaussian noise in closed form where all
-outputs have one level and by alternating closed forms where they do not, by descent otherwise. Where a map can
-interpolate an output, the density grows without bound as its noise goes to 0: there the noise stays as the
-fit with one level for all outputs leaves it. The priors on factors or singular values have no finite density with respect to that
-measure (it grows without bound as a singular value goes to 0), so that their own mode would be 0
-whatever the data; of them only the variance is used here.
+with respect to the uniform measure on maps of rank r: a ridge. For Gaussian noise it has a closed form
+where all outputs share one noise level, and alternating closed forms where they do not; otherwise it is
+found by descent. Where a map can interpolate an output, the density grows without bound as its noise goes
+to 0: there the noise is that of the fit with one level for all outputs.
+
+The priors on factors or singular values have no finite density with respect to that measure (it grows
+without bound as a singular value goes to 0), so that their own mode would be 0 whatever the data; of them
+only the variance is used here.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from isthmus.regression.bayesian.problem import Prior, Problem, interpolates
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shaken
 
 _ROUNDS = 4
-_MOST_ROUNDS, _SETTLED = 300, 1e-9  # of alternating closed forms, and relative change that ends them
+_MOST_ROUNDS, _SETTLED = (
+    300,
+    1e-9,
+)  # of alternating closed forms, and relative change that ends them
 _DESCENTS = 2  # the ridge hardly changes with the noise: the second settles it
 _OPTIONS: dict[str, Any] = {"max_iter": 500, "tol": 1e-9, "verbose": 0}
 

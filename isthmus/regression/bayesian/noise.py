@@ -1,7 +1,7 @@
 r"""The noise of the outputs: one scale for all, one for each, or a covariance.
 
-Given the map, the residuals decide the law of Gaussian noise: an inverse gamma law of each squared scale, or
-an inverse Wishart law of the covariance, whose diagonal has those inverse gamma laws.
+Given the map, Gaussian noise has a known law: an inverse gamma law of each squared scale, or an inverse
+Wishart law of the covariance, whose diagonal has those inverse gamma laws.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def draw_noise(problem: Problem, prior: Prior, gap: Array, rng: np.random.Genera
     return Noise(np.sqrt((squares / 2 + prior.noise_rate) / rng.standard_gamma(shape, q)))
 
 
-def _draw_covariance(
-    problem: Problem, prior: Prior, gap: Array, rng: np.random.Generator
-) -> Noise:
+def _draw_covariance(problem: Problem, prior: Prior, gap: Array, rng: np.random.Generator) -> Noise:
     """Inverse Wishart, by Bartlett's decomposition of the precision."""
     scatter, degrees = scatter_and_degrees(problem, prior, gap)
     q = len(scatter)

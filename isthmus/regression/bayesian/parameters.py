@@ -21,8 +21,8 @@ _JEFFREYS = (
 )
 
 _NO_GIBBS = (
-    "sampler == 'gibbs' needs likelihood='gaussian', 'laplace' or 'student', and prior='normal' or, at full rank, "
-    "'matrix_normal'; got likelihood={model.likelihood!r}, prior={model.prior!r} and "
+    "sampler == 'gibbs' needs likelihood='gaussian', 'laplace' or 'student', and prior='normal' or, at "
+    "full rank, 'matrix_normal'; got likelihood={model.likelihood!r}, prior={model.prior!r} and "
     "n_components={model.n_components!r}: use sampler='auto'."
 )
 
@@ -48,7 +48,8 @@ def check_parameters(model: Any) -> Likelihood:
     likelihood = get_likelihood(model.likelihood, model.nu)
     if model.noise == "full" and likelihood.name != "gaussian":
         raise ValueError(
-            f"noise == 'full' needs likelihood='gaussian', got {model.likelihood!r}: use noise='per_output'."
+            f"noise == 'full' needs likelihood='gaussian', got {model.likelihood!r}: use "
+            "noise='per_output'."
         )
     if model.sampler == "gibbs" and (model.prior == "half_normal" or likelihood.name == "loss"):
         raise ValueError(_NO_GIBBS.format(model=model))

@@ -1,7 +1,7 @@
 """Posterior densities of a map and its noise, in the variables that a sampler moves.
 
 ``FactorPosterior`` has both factors, ``ManifoldPosterior`` the singular value decomposition,
-``HalfPosterior`` one orthonormal factor and one free one, ``DensePosterior`` the map itself.
+``FreeFactorPosterior`` factors of a map with a matrix normal prior, ``DensePosterior`` the map itself.
 """
 
 from __future__ import annotations
@@ -236,11 +236,17 @@ class ManifoldPosterior(Posterior):
         return (proposal, new) if taken else (parts, value)
 
 
-class HalfPosterior(Posterior):
-    r"""Parts A and V of :math:`C = A V'`, V orthonormal, for the matrix normal prior.
+class FreeFactorPosterior(Posterior):
+    r"""Parts A and D of :math:`C = A D'`, for the matrix normal prior where the rank binds.
 
-    The uniform measure on maps of rank r is :math:`|A'A|^{(q-r)/2}\, dA\, dV`. In these variables singular
-    values do not repel each other, which on W, s and V keeps chains from passing each other.
+    With :math:`D = V R'`, V orthonormal, the uniform measure on maps of rank r is
+    :math:`|R'A'AR|^{(q-r)/2}\, d(AR)\, dV`. Given the map, R is free: it has the law that makes the entries
+    of D standard normal, so that the density of A and D is
+
+    .. math::
+        |A'A|^{(q-r)/2}\, |D'D|^{(p+q-r)/2}\, e^{-\lambda \|A D'\|^2 / 2 - \|D\|^2 / 2}
+
+    Unlike on W, s and V, singular values do not repel each other, and each output has a mass of its own.
     """
 
     def __init__(self, problem: Problem, likelihood: Likelihood, prior: Prior) -> None:
@@ -248,30 +254,33 @@ class HalfPosterior(Posterior):
 
     def pack_map(self, start: Start) -> Parts:
         W, s, V = _singular_parts(start, self.problem.n_features)
-        return [W * np.maximum(s, 1e-3 * max(float(s[0]), 1e-3)), V]
+        root = np.sqrt(len(V))  # the length of a column of D
+        return [W * np.maximum(s, 1e-3 * max(float(s[0]), 1e-3)) / root, V * root]
 
     def factors(self, parts: Parts) -> tuple[Array, Array]:
         return parts[0], parts[1]
 
     def log_prior(self, parts: Parts) -> tuple[float, Parts]:
-        A, lam = parts[0], self.prior.precision
-        power = len(parts[1]) - A.shape[1]
-        gram = A.T @ A
-        value = 0.5 * (power * float(np.linalg.slogdet(gram)[1]) - lam * float(np.trace(gram)))
-        return value, [power * np.linalg.solve(gram, A.T).T - lam * A, np.zeros(1)]
+        (A, D), lam = parts[:2], self.prior.precision
+        p, q, r = len(A), len(D), A.shape[1]
+        AA, DD = A.T @ A, D.T @ D
+        try:
+            inverse_A, inverse_D = np.linalg.inv(AA), np.linalg.inv(DD)
+        except np.linalg.LinAlgError:  # the density is 0 there
+            return -np.inf, [np.zeros_like(A), np.zeros_like(D)]
+        logs = (q - r) * np.linalg.slogdet(AA)[1] + (p + q - r) * np.linalg.slogdet(DD)[1]
+        value = 0.5 * float(logs - lam * (AA * DD).sum() - np.trace(DD))
+        slope_A = (q - r) * A @ inverse_A - lam * A @ DD
+        return value, [slope_A, (p + q - r) * D @ inverse_D - lam * D @ AA - D]
 
     def pull_back(self, parts: Parts, left: Array, right: Array) -> Parts:
         return [left, right]
 
     def map_flows(self, start: Start) -> list[Flow]:
-        A, V = self.pack_map(start)
+        A, D = self.pack_map(start)
         g, weights = self.problem.squares, start.noise.deviations**-2
-        by_output = weights @ V**2
-        along = float(((g @ A**2) * by_output).mean())
-        return [
-            EuclideanFlow(1 / (np.outer(g, by_output) + self.prior.precision)),
-            StiefelFlow(len(V), V.shape[1], 1 / np.sqrt(1 + along)),
-        ]
+        left = np.outer(g, weights @ D**2) + self.prior.precision * len(D)
+        return [EuclideanFlow(1 / left), EuclideanFlow(1 / (np.outer(weights, g @ A**2) + 1))]
 
 
 class DensePosterior(Posterior):
