@@ -57,6 +57,7 @@ class Recorder:
         self.noise = np.empty((n_draws, q))
         self.covariance = np.empty((n_draws, q, q)) if prior.noise == "full" else None
         self.has_null = k < p
+        self.draws_intercept = problem.intercept  # unless it comes with the draws
 
     def add(self, left: Array, right: Array, noise: Noise, intercept: Array | None = None) -> None:
         self.calls += 1
@@ -68,8 +69,7 @@ class Recorder:
             self.covariance[i] = noise.covariance
         if intercept is not None:
             self.intercept[i] = intercept
-        elif self.problem.intercept:  # integrated out: Gaussian about the means
-            self.intercept[i] = noise.sample(self.rng) / np.sqrt(self.problem.weight)
+            self.draws_intercept = False
         self.count += 1
 
     def finish(
@@ -81,6 +81,12 @@ class Recorder:
             shape = (len(left), len(basis), left.shape[2])
             null = self.null_deviation * self.rng.standard_normal(shape)
             left += null - basis @ (basis.T @ null)
+        if self.draws_intercept:  # integrated out: Gaussian about the means
+            z = self.rng.standard_normal(self.intercept.shape) / np.sqrt(self.problem.weight)
+            if self.covariance is None:
+                self.intercept = self.noise * z
+            else:
+                self.intercept = (np.linalg.cholesky(self.covariance) @ z[:, :, None])[:, :, 0]
         return ChainDraws(
             left,
             self.right,

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dsyev
 from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
-from isthmus.regression.bayesian.noise import Noise, draw_noise
+from isthmus.regression.bayesian.noise import Noise, noise_sampler
 from isthmus.regression.bayesian.orbits import rebalancing
 from isthmus.regression.bayesian.problem import Prior, Problem
 
@@ -41,36 +41,36 @@ def gibbs_gaussian(
         D \mid \cdot: \text{ precision } \tau_j^{-2} A' G A + \lambda I \text{ for row } j
 
     in coordinates in which :math:`X'X = G` is diagonal and, for the second, along axes of the outputs in
-    which :math:`\Sigma = \operatorname{diag}(\tau_j^2)`. The noise is drawn by ``draw_noise``.
+    which :math:`\Sigma = \operatorname{diag}(\tau_j^2)`. The noise is drawn by ``noise_sampler``.
     """
-    g, target = problem.squares, problem.target
+    g, cross, target = problem.squares, problem.cross, problem.target
     roots = np.sqrt(g)[:, None]
     k, q = target.shape
     r = start.left.shape[1]
     lam = prior.precision
     D, noise = start.right, start.noise
+    draw_noise = noise_sampler(problem, prior, rng)
     recorder = Recorder(problem, prior, n_draws, r, rng, thin)
     for sweep in range(n_warmup + n_draws * thin):
         z = rng.standard_normal((k + q, r))
-        z_left, z_right, along = z[:k], z[k:], target
-        if noise.axes is not None:
-            along = target @ noise.axes
-            D, z_right = noise.axes.T @ D, noise.axes.T @ z_right
-        weights = (1 / noise.scales**2)[:, None]
+        axes, weights = noise.axes, (1 / noise.scales**2)[:, None]
+        along = cross
+        if axes is not None:
+            along = cross @ axes
+            D, z[k:] = axes.T @ D, axes.T @ z[k:]
+        # With A and D turned by F their entries are independent. The noise is turned too: then the draw
+        # does not depend on the signs of F.
         weighted = weights * D
         w, F, _ = dsyev(D.T @ weighted)
-        precision = np.multiply.outer(g, np.maximum(w, 0.0)) + lam
-        # The noise is turned with F too: then the draw does not depend on the signs of F.
-        A = roots * (along @ (weighted @ F)) / precision + (z_left @ F) / np.sqrt(precision)
-        A = A @ F.T
+        root = np.sqrt(np.multiply.outer(g, np.maximum(w, 0.0)) + lam)
+        A = ((along @ (weighted @ F)) / root + z[:k] @ F) / root @ F.T
         scaled = roots * A
         w, F, _ = dsyev(scaled.T @ scaled)
-        precision = weights * np.maximum(w, 0.0) + lam
-        D = weights * (along.T @ (scaled @ F)) / precision + (z_right @ F) / np.sqrt(precision)
-        D = D @ F.T
-        if noise.axes is not None:
-            D = noise.axes @ D
-        noise = draw_noise(problem, prior, scaled @ D.T - target, rng)
+        root = np.sqrt(weights * np.maximum(w, 0.0) + lam)
+        D = ((along.T @ (A @ F)) * weights / root + z[k:] @ F) / root @ F.T
+        if axes is not None:
+            D = axes @ D
+        noise = draw_noise(scaled @ D.T - target)
         if sweep >= n_warmup:
             recorder.add(A, D, noise)
         R, c = rebalancing(A, D, lam, rng)
@@ -96,6 +96,7 @@ def gibbs_dense(
     g, target = problem.squares[:, None], problem.target
     roots = np.sqrt(g)
     noise = start.noise
+    draw_noise = noise_sampler(problem, prior, rng)
     recorder = Recorder(problem, prior, n_draws, start.left.shape[1], rng, thin)
     for sweep in range(n_warmup + n_draws * thin):
         z = noise.turn(rng.standard_normal(target.shape))
@@ -104,7 +105,7 @@ def gibbs_dense(
         C = roots * noise.turn(target) * weights / precision + z / np.sqrt(precision)
         if noise.axes is not None:
             C = C @ noise.axes.T
-        noise = draw_noise(problem, prior, roots * C - target, rng)
+        noise = draw_noise(roots * C - target)
         if sweep >= n_warmup:
             recorder.add(*dense_factors(C, problem), noise)
     return recorder.finish()

@@ -15,7 +15,7 @@ from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.gibbs import dense_factors, dense_problem
 from isthmus.regression.bayesian.likelihoods import GaussianEvaluation, Likelihood, evaluation
-from isthmus.regression.bayesian.noise import Noise, draw_noise
+from isthmus.regression.bayesian.noise import Noise, noise_sampler
 from isthmus.regression.bayesian.problem import Prior, Problem
 from isthmus.solvers.mcmc import Flow, Parts, metropolis_accepts
 
@@ -84,7 +84,7 @@ class Posterior(ABC):
         if not isinstance(self.evaluation, GaussianEvaluation):
             return False
         gap = self.evaluation.gap(*self.factors(parts))
-        self.evaluation.noise = draw_noise(self.problem, self.prior, gap, rng)
+        self.evaluation.noise = noise_sampler(self.problem, self.prior, rng)(gap)
         return True
 
     def value(self, parts: Parts) -> float:
