@@ -332,8 +332,9 @@ class BayesianStiefelRegression(PosteriorModel):
     def _store_covariance(self, draws: list[Array | None], y_unit: Array) -> None:
         self.__dict__.pop("noise_covariance_draws_", None)
         self.__dict__.pop("noise_covariance_", None)
-        if self.noise == "full":
-            self.noise_covariance_draws_ = np.stack(draws) * np.outer(y_unit, y_unit)
+        covariances = [draw for draw in draws if draw is not None]
+        if covariances:
+            self.noise_covariance_draws_ = np.stack(covariances) * np.outer(y_unit, y_unit)
             self.noise_covariance_ = self.noise_covariance_draws_.mean(axis=(0, 1))
 
     def _judge(self, chains: list[ChainDraws]) -> ChainReport:

@@ -57,12 +57,11 @@ def hmc_chain(
             posterior, flows, point, value, gradient, step=tuner.step, n_steps=n_steps, rng=rng
         )
         point, value, gradient = move.point, move.log_density, move.gradient
-        can_flip = (
-            isinstance(posterior, ManifoldPosterior) and len(point[0]) == len(point[1]) == rank
-        )
-        if can_flip:
+        turned = False
+        if isinstance(posterior, ManifoldPosterior) and posterior.can_flip(point):
             point, value = posterior.flip(point, value, rng)
-        if posterior.refresh(point, rng) or can_flip:
+            turned = True
+        if posterior.refresh(point, rng) or turned:
             value, gradient = posterior(point)
         if i < n_warmup:
             tuner.update(move.accept)

@@ -117,9 +117,9 @@ class Posterior(ABC):
             is_common = self.prior.noise == "common"
             count = problem.degrees * (len(scales) if is_common else 1)
             power = self.likelihood.power
-            count = np.maximum(count + power * np.asarray(self.prior.noise_shape), 1.0)
+            most = np.maximum(count + power * np.asarray(self.prior.noise_shape), 1.0)
             n_scales = 1 if is_common else len(scales)
-            flows.append(EuclideanFlow(np.full(n_scales, 1 / (power * count))))
+            flows.append(EuclideanFlow(np.full(n_scales, 1 / (power * most))))
         if self.has_intercept:
             flows.append(EuclideanFlow(scales**2 / problem.weight))
         return flows
@@ -223,11 +223,15 @@ class ManifoldPosterior(Posterior):
             EuclideanFlow(1 / (1 + along)),
         ]
 
+    def can_flip(self, parts: Parts) -> bool:
+        """Whether the map is square and of full rank, so that its determinant has a sign."""
+        return len(parts[0]) == len(parts[1]) == parts[0].shape[1]
+
     def flip(self, parts: Parts, value: float, rng: np.random.Generator) -> tuple[Parts, float]:
         """Turn one column of V round: no path on the manifold changes the sign of det C."""
-        W, V = parts[0], parts[1]
-        if not len(W) == len(V) == W.shape[1]:
+        if not self.can_flip(parts):
             return parts, value
+        W, V = parts[0], parts[1]
         turned = V.copy()
         turned[:, int(rng.integers(V.shape[1]))] *= -1
         proposal = [W, turned, *parts[2:]]

@@ -216,6 +216,8 @@ def make_prior(
     kind: str, variance: float, noise_prior: Any, noise: str, problem: Problem, rank: int
 ) -> Prior:
     """The prior; "auto" noise is scale-free down to rounding error, or to what keeps it from 0."""
+    shape: Any
+    rate: Any
     if noise_prior == "auto":
         shape, rate = 0.0, np.where(interpolates(problem, noise, rank), _WEAK, _ROUNDING)
     else:
