@@ -7,8 +7,10 @@
 ``ranks.py``        the rank by leave-one-out scores
 ``problem.py``      data along their principal axes, and the prior
 ``likelihoods.py``  Gaussian, Laplacian, Student and any loss as a density
-``gibbs.py``        Gibbs sampling of both factors
+``noise.py``        scales and covariance of the noise
+``gibbs.py``        Gibbs sampling of both factors, or of the whole map
 ``orbits.py``       the balance of the two factors of one map, drawn from its own law
+``posteriors.py``   densities in the variables that a sampler moves
 ``manifold.py``     Hamiltonian Monte Carlo, and the thesis' Metropolised Gibbs sampler
 ``mode.py``         the mode, found directly
 ``chains.py``       running chains side by side and judging them

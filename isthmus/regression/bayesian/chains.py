@@ -12,15 +12,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Start
-from isthmus.regression.bayesian.gibbs import gibbs_gaussian, gibbs_mixture
-from isthmus.regression.bayesian.likelihoods import Likelihood
-from isthmus.regression.bayesian.manifold import (
-    FactorPosterior,
-    ManifoldPosterior,
-    hmc_chain,
-    thesis_chain,
+from isthmus.regression.bayesian.gibbs import (
+    gibbs_dense,
+    gibbs_dense_mixture,
+    gibbs_gaussian,
+    gibbs_mixture,
 )
+from isthmus.regression.bayesian.likelihoods import Likelihood
+from isthmus.regression.bayesian.manifold import hmc_chain, thesis_chain
 from isthmus.regression.bayesian.mode import find_mode, scattered
+from isthmus.regression.bayesian.posteriors import (
+    DensePosterior,
+    FactorPosterior,
+    FreeFactorPosterior,
+    ManifoldPosterior,
+    Posterior,
+)
 from isthmus.regression.bayesian.problem import Prior, Problem
 from isthmus.solvers.chains import bulk_ess, split_rhat, tail_ess
 
@@ -67,14 +74,24 @@ def run_chain(
     rng = np.random.default_rng(seed)
     start = scattered(mode, rank, rng)
     how = settings.n_warmup, settings.n_draws, rng, settings.thin
-    if settings.sampler == "gibbs" and likelihood.name == "gaussian":
-        return gibbs_gaussian(problem, prior, start, *how)
-    if settings.sampler == "gibbs":
-        return gibbs_mixture(problem, likelihood, prior, start, *how)
+    is_dense = prior.kind == "matrix_normal" and problem.is_full(rank)
     if settings.sampler == "thesis":
-        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), start, *how)
-    kind = FactorPosterior if prior.kind == "normal" else ManifoldPosterior
-    return hmc_chain(kind(problem, likelihood, prior), start, *how)
+        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), mode, start, *how)
+    if settings.sampler == "hmc":
+        kind = posterior_kind(prior, is_dense)
+        return hmc_chain(kind(problem, likelihood, prior), mode, start, *how)
+    if likelihood.name == "gaussian":
+        return (gibbs_dense if is_dense else gibbs_gaussian)(problem, prior, start, *how)
+    gibbs = gibbs_dense_mixture if is_dense else gibbs_mixture
+    return gibbs(problem, likelihood, prior, start, *how)
+
+
+def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
+    """The variables in which a posterior is easiest to move about."""
+    if is_dense:
+        return DensePosterior
+    kinds = {"normal": FactorPosterior, "half_normal": ManifoldPosterior}
+    return kinds.get(prior.kind, FreeFactorPosterior)
 
 
 @dataclass(frozen=True)
@@ -84,7 +101,7 @@ class ChainReport:
     Attributes
     ----------
     rhat : float
-        Largest split R-hat of an entry of the map or of the noise scale.
+        Largest split R-hat of an entry of the map or of the noise.
     ess_bulk, ess_tail : float
         Smallest effective sample sizes, of the middle and of the 5 % and 95 % quantiles.
     acceptance : dict
@@ -118,21 +135,20 @@ class ChainReport:
         """Warn with figures where something is wrong."""
         if self.complaints:
             warnings.warn(
-                f"The chains are not to be believed yet: {'; '.join(self.complaints)}. Raise n_draws and "
-                "n_warmup, lower n_components, or use a proper prior with a smaller variance.",
+                f"The chains have not converged: {'; '.join(self.complaints)}. Raise n_draws and n_warmup, "
+                "lower n_components, or lower prior_variance.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
 
-def judge(coef: Array, noise: Array, chains: list[ChainDraws]) -> ChainReport:
-    """Report on draws of entries of the map (n_chains, n_draws, m) and of the noise."""
+def judge(draws: Array, chains: list[ChainDraws]) -> ChainReport:
+    """Report on draws of entries of the map and of the noise, (n_chains, n_draws, m)."""
     kinds = chains[0].acceptance
     acceptance = {kind: float(np.mean([c.acceptance[kind] for c in chains])) for kind in kinds}
     n_divergent = int(sum(chain.n_divergent for chain in chains))
-    if coef.shape[1] < _LEAST_DRAWS:
+    if draws.shape[1] < _LEAST_DRAWS:
         return ChainReport(np.inf, 0.0, 0.0, acceptance, n_divergent)
-    draws = np.concatenate([coef, noise[:, :, None]], axis=2)
     draws = draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]
     if not draws.shape[2]:
         return ChainReport(1.0, np.inf, np.inf, acceptance, n_divergent)

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.linalg import Array
+from isthmus.regression.bayesian.noise import Noise
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 
 @dataclass
 class Start:
-    """Factors, intercept and noise scale in the coordinates of a problem."""
+    """Factors, intercept and noise in the coordinates of a problem."""
 
     left: Array  # (k, r)
     right: Array  # (q, r)
     intercept: Array  # (q,)
-    noise: float
+    noise: Noise
 
 
 @dataclass
@@ -27,9 +28,10 @@ class ChainDraws:
     left: Array  # (n_draws, p, r)
     right: Array  # (n_draws, q, r)
     intercept: Array  # (n_draws, q)
-    noise: Array  # (n_draws,)
+    noise: Array  # (n_draws, q), scales
     acceptance: dict[str, float]
     n_divergent: int = 0
+    covariance: Array | None = None  # (n_draws, q, q), of the noise
 
 
 class Recorder:
@@ -52,21 +54,22 @@ class Recorder:
         self.inner = np.empty((n_draws, k, rank))
         self.right = np.empty((n_draws, q, rank))
         self.intercept = np.zeros((n_draws, q))
-        self.noise = np.empty(n_draws)
+        self.noise = np.empty((n_draws, q))
+        self.covariance = np.empty((n_draws, q, q)) if prior.noise == "full" else None
         self.has_null = k < p
+        self.draws_intercept = problem.intercept  # unless it comes with the draws
 
-    def add(self, left: Array, right: Array, noise: float, intercept: Array | None = None) -> None:
+    def add(self, left: Array, right: Array, noise: Noise, intercept: Array | None = None) -> None:
         self.calls += 1
         if self.calls % self.thin:
             return
         i = self.count
-        self.inner[i], self.right[i], self.noise[i] = left, right, noise
+        self.inner[i], self.right[i], self.noise[i] = left, right, noise.deviations
+        if self.covariance is not None:
+            self.covariance[i] = noise.covariance
         if intercept is not None:
             self.intercept[i] = intercept
-        elif self.problem.intercept:  # integrated out: Gaussian about the means
-            q = len(self.right[i])
-            deviation = noise / np.sqrt(self.problem.weight)
-            self.intercept[i] = deviation * self.rng.standard_normal(q)
+            self.draws_intercept = False
         self.count += 1
 
     def finish(
@@ -78,8 +81,20 @@ class Recorder:
             shape = (len(left), len(basis), left.shape[2])
             null = self.null_deviation * self.rng.standard_normal(shape)
             left += null - basis @ (basis.T @ null)
+        if self.draws_intercept:  # integrated out: Gaussian about the means
+            z = self.rng.standard_normal(self.intercept.shape) / np.sqrt(self.problem.weight)
+            if self.covariance is None:
+                self.intercept = self.noise * z
+            else:
+                self.intercept = (np.linalg.cholesky(self.covariance) @ z[:, :, None])[:, :, 0]
         return ChainDraws(
-            left, self.right, self.intercept, self.noise, acceptance or {}, n_divergent
+            left,
+            self.right,
+            self.intercept,
+            self.noise,
+            acceptance or {},
+            n_divergent,
+            self.covariance,
         )
 
 

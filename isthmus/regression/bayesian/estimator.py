@@ -19,7 +19,7 @@ from isthmus.regression.bayesian.chains import (
     watched_entries,
 )
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
-from isthmus.regression.bayesian.parameters import check_parameters
+from isthmus.regression.bayesian.parameters import check_parameters, choose_sampler
 from isthmus.regression.bayesian.prediction import PosteriorModel
 from isthmus.regression.bayesian.problem import (
     Problem,
@@ -43,6 +43,13 @@ def _takes_blocks(self: BayesianStiefelRegression) -> bool:
     return True
 
 
+def _products(form: MomentForm | RowForm, Y: NDArray, weights: Array | None) -> Array:
+    """Y'Y in the frame of a form."""
+    frame = form.frame
+    Z = (Y - frame.y_mean) / frame.y_scale
+    return Z.T @ (Z if weights is None else weights[:, None] * Z)
+
+
 def _has_path(self: BayesianStiefelRegression) -> bool:
     raise AttributeError(
         "the posterior of each rank is a fit of its own: fit again with n_components."
@@ -53,7 +60,7 @@ class BayesianStiefelRegression(PosteriorModel):
     r"""The posterior over linear maps of low rank, with intervals for all that follows from it.
 
     .. math::
-        y_i = C' x_i + b + \tau\,\epsilon_i, \qquad C = A D' = W \operatorname{diag}(s) V',
+        y_{ij} = (C' x_i + b)_j + \tau_j\,\epsilon_{ij}, \qquad C = A D' = W \operatorname{diag}(s) V',
         \qquad \operatorname{rank} C \le r
 
     [B2006]_ Sec. 2.5, with proper priors in place of its scale-free one, which has no posterior
@@ -76,19 +83,24 @@ class BayesianStiefelRegression(PosteriorModel):
         maps of rank r, for full rank the conjugate prior.
     prior_variance : float, default=1.0
         Variance of those entries, singular values or coefficients, in the units of ``units``.
+    noise : {"per_output", "common", "full"}, default="per_output"
+        One noise scale for each output, one for all of them, or a covariance of the outputs' noise, for
+        Gaussian noise only.
     noise_prior : "auto" or (shape, rate), default="auto"
-        Inverse gamma law of the squared noise scale (of the scale itself for "laplace"), in the units of
-        ``units``. "auto" is the scale-free law, and a weak proper one where a map of this rank could
-        interpolate the data.
-    units : {"common", "columns", "none"}, default="common"
-        Units of inputs and outputs in which the priors are stated: one scalar each (root mean variance
-        of the columns), each column's own deviation, or as they come.
+        Inverse gamma law of each squared noise scale (of the scale itself for "laplace"), in the units of
+        ``units``; with ``noise="full"``, the inverse Wishart law whose diagonal has these laws. "auto" is
+        the scale-free law, kept away from 0 where a map of this rank could interpolate the data.
+    units : {"outputs", "columns", "common", "none"}, default="outputs"
+        Units in which the priors are stated. "outputs": one for all inputs (root mean variance of the
+        columns) and each output's own deviation; "columns": each column's own deviation; "common": one
+        for all inputs and one for all outputs; "none": as they come.
     fit_intercept : bool, default=True
         Whether there is an intercept, with a flat prior.
     sampler : {"auto", "gibbs", "hmc", "thesis"}, default="auto"
-        "gibbs" is for the normal prior with one of the three named likelihoods, and is what "auto" takes
-        there; "hmc" is Hamiltonian Monte Carlo, along geodesics for the other priors; "thesis" is the
-        Metropolised Gibbs sampler of [B2006]_ with its Hastings terms, for the other priors.
+        "gibbs" is for one of the three named likelihoods with the normal prior, or with the matrix normal
+        prior at full rank, and is what "auto" takes there; "hmc" is Hamiltonian Monte Carlo, along
+        geodesics where the rank binds the other priors; "thesis" is the Metropolised Gibbs sampler of
+        [B2006]_ with its Hastings terms, for the other priors where the rank binds, and "half_normal".
     n_chains, n_warmup, n_draws : int, default=4, 500, 1000
         Number of chains, and of steps of each that are thrown away and kept.
     thin : int or "auto", default="auto"
@@ -109,10 +121,14 @@ class BayesianStiefelRegression(PosteriorModel):
         The mode, found directly: a ridge under this likelihood and rank.
     noise_scale_ : ndarray of shape (n_targets,)
         Posterior mean of the noise scale, in units of each target.
+    noise_covariance_ : ndarray of shape (n_targets, n_targets)
+        Posterior mean of the covariance, with ``noise="full"``.
     left_draws_, right_draws_ : ndarray of shape (n_chains, n_draws, n_features, r), (..., n_targets, r)
         Factors of each draw, ``coef = right @ left.T``; only their product is identified.
     intercept_draws_, noise_draws_ : ndarray of shape (n_chains, n_draws, n_targets)
         Draws of the intercept about ``y_mean_ - coef @ x_mean_`` and of the noise scale.
+    noise_covariance_draws_ : ndarray of shape (n_chains, n_draws, n_targets, n_targets)
+        With ``noise="full"``.
     diagnostics_ : ChainReport
         R-hat, effective sample sizes, acceptance, divergences.
     n_components_ : int
@@ -149,8 +165,9 @@ class BayesianStiefelRegression(PosteriorModel):
         nu: float = 4.0,
         prior: str = "normal",
         prior_variance: float = 1.0,
+        noise: str = "per_output",
         noise_prior: Any = "auto",
-        units: str = "common",
+        units: str = "outputs",
         fit_intercept: bool = True,
         sampler: str = "auto",
         n_chains: int = 4,
@@ -165,6 +182,7 @@ class BayesianStiefelRegression(PosteriorModel):
         self.nu = nu
         self.prior = prior
         self.prior_variance = prior_variance
+        self.noise = noise
         self.noise_prior = noise_prior
         self.units = units
         self.fit_intercept = fit_intercept
@@ -188,7 +206,7 @@ class BayesianStiefelRegression(PosteriorModel):
         return MomentForm if p <= n else RowForm
 
     def _check_parameters(self) -> int | None:
-        self._law, self.sampler_ = check_parameters(self)
+        self._law = check_parameters(self)
         return super()._check_parameters()
 
     # -- fitting -------------------------------------------------------------------------------
@@ -226,7 +244,8 @@ class BayesianStiefelRegression(PosteriorModel):
             )
         form = self._make_form(rows, Y, weights)
         kept = None if self._needs_no_rows() else (rows, np.asarray(Y, dtype=float), weights)
-        problem = self._make_problem(form, kept)
+        yy = _products(form, Y, weights) if self.noise == "full" else None
+        problem = self._make_problem(form, kept, yy)
         if self.n_components == "auto":
             n_components = self._choose_rank(problem, form.frame, rows, Y)
         factors = self._sample(form, problem, n_components)
@@ -255,14 +274,15 @@ class BayesianStiefelRegression(PosteriorModel):
             form.frame.y_mean = np.zeros(Y.shape[1])
         return form
 
-    def _make_problem(self, form: Any, rows: Any) -> Problem:
-        problem = make_problem(form, self.units, self.fit_intercept, rows)
+    def _make_problem(self, form: Any, rows: Any, yy: Array | None) -> Problem:
+        problem = make_problem(form, self.units, self.fit_intercept, rows, yy)
         return problem if self._law.has_scale else in_own_units(problem, rows[1])
 
     def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         """Chains from moments alone, for ``partial_fit``."""
         assert not isinstance(form, MomentForm) or form.xx is not None
-        return self._sample(form, self._make_problem(form, None), n_components)
+        yy = self.moments_.yy if self.noise == "full" else None
+        return self._sample(form, self._make_problem(form, None, yy), n_components)
 
     def _settings(self) -> Settings:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -272,7 +292,10 @@ class BayesianStiefelRegression(PosteriorModel):
         return Settings(self.sampler_, *lengths, self.n_jobs, seed, thin)
 
     def _run(self, problem: Problem, rank: int) -> tuple[Start, list[ChainDraws]]:
-        prior = make_prior(self.prior, self.prior_variance, self.noise_prior, problem, rank)
+        self.sampler_ = choose_sampler(self, self._law, problem.is_full(rank))
+        prior = make_prior(
+            self.prior, self.prior_variance, self.noise_prior, self.noise, problem, rank
+        )
         return run_chains(problem, self._law, prior, rank, self._settings())
 
     def _sample(self, form: Any, problem: Problem, n_components: int | None) -> Factors:
@@ -283,8 +306,9 @@ class BayesianStiefelRegression(PosteriorModel):
         self.left_draws_ = np.stack([chain.left for chain in chains]) / x_unit
         self.right_draws_ = np.stack([chain.right for chain in chains]) * y_unit[:, None]
         self.intercept_draws_ = np.stack([chain.intercept for chain in chains]) * y_unit
-        self.noise_draws_ = np.stack([chain.noise for chain in chains])[:, :, None] * y_unit
+        self.noise_draws_ = np.stack([chain.noise for chain in chains]) * y_unit
         self.noise_scale_ = self.noise_draws_.mean(axis=(0, 1))
+        self._store_covariance([chain.covariance for chain in chains], y_unit)
         self._mean = self._mean_map(problem)
         self._mode = (
             (problem.basis @ mode.left / x_unit) @ (mode.right * y_unit[:, None]).T,
@@ -305,12 +329,23 @@ class BayesianStiefelRegression(PosteriorModel):
         inside = seen @ (seen.T @ (mean * problem.x_unit[:, None] / S))
         return inside / problem.x_unit[:, None]
 
+    def _store_covariance(self, draws: list[Array | None], y_unit: Array) -> None:
+        self.__dict__.pop("noise_covariance_draws_", None)
+        self.__dict__.pop("noise_covariance_", None)
+        covariances = [draw for draw in draws if draw is not None]
+        if covariances:
+            self.noise_covariance_draws_ = np.stack(covariances) * np.outer(y_unit, y_unit)
+            self.noise_covariance_ = self.noise_covariance_draws_.mean(axis=(0, 1))
+
     def _judge(self, chains: list[ChainDraws]) -> ChainReport:
         p, q = self._mean.shape
         i, j = watched_entries(p, q)
         left, right = self.left_draws_[:, :, i], self.right_draws_[:, :, j]
-        noise = np.stack([chain.noise for chain in chains])
-        return judge(np.einsum("cdmr,cdmr->cdm", left, right), noise, chains)
+        draws = [np.einsum("cdmr,cdmr->cdm", left, right), self.noise_draws_]
+        if self.noise == "full":
+            i, j = watched_entries(q, q)
+            draws.append(self.noise_covariance_draws_[:, :, i[i > j], j[i > j]])
+        return judge(np.concatenate(draws, axis=2), chains)
 
     def _factors(self, form: Any, rank: int) -> Factors:
         """The best map of rank r for the posterior mean, in the frame of the base class."""

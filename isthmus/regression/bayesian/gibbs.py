@@ -1,17 +1,21 @@
-"""Gibbs sampling of both factors of a map: every conditional law is known.
+"""Gibbs sampling of a map: every conditional law is known.
 
-``C = A D'`` with independent Gaussian entries in A and D. Gaussian noise needs moments alone; Laplacian
-and Student noise are Gaussian once each residual has a variance of its own, which is drawn too.
+``C = A D'`` with independent Gaussian entries in A and D, or C itself with independent Gaussian entries
+where the rank leaves it free. Gaussian noise needs moments alone; Laplacian and Student noise are Gaussian
+once each residual has a variance of its own, which is drawn too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dsyev, dtrtri
+from scipy.linalg.lapack import dsyev
 
 from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
+from isthmus.regression.bayesian.noise import Noise, noise_sampler
 from isthmus.regression.bayesian.orbits import rebalancing
 from isthmus.regression.bayesian.problem import Prior, Problem
 
@@ -30,51 +34,93 @@ def gibbs_gaussian(
     rng: np.random.Generator,
     thin: int = 1,
 ) -> ChainDraws:
-    r"""Sweeps over A, D and :math:`\tau^2` from moments; the cost is O(k q r), whatever n.
+    r"""Sweeps over A, D and the noise from moments; the cost is O(k q r), whatever n.
 
     .. math::
-        A \mid \cdot: \text{ precision } \tau^{-2}\, g_i\, D'D + \lambda I \text{ for row } i, \quad
-        D \mid \cdot: \text{ precision } \tau^{-2} A' G A + \lambda I, \quad
-        \tau^2 \mid \cdot \sim \mathrm{IG}(\tfrac{\nu}2 + a, \tfrac{\mathrm{RSS}}2 + b)
+        A \mid \cdot: \text{ precision } g_i\, D' \Sigma^{-1} D + \lambda I \text{ for row } i, \quad
+        D \mid \cdot: \text{ precision } \tau_j^{-2} A' G A + \lambda I \text{ for row } j
 
-    in coordinates in which :math:`X'X = G` is diagonal; :math:`\nu` is nq, less q where a flat
-    intercept has been integrated out.
+    in coordinates in which :math:`X'X = G` is diagonal and, for the second, along axes of the outputs in
+    which :math:`\Sigma = \operatorname{diag}(\tau_j^2)`. The noise is drawn by ``noise_sampler``.
     """
-    g, cross = problem.squares, problem.cross
+    g, cross, target = problem.squares, problem.cross, problem.target
     roots = np.sqrt(g)[:, None]
-    target = cross / problem.roots[:, None]
-    k, q = cross.shape
+    k, q = target.shape
     r = start.left.shape[1]
-    lam, ridge = prior.precision, prior.precision * np.eye(r)
-    shape = problem.degrees / 2 + prior.noise_shape
-    D, tau2 = start.right, start.noise**2
+    lam = prior.precision
+    D, noise = start.right, start.noise
+    draw_noise = noise_sampler(problem, prior, rng)
     recorder = Recorder(problem, prior, n_draws, r, rng, thin)
     for sweep in range(n_warmup + n_draws * thin):
-        noise = rng.standard_normal((k + q, r))
-        w, F, _ = dsyev(D.T @ D)
-        precision = np.multiply.outer(g, np.maximum(w, 0.0) / tau2) + lam
-        # The noise is turned with F too: then the draw does not depend on the signs of F.
-        A = (cross @ (D @ F) / (tau2 * precision) + (noise[:k] @ F) / np.sqrt(precision)) @ F.T
+        z = rng.standard_normal((k + q, r))
+        axes, weights = noise.axes, (1 / noise.scales**2)[:, None]
+        along = cross
+        if axes is not None:
+            along = cross @ axes
+            D, z[k:] = axes.T @ D, axes.T @ z[k:]
+        # With A and D turned by F their entries are independent. The noise is turned too: then the draw
+        # does not depend on the signs of F.
+        weighted = weights * D
+        w, F, _ = dsyev(D.T @ weighted)
+        root = np.sqrt(np.multiply.outer(g, np.maximum(w, 0.0)) + lam)
+        A = ((along @ (weighted @ F)) / root + z[:k] @ F) / root @ F.T
         scaled = roots * A
-        P = scaled.T @ scaled / tau2 + ridge
-        inverse = _inverse_root(P)
-        D = ((target.T @ scaled / tau2) @ inverse.T + noise[k:]) @ inverse
-        gap = scaled @ D.T - target
-        rss = problem.rest + float(np.vdot(gap, gap))
-        tau2 = (rss / 2 + prior.noise_rate) / rng.standard_gamma(shape)
+        w, F, _ = dsyev(scaled.T @ scaled)
+        root = np.sqrt(weights * np.maximum(w, 0.0) + lam)
+        D = ((along.T @ (A @ F)) * weights / root + z[k:] @ F) / root @ F.T
+        if axes is not None:
+            D = axes @ D
+        noise = draw_noise(scaled @ D.T - target)
         if sweep >= n_warmup:
-            recorder.add(A, D, float(np.sqrt(tau2)))
+            recorder.add(A, D, noise)
         R, c = rebalancing(A, D, lam, rng)
         D = D @ R / c  # and A is drawn afresh
     return recorder.finish()
 
 
-def _inverse_root(P: Array) -> Array:
-    """L^-1 of P = L L', of order r: LAPACK itself, since numpy's checks cost more than the work."""
-    L, failed = dpotrf(P, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError(f"the precision of D is not positive definite: {P.tolist()}")
-    return dtrtri(L, lower=1)[0]
+def gibbs_dense(
+    problem: Problem,
+    prior: Prior,
+    start: Start,
+    n_warmup: int,
+    n_draws: int,
+    rng: np.random.Generator,
+    thin: int = 1,
+) -> ChainDraws:
+    r"""Sweeps over the whole map and the noise, for the matrix normal prior at full rank.
+
+    Entry (i, j) of C has the precision :math:`g_i / \tau_j^2 + \lambda` along axes of inputs and outputs in
+    which :math:`X'X` and the covariance of the noise are diagonal.
+    """
+    problem = dense_problem(problem)
+    g, target = problem.squares[:, None], problem.target
+    roots = np.sqrt(g)
+    noise = start.noise
+    draw_noise = noise_sampler(problem, prior, rng)
+    recorder = Recorder(problem, prior, n_draws, start.left.shape[1], rng, thin)
+    for sweep in range(n_warmup + n_draws * thin):
+        z = noise.turn(rng.standard_normal(target.shape))
+        weights = 1 / noise.scales**2
+        precision = g * weights + prior.precision
+        C = roots * noise.turn(target) * weights / precision + z / np.sqrt(precision)
+        if noise.axes is not None:
+            C = C @ noise.axes.T
+        noise = draw_noise(roots * C - target)
+        if sweep >= n_warmup:
+            recorder.add(*dense_factors(C, problem), noise)
+    return recorder.finish()
+
+
+def dense_problem(problem: Problem) -> Problem:
+    """The problem for a map of full rank: all of the inputs' space where it is the smaller one."""
+    return problem.completed() if problem.n_features < problem.n_targets else problem
+
+
+def dense_factors(C: Array, problem: Problem) -> tuple[Array, Array]:
+    """Factors of a map of full rank, one of them the identity."""
+    if problem.n_features < problem.n_targets:
+        return np.eye(problem.n_features), C.T
+    return C, np.eye(problem.n_targets)
 
 
 class _MixtureSweep:
@@ -95,8 +141,11 @@ class _MixtureSweep:
         n, q = self.Y.shape
         r, m = self.rank, self.rank + self.intercept
         T1 = np.hstack([T, np.ones((n, 1))]) if self.intercept else T
-        products = (T1[:, :, None] * T1[:, None, :]).reshape(n, m * m)
-        P = (omega.T @ products).reshape(q, m, m)
+        if n * m * m <= _OUTER_ENTRIES:
+            products = (T1[:, :, None] * T1[:, None, :]).reshape(n, m * m)
+            P = (omega.T @ products).reshape(q, m, m)
+        else:
+            P = np.stack([T1.T @ (own[:, None] * T1) for own in omega.T])
         P[:, np.arange(r), np.arange(r)] += self.lam
         inverse = np.linalg.inv(np.linalg.cholesky(P))
         half = inverse @ ((omega * self.Y).T @ T1)[:, :, None]
@@ -156,42 +205,83 @@ def gibbs_mixture(
     """
     r = start.left.shape[1]
     sweeper = _MixtureSweep(problem, prior, r, rng)
-    weights = problem.row_weights
-    w = np.ones((len(sweeper.Y), 1)) if weights is None else weights[:, None]
-    draw = _student if isinstance(likelihood.loss, StudentLoss) else _laplace
-    nu = likelihood.loss.nu if isinstance(likelihood.loss, StudentLoss) else 0.0
-    A, D, b, noise = start.left, start.right, start.intercept, start.noise
+    draw = _residual_law(problem, likelihood, prior, rng)
+    A, D, b, noise = start.left, start.right, start.intercept, start.noise.scales
     recorder = Recorder(problem, prior, n_draws, r, rng, thin)
     T = sweeper.Z @ A
     for sweep in range(n_warmup + n_draws * thin):
-        E = sweeper.Y - T @ D.T - b
-        noise, omega = draw(E, w, nu, noise, problem.entries, prior, rng)
+        noise, omega = draw(sweeper.Y - T @ D.T - b, noise)
         D, b = sweeper.draw_right(T, omega)
         A = sweeper.draw_left(A, D, b, omega)
         T = sweeper.Z @ A
         if sweep >= n_warmup:
-            recorder.add(A, D, noise, b)
+            recorder.add(A, D, Noise(noise), b)
         R, c = rebalancing(A, D, prior.precision, rng)
         A, D, T = A @ R * c, D @ R / c, T @ R * c
     return recorder.finish()
 
 
-def _laplace(
-    E: Array,
-    w: Array,
-    nu: float,
-    noise: float,
-    entries: float,
+def gibbs_dense_mixture(
+    problem: Problem,
+    likelihood: Likelihood,
     prior: Prior,
+    start: Start,
+    n_warmup: int,
+    n_draws: int,
     rng: np.random.Generator,
-) -> tuple[float, Array]:
-    """Scale b, then the precision of every residual."""
-    size = np.abs(E)
-    rate = float((w * size).sum()) + prior.noise_rate
-    b = rate / rng.standard_gamma(entries + prior.noise_shape)
-    own = b / w
-    ratio = own / np.maximum(size, _TINY * own)
-    return b, _inverse_gaussian(ratio, rng) / own**2
+    thin: int = 1,
+) -> ChainDraws:
+    """Sweeps over the whole map, for Laplacian and Student noise and the matrix normal prior."""
+    C, rank = start.left @ start.right.T, start.left.shape[1]
+    problem = dense_problem(problem)
+    sweeper = _MixtureSweep(problem, prior, len(problem.squares), rng)  # A is the identity
+    draw = _residual_law(problem, likelihood, prior, rng)
+    b, noise = start.intercept, start.noise.scales
+    recorder = Recorder(problem, prior, n_draws, rank, rng, thin)
+    fitted = sweeper.Z[:, : len(C)] @ C
+    for sweep in range(n_warmup + n_draws * thin):
+        noise, omega = draw(sweeper.Y - fitted - b, noise)
+        columns, b = sweeper.draw_right(sweeper.Z, omega)
+        fitted = sweeper.Z @ columns.T
+        if sweep >= n_warmup:
+            recorder.add(*dense_factors(columns.T, problem), Noise(noise), b)
+    return recorder.finish()
+
+
+def _residual_law(
+    problem: Problem, likelihood: Likelihood, prior: Prior, rng: np.random.Generator
+) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """A function that draws the scales, and the precision of every residual, given residuals and scales."""
+    weights, q = problem.row_weights, problem.n_targets
+    w = np.ones((len(problem.Y), 1)) if weights is None else weights[:, None]  # type: ignore[arg-type]
+    is_common = prior.noise == "common"
+    count = problem.weight * (q if is_common else 1)
+
+    def scales(sums: Array, entries: float) -> Array:
+        """Scale raised to its power, inverse gamma, from sums over the residuals of each output."""
+        if is_common:
+            total = float(sums.sum()) + prior.noise_rate
+            return np.full(q, total / rng.standard_gamma(entries + prior.noise_shape))
+        return (sums + prior.noise_rate) / rng.standard_gamma(entries + prior.noise_shape, q)
+
+    def laplace(E: Array, noise: Array) -> tuple[Array, Array]:
+        """Scale b, then the precision of every residual."""
+        size = np.abs(E)
+        b = scales((w * size).sum(axis=0), count)
+        own = b / w
+        ratio = own / np.maximum(size, _TINY * own)
+        return b, _inverse_gaussian(ratio, rng) / own**2
+
+    def student(E: Array, noise: Array) -> tuple[Array, Array]:
+        """Precision of every residual, then the scale."""
+        nu = likelihood.loss.nu  # type: ignore[attr-defined]
+        squares = E * E
+        omega = rng.standard_gamma(np.broadcast_to(w * (nu + 1) / 2, E.shape))
+        omega /= (nu + squares / noise**2) / 2
+        tau2 = scales((omega * squares).sum(axis=0) / 2, count / 2)
+        return np.sqrt(tau2), omega / tau2
+
+    return student if isinstance(likelihood.loss, StudentLoss) else laplace
 
 
 def _inverse_gaussian(mean: Array, rng: np.random.Generator) -> Array:
@@ -199,21 +289,3 @@ def _inverse_gaussian(mean: Array, rng: np.random.Generator) -> Array:
     phi = mean * rng.standard_normal(mean.shape) ** 2
     root = 1 + phi / 2 + np.sqrt(phi + phi * phi / 4)
     return np.where(rng.random(mean.shape) * (1 + 1 / root) < 1, mean / root, mean * root)
-
-
-def _student(
-    E: Array,
-    w: Array,
-    nu: float,
-    noise: float,
-    entries: float,
-    prior: Prior,
-    rng: np.random.Generator,
-) -> tuple[float, Array]:
-    """Precision of every residual, then the scale."""
-    tau2 = noise**2
-    omega = rng.standard_gamma(np.broadcast_to(w * (nu + 1) / 2, E.shape))
-    omega /= (nu + E * E / tau2) / 2
-    rate = float((omega * E * E).sum()) / 2 + prior.noise_rate
-    tau2 = rate / rng.standard_gamma(entries / 2 + prior.noise_shape)
-    return float(np.sqrt(tau2)), omega / tau2

@@ -48,10 +48,10 @@ class StudentLoss(ResidualLoss):
 
 @dataclass(frozen=True)
 class ScaledLoss(Loss):
-    """A loss of residuals divided by the scale of the noise."""
+    """A loss of residuals divided by the scale of the noise of their output."""
 
     loss: Loss
-    tau: float
+    tau: Array  # (q,)
 
     @property
     def is_smooth(self) -> bool:  # type: ignore[override]
@@ -59,10 +59,13 @@ class ScaledLoss(Loss):
 
     @property
     def curvature(self) -> float:
-        return self.loss.curvature / self.tau**2
+        return self.loss.curvature / float(self.tau.min()) ** 2
+
+    def typical_curvature(self, scale: float) -> float:
+        return self.loss.typical_curvature(1.0) * float(np.mean(self.tau**-2))
 
     def smoothed(self, width: float) -> ScaledLoss:
-        return ScaledLoss(self.loss.smoothed(width / self.tau), self.tau)
+        return ScaledLoss(self.loss.smoothed(width / float(np.median(self.tau))), self.tau)
 
     def pointwise(self, Y: Array, Y_pred: Array) -> tuple[Array, Array]:
         value, slope = self.loss.pointwise(Y / self.tau, Y_pred / self.tau)
@@ -73,10 +76,11 @@ class Likelihood:
     r"""Density of the outputs given the predictions.
 
     .. math::
-        p(y \mid f, \tau) = \prod_{ij} \frac{1}{c\,\tau} e^{-\rho((y_{ij} - f_{ij}) / \tau)}
+        p(y \mid f, \tau) = \prod_{ij} \frac{1}{c\,\tau_j} e^{-\rho((y_{ij} - f_{ij}) / \tau_j)}
 
-    The power of :math:`\tau` is part of it: without it :math:`\tau` has no proper posterior. Losses
-    that are not of residuals (logistic, Poisson) have no scale, :math:`\tau = 1`.
+    The power of :math:`\tau_j` is part of it: without it :math:`\tau_j` has no proper posterior. Losses
+    that are not of residuals (logistic, Poisson) have no scale, :math:`\tau_j = 1`. The noise of Gaussian
+    outputs may also have a covariance.
     """
 
     def __init__(self, name: str, loss: Loss) -> None:
@@ -143,13 +147,19 @@ class Likelihood:
             self._law = grid, cdf, float(np.log(total) - rho.min())
         return self._law
 
-    def sample(self, predicted: Array, noise: Array, rng: np.random.Generator) -> Array:
-        """New outputs at linear predictions (S, n, q), with ``noise`` (S, 1, q) their scales."""
+    def sample(
+        self, predicted: Array, noise: Array, rng: np.random.Generator, roots: Array | None = None
+    ) -> Array:
+        """New outputs at linear predictions (S, n, q).
+
+        ``noise`` (S, 1, q) are the scales, ``roots`` (S, q, q) the Cholesky factors of a covariance.
+        """
         if isinstance(self.loss, Poisson):
             return rng.poisson(np.exp(np.minimum(predicted, 40.0))).astype(float)
         if isinstance(self.loss, Logistic):
             return (rng.random(predicted.shape) < self.loss.inverse_link(predicted)).astype(float)
-        return predicted + noise * self.quantile(rng.random(predicted.shape))
+        unit = self.quantile(rng.random(predicted.shape))
+        return predicted + (noise * unit if roots is None else unit @ roots.transpose(0, 2, 1))
 
     def log_density(self, Y: Array, predicted: Array, noise: Array) -> Array:
         """Log density of each entry; ``noise`` is broadcast against the entries."""
@@ -161,6 +171,16 @@ class Likelihood:
         flat_u = u.reshape(-1, u.shape[-1])
         rho = self.loss.pointwise(flat_u, np.zeros_like(flat_u))[0].reshape(u.shape)
         return -rho - np.log(noise) - self.log_constant()
+
+    def row_log_density(
+        self, Y: Array, predicted: Array, noise: Array, roots: Array | None = None
+    ) -> Array:
+        """Log density of each row, (S, n), with the arguments of ``sample``."""
+        if roots is None:
+            return self.log_density(Y, predicted, noise).sum(axis=2)
+        u = (Y - predicted) @ np.linalg.inv(roots).transpose(0, 2, 1)
+        log_volume = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)[:, None]
+        return -0.5 * (u * u).sum(axis=2) - log_volume - u.shape[2] * self.log_constant()
 
 
 def get_likelihood(likelihood: Any, nu: float) -> Likelihood:
@@ -191,65 +211,67 @@ def get_likelihood(likelihood: Any, nu: float) -> Likelihood:
 
 
 class GaussianEvaluation:
-    """Gaussian log likelihood from moments: nothing here grows with the number of rows."""
+    """Gaussian log likelihood from moments: nothing here grows with the number of rows.
+
+    ``noise`` is given, not a variable: it has a law of its own given the map.
+    """
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
         self.roots = np.sqrt(problem.squares)
-        self.target = problem.cross / problem.roots[:, None]  # sqrt(g) C of the least squares fit
+        self.target = problem.target  # sqrt(g) C of the least squares fit
+        self.noise: Any = None
 
-    def residual_squares(self, left: Array, right: Array) -> float:
-        """||Y - XC||^2 as a sum of what is not negative: no digits are lost."""
-        gap = (self.roots[:, None] * left) @ right.T - self.target
-        return self.problem.rest + float((gap * gap).sum())
+    def gap(self, left: Array, right: Array) -> Array:
+        """What a map leaves of the part that can be explained."""
+        return (self.roots[:, None] * left) @ right.T - self.target
 
-    def value(self, left: Array, right: Array, b: Any, log_tau: float) -> float:
-        rss = self.residual_squares(left, right)
-        return -self.problem.degrees * log_tau - 0.5 * rss * float(np.exp(-2 * log_tau))
+    def value(self, left: Array, right: Array, b: Any, log_tau: Any) -> float:
+        gap = self.noise.turn(self.gap(left, right)) / self.noise.scales
+        return -0.5 * float(np.vdot(gap, gap))
 
     def value_and_gradient(
-        self, left: Array, right: Array, b: Any, log_tau: float
-    ) -> tuple[float, Array, Array, None, float]:
+        self, left: Array, right: Array, b: Any, log_tau: Any
+    ) -> tuple[float, Array, Array, None, None]:
         scaled = self.roots[:, None] * left
-        gap = scaled @ right.T - self.target
-        weight = float(np.exp(-2 * log_tau))
-        rss = self.problem.rest + float((gap * gap).sum())
-        value = -self.problem.degrees * log_tau - 0.5 * rss * weight
-        grad_left = -weight * self.roots[:, None] * (gap @ right)
-        grad_right = -weight * gap.T @ scaled
-        return value, grad_left, grad_right, None, weight * rss - self.problem.degrees
+        unit = self.noise.turn(scaled @ right.T - self.target) / self.noise.scales
+        slope = unit / self.noise.scales
+        if self.noise.axes is not None:
+            slope = slope @ self.noise.axes.T
+        grad_left = -self.roots[:, None] * (slope @ right)
+        return -0.5 * float(np.vdot(unit, unit)), grad_left, -slope.T @ scaled, None, None
 
 
 class RowEvaluation:
-    """Log likelihood of any loss, from the rows."""
+    """Log likelihood of any loss, from the rows; ``log_tau`` (q,) or None where there is no scale."""
 
     def __init__(self, problem: Any, likelihood: Likelihood) -> None:
         self.rows, self.Y, self.weights = problem.rows, problem.Y, problem.row_weights
-        self.loss, self.has_scale = likelihood.loss, likelihood.has_scale
-        self.entries = problem.entries
+        self.loss, self.weight = likelihood.loss, problem.weight
 
-    def value(self, left: Array, right: Array, b: Any, log_tau: float) -> float:
+    def value(self, left: Array, right: Array, b: Any, log_tau: Any) -> float:
         return self.value_and_gradient(left, right, b, log_tau)[0]
 
     def value_and_gradient(
-        self, left: Array, right: Array, b: Any, log_tau: float
-    ) -> tuple[float, Array, Array, Array, float]:
-        tau = float(np.exp(log_tau)) if self.has_scale else 1.0
+        self, left: Array, right: Array, b: Any, log_tau: Any
+    ) -> tuple[float, Array, Array, Array, Array | None]:
         T = self.rows @ left
         predicted = T @ right.T
         if b is not None:
             predicted += b
-        if self.has_scale:  # a loss of residuals alone
+        grad_log = None
+        if log_tau is not None:  # a loss of residuals alone
+            tau = np.exp(log_tau)
             residual = (self.Y - predicted) / tau
             value, slope = self.loss.value_and_gradient(
                 residual, np.zeros_like(residual), self.weights
             )
-            grad_log = -float((slope * residual).sum()) - self.entries
-            value = value + self.entries * log_tau
+            grad_log = -(slope * residual).sum(axis=0) - self.weight
+            value = value + self.weight * float(log_tau.sum())
+            slope = slope / tau
         else:
             value, slope = self.loss.value_and_gradient(self.Y, predicted, self.weights)
-            grad_log = 0.0
-        slope = slope / -tau
+        slope = -slope
         return -value, self.rows.T @ (slope @ right), slope.T @ T, slope.sum(axis=0), grad_log
 
 

@@ -12,21 +12,29 @@ from isthmus.validation import check_option
 
 _SAMPLERS = ("auto", "gibbs", "hmc", "thesis")
 _PRIORS = ("normal", "half_normal", "matrix_normal")
-_UNITS = ("common", "columns", "none")
+_UNITS = ("outputs", "columns", "common", "none")
+_NOISES = ("per_output", "common", "full")
 _JEFFREYS = (
     "prior == 'jeffreys' (density 1/s on the singular values) has no proper posterior: the likelihood "
     "tends to a positive constant as s -> 0, so that the integral of 1/s near 0 is infinite and the chain "
     "runs to s = 0. Use prior='normal', 'half_normal' or 'matrix_normal'."
 )
 
+_NO_GIBBS = (
+    "sampler == 'gibbs' needs likelihood='gaussian', 'laplace' or 'student', and prior='normal' or, at "
+    "full rank, 'matrix_normal'; got likelihood={model.likelihood!r}, prior={model.prior!r} and "
+    "n_components={model.n_components!r}: use sampler='auto'."
+)
 
-def check_parameters(model: Any) -> tuple[Likelihood, str]:
-    """The likelihood and the sampler of a model; a ValueError where a parameter is out of bounds."""
+
+def check_parameters(model: Any) -> Likelihood:
+    """The likelihood of a model; a ValueError where a parameter is out of bounds."""
     if model.prior == "jeffreys":
         raise ValueError(_JEFFREYS)
     check_option("prior", model.prior, _PRIORS)
     check_option("sampler", model.sampler, _SAMPLERS)
     check_option("units", model.units, _UNITS)
+    check_option("noise", model.noise, _NOISES)
     _check_number("nu", model.nu, 0.0)
     _check_number("prior_variance", model.prior_variance, 0.0)
     for name, least in (("n_chains", 1), ("n_warmup", 0), ("n_draws", 1)):
@@ -38,21 +46,31 @@ def check_parameters(model: Any) -> tuple[Likelihood, str]:
     if model.noise_prior != "auto":
         _check_noise_prior(model.noise_prior)
     likelihood = get_likelihood(model.likelihood, model.nu)
-    return likelihood, _choose_sampler(model, likelihood)
-
-
-def _choose_sampler(model: Any, likelihood: Likelihood) -> str:
-    gibbs = model.prior == "normal" and likelihood.name != "loss"
-    if model.sampler == "auto":
-        return "gibbs" if gibbs else "hmc"
-    if model.sampler == "gibbs" and not gibbs:
+    if model.noise == "full" and likelihood.name != "gaussian":
         raise ValueError(
-            f"sampler == 'gibbs' needs prior='normal' and a named likelihood, got prior={model.prior!r} "
-            f"and likelihood={model.likelihood!r}: use sampler='auto'."
+            f"noise == 'full' needs likelihood='gaussian', got {model.likelihood!r}: use "
+            "noise='per_output'."
         )
+    if model.sampler == "gibbs" and (model.prior == "half_normal" or likelihood.name == "loss"):
+        raise ValueError(_NO_GIBBS.format(model=model))
     if model.sampler == "thesis" and model.prior == "normal":
         raise ValueError(
             "sampler == 'thesis' walks over W, s and V: use prior='half_normal' or 'matrix_normal'."
+        )
+    return likelihood
+
+
+def choose_sampler(model: Any, likelihood: Likelihood, is_full: bool) -> str:
+    """The sampler of a model; ``is_full`` says that the rank leaves the map free."""
+    is_conjugate = model.prior == "normal" or (model.prior == "matrix_normal" and is_full)
+    if model.sampler == "auto":
+        return "gibbs" if is_conjugate and likelihood.name != "loss" else "hmc"
+    if model.sampler == "gibbs" and not is_conjugate:
+        raise ValueError(_NO_GIBBS.format(model=model))
+    if model.sampler == "thesis" and model.prior == "matrix_normal" and is_full:
+        raise ValueError(
+            "sampler == 'thesis' does not mix at full rank with prior='matrix_normal': use sampler='auto', "
+            "which draws from the exact conditional laws, or a smaller n_components."
         )
     return str(model.sampler)
 

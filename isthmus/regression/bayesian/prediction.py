@@ -28,6 +28,7 @@ class PosteriorModel(LatentRegression):
     right_draws_: Array  # (n_chains, n_draws, q, r)
     intercept_draws_: Array  # (n_chains, n_draws, q)
     noise_draws_: Array  # (n_chains, n_draws, q)
+    noise_covariance_draws_: Array  # (n_chains, n_draws, q, q), where the noise has one
     _law: Likelihood
     _mean: Array  # (p, q)
     _shift: Array  # (q,), of the intercept from the means
@@ -113,6 +114,12 @@ class PosteriorModel(LatentRegression):
             T = self._affine(rows[block], wide).reshape(-1, S, r).transpose(1, 0, 2)
             yield block, T @ right.transpose(0, 2, 1) + b
 
+    def _noise_roots(self, chosen: Any = slice(None)) -> Array | None:
+        """Cholesky factors of the noise's covariance in the chosen draws, where it has one."""
+        if not hasattr(self, "noise_covariance_draws_"):
+            return None
+        return np.linalg.cholesky(flat(self.noise_covariance_draws_)[chosen])
+
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> NDArray:
         """Draw new outputs from the posterior predictive law.
 
@@ -136,9 +143,11 @@ class PosteriorModel(LatentRegression):
         S = self.noise_draws_.shape[0] * self.noise_draws_.shape[1]
         chosen = np.arange(S) if n_samples == S else rng.choice(S, n_samples, replace=n_samples > S)
         noise = flat(self.noise_draws_)[chosen][:, None]
+        roots = self._noise_roots(chosen)
         new = np.empty((rows.shape[0], len(self.y_mean_), n_samples))
         for block, drawn in self._linear_draws(rows):
-            new[block] = np.moveaxis(self._law.sample(drawn[chosen], noise, rng), 0, -1)
+            sampled = self._law.sample(drawn[chosen], noise, rng, roots)
+            new[block] = np.moveaxis(sampled, 0, -1)
         return (new[:, 0] if self._y_is_1d else new).astype(rows.dtype, copy=False)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> Array:
@@ -159,9 +168,9 @@ class PosteriorModel(LatentRegression):
         rows = self._check_new(X)
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         Y = Y.reshape(len(Y), -1)
-        noise = flat(self.noise_draws_)[:, None]
+        noise, roots = flat(self.noise_draws_)[:, None], self._noise_roots()
         parts = [
-            self._law.log_density(Y[block], drawn, noise).sum(axis=2)
+            self._law.row_log_density(Y[block], drawn, noise, roots)
             for block, drawn in self._linear_draws(rows)
         ]
         return np.concatenate(parts, axis=1)

@@ -15,9 +15,13 @@ from isthmus.regression.spectrum import spectrum_of
 
 # Squared singular values of X below this share of the largest are rounding errors.
 _ZERO = 1e-12
-# A residual of the best map of rank r below this share of ||Y||^2 is an interpolation.
+# A residual below this share of the squares of Y is an interpolation.
 _INTERPOLATES = 1e-8
-_WEAK_NOISE = (1.0, 1e-3)
+# Rates of the noise, in variances of an output: below them the scale-free law ends. The first is rounding
+# error, the second keeps the noise away from 0 where a map could interpolate the data.
+_ROUNDING, _WEAK = 1e-16, 1e-3
+# A deviation below this share of the mean is rounding error.
+_CONSTANT = 1e-14
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,16 @@ class Prior:
     """The prior in standardised units.
 
     ``kind`` is "normal" (both factors Gaussian), "half_normal" (singular values) or "matrix_normal"
-    (the map itself); ``variance`` is that of the entries in question. The noise scale raised to the
-    power of the likelihood is inverse gamma with ``noise_shape`` and ``noise_rate``; both 0 is the
-    scale-free law.
+    (the map itself); ``variance`` is that of the entries in question. ``noise`` is "per_output",
+    "common" or "full". The noise scale raised to the power of the likelihood is inverse gamma with
+    ``noise_shape`` and ``noise_rate``, numbers or one for each output; both 0 is the scale-free law.
     """
 
     kind: str
     variance: float
-    noise_shape: float
-    noise_rate: float
+    noise_shape: Any  # float or (q,)
+    noise_rate: Any
+    noise: str = "per_output"
 
     @property
     def precision(self) -> float:
@@ -45,14 +50,15 @@ class Problem:
     """Inputs along their own principal axes, and outputs, both in standardised units.
 
     With ``X = U diag(d) B'``: ``squares`` d^2 (k,), ``cross`` diag(d) U'Y (k, q), ``basis`` B (p, k);
-    ``rest`` is what no linear map explains of ||Y||^2 and ``weight`` the number of rows. The rows are
-    there only where the likelihood is not Gaussian.
+    ``rest`` is what no linear map explains of the squares of each output, ``scatter`` the same with
+    products, for a covariance of the noise, and ``weight`` the number of rows. The rows are there only
+    where the likelihood is not Gaussian.
     """
 
     squares: Array
     cross: Array
     basis: Array
-    rest: float
+    rest: Array  # (q,)
     weight: float
     intercept: bool
     x_unit: Array  # (p,), the user's units of a standardised input
@@ -60,6 +66,7 @@ class Problem:
     rows: Array | None = None  # (n, k), unweighted
     Y: Array | None = None
     row_weights: Array | None = None
+    scatter: Array | None = None  # (q, q)
 
     @property
     def n_targets(self) -> int:
@@ -69,28 +76,33 @@ class Problem:
     def n_features(self) -> int:
         return len(self.basis)
 
-    @property
-    def degrees(self) -> float:
-        """Number of residuals that carry the noise; a flat intercept has taken one row."""
-        return max(self.weight - self.intercept, 1.0) * self.n_targets
+    def is_full(self, rank: int) -> bool:
+        """Whether a rank leaves the map free."""
+        return rank >= min(self.n_features, self.n_targets)
 
     @property
-    def entries(self) -> float:
-        return self.weight * self.n_targets
+    def degrees(self) -> float:
+        """Number of residuals of an output that carry the noise; a flat intercept has taken one."""
+        return max(self.weight - self.intercept, 1.0)
 
     def best_residual(self, rank: int) -> float:
         """Squared error of the best map of that rank."""
-        sigma = np.linalg.svd(self.cross / self.roots[:, None], compute_uv=False)
-        return self.rest + float((sigma[rank:] ** 2).sum())
+        sigma = np.linalg.svd(self.target, compute_uv=False)
+        return float(self.rest.sum() + (sigma[rank:] ** 2).sum())
 
     @property
     def roots(self) -> Array:
         return np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
 
     @property
-    def total(self) -> float:
-        """||Y||^2."""
-        return self.rest + float(((self.cross / self.roots[:, None]) ** 2).sum())
+    def target(self) -> Array:
+        """U'Y (k, q): the part of the outputs that a linear map can explain."""
+        return self.cross / self.roots[:, None]
+
+    @property
+    def totals(self) -> Array:
+        """Squares of each output, (q,)."""
+        return self.rest + (self.target**2).sum(axis=0)
 
     def completed(self) -> Problem:
         """The same problem with axes for all of the input space, also where X does not vary."""
@@ -112,14 +124,19 @@ class Problem:
 
 def make_problem(
     form: MomentForm | RowForm,
-    scale: str,
+    units: str,
     intercept: bool,
     rows: tuple[NDArray, NDArray, Array | None] | None = None,
+    yy: Array | None = None,
 ) -> Problem:
-    """The problem of a form; ``rows`` are the user's X, Y and weights, where they are needed."""
+    """The problem of a form.
+
+    ``rows`` are the user's X, Y and weights, where they are needed; ``yy`` is Y'Y in the form's frame,
+    for a covariance of the noise.
+    """
     frame = form.frame
-    x_unit = _units(form.x_squares, frame.weight, scale)
-    y_unit = _units(form.y_squares, frame.weight, scale)
+    x_unit = _units(form.x_squares, frame.x_mean / frame.x_scale, frame.weight, _X_UNITS[units])
+    y_unit = _units(form.y_squares, frame.y_mean / frame.y_scale, frame.weight, _Y_UNITS[units])
     if isinstance(form, MomentForm):
         scaled: Any = replace(
             form,
@@ -141,19 +158,25 @@ def make_problem(
     basis, cross = basis * signs, cross * signs[:, None]  # the same draws for the same moments
     dead = squares <= _ZERO * spectrum.norm
     squares, cross = np.where(dead, 0.0, squares), np.where(dead[:, None], 0.0, cross)
-    explained = (cross[~dead] ** 2 / squares[~dead, None]).sum()
-    rest = max(float(scaled.y_squares.sum() - explained), 0.0)
+    target = cross[~dead] / np.sqrt(squares[~dead, None])
     problem = Problem(
         squares,
         cross,
         basis,
-        rest,
+        np.maximum(scaled.y_squares - (target**2).sum(axis=0), 0.0),
         frame.weight,
         intercept,
         frame.x_scale * x_unit,
         frame.y_scale * y_unit,
+        scatter=None if yy is None else _unexplained(yy / np.outer(y_unit, y_unit), target),
     )
     return problem if rows is None else _with_rows(problem, form, rows)
+
+
+def _unexplained(yy: Array, target: Array) -> Array:
+    """Y'Y minus what a linear map explains, without the negative eigenvalues of rounding."""
+    values, axes = np.linalg.eigh(yy - target.T @ target)
+    return (axes * np.maximum(values, 0.0)) @ axes.T
 
 
 def _with_rows(
@@ -171,24 +194,51 @@ def _with_rows(
     )
 
 
-def _units(squares: Array, weight: float, scale: str) -> Array:
-    """Unit of each column: common to all, its own deviation, or 1."""
-    if scale == "none":
+# What inputs and outputs are divided by: one number for all columns, each column's own, or nothing.
+_X_UNITS = {"outputs": "common", "columns": "own", "common": "common", "none": "none"}
+_Y_UNITS = {"outputs": "own", "columns": "own", "common": "common", "none": "none"}
+
+
+def _units(squares: Array, mean: Array, weight: float, kind: str) -> Array:
+    """Unit of each column: its deviation, or its mean where it is constant."""
+    if kind == "none":
         return np.ones(len(squares))
-    variances = squares / weight
-    if scale == "common":
-        variances = np.full(len(squares), variances.mean())
-    return np.sqrt(np.where(variances > 0, variances, 1.0))
+    deviations = np.sqrt(squares / weight)
+    size = np.abs(mean)
+    if kind == "common":
+        deviations = np.full(len(squares), np.sqrt((squares / weight).mean()))
+        size = np.full(len(squares), size.max(initial=0.0))
+    units = np.where(deviations > _CONSTANT * size, deviations, size)
+    return np.where(units > 0, units, 1.0)
 
 
-def make_prior(kind: str, variance: float, noise_prior: Any, problem: Problem, rank: int) -> Prior:
-    """The prior; "auto" noise is scale-free unless a map of this rank interpolates the data."""
+def make_prior(
+    kind: str, variance: float, noise_prior: Any, noise: str, problem: Problem, rank: int
+) -> Prior:
+    """The prior; "auto" noise is scale-free down to rounding error, or to what keeps it from 0."""
+    shape: Any
+    rate: Any
     if noise_prior == "auto":
-        interpolates = problem.best_residual(rank) <= _INTERPOLATES * problem.total
-        shape, rate = _WEAK_NOISE if interpolates else (0.0, 0.0)
+        shape, rate = 0.0, np.where(interpolates(problem, noise, rank), _WEAK, _ROUNDING)
     else:
-        shape, rate = noise_prior
-    return Prior(kind, float(variance), float(shape), float(rate))
+        shape, rate = (np.float64(number) for number in noise_prior)
+    return Prior(kind, float(variance), shape, rate, noise)
+
+
+def interpolates(problem: Problem, noise: str, rank: int) -> Any:
+    """Whether a map of this rank leaves no residual where the noise has a scale of its own.
+
+    A map of rank one is enough for one output, or for one combination of them.
+    """
+    totals = problem.totals
+    if noise == "common":
+        return problem.best_residual(rank) <= _INTERPOLATES * totals.sum()
+    if noise == "per_output":
+        return problem.rest <= _INTERPOLATES * totals
+    assert problem.scatter is not None
+    unit = np.sqrt(np.where(totals > 0, totals, 1.0))
+    smallest = np.linalg.eigvalsh(problem.scatter / np.outer(unit, unit))[0]
+    return smallest <= _INTERPOLATES
 
 
 def uncentred_form(X: Any, Y: NDArray, weights: Array | None) -> MomentForm:
@@ -208,6 +258,7 @@ def in_own_units(problem: Problem, Y: NDArray) -> Problem:
     return replace(
         problem,
         cross=problem.cross * problem.y_unit,
+        rest=problem.rest * problem.y_unit**2,
         y_unit=np.ones(problem.n_targets),
         Y=np.asarray(Y, dtype=float),
     )

@@ -59,7 +59,9 @@ def leave_one_out(
     targets = (Y[places] - frame.y_mean) / problem.y_unit
     left, right = (np.concatenate([getattr(c, n) for c in chains]) for n in ("left", "right"))
     b, noise = (np.concatenate([getattr(c, n) for c in chains]) for n in ("intercept", "noise"))
+    covariances = [c.covariance for c in chains if c.covariance is not None]
     thin = np.linspace(0, len(left) - 1, min(len(left), _LOO_DRAWS)).astype(int)
     predicted = (Z @ left[thin]) @ right[thin].transpose(0, 2, 1) + b[thin][:, None]
-    logs = likelihood.log_density(targets, predicted, noise[thin][:, None, None])
-    return psis_loo(logs.sum(axis=2))
+    roots = np.linalg.cholesky(np.concatenate(covariances)[thin]) if covariances else None
+    logs = likelihood.row_log_density(targets, predicted, noise[thin][:, None], roots)
+    return psis_loo(logs)
