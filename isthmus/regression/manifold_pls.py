@@ -53,7 +53,8 @@ class ManifoldPLS(RankConstrained):
         subspace is optimal: the closed form then takes the one with the smallest coefficients, which
         is the limit of small ridges. "auto" is ``1e-6 ||X||_2^2``.
     scale : bool or "y", default=False
-        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
+        False, outputs of large variance count more: the fit depends on the units of the outputs.
     max_iter : int, default=1000
         Largest number of steps of the iterations.
     tol : float, default=1e-8

@@ -25,7 +25,9 @@ class PCR(LatentRegression):
     n_components : int, "auto" or None, default=None
         Number of components. "auto" chooses it by cross-validation, None takes all there are.
     scale : bool or "y", default=False
-        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone. Unscaled
+        inputs count by their variance, so that the components depend on the units of X; the units of the
+        outputs do not matter.
     missing : {"error", "em"}, default="error"
         What to do with NaN, see ``PLS``.
     max_iter : int, default=500

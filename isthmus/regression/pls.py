@@ -50,7 +50,8 @@ class PLS(LatentRegression):
         defaults), None takes all there are: least squares.
     scale : bool or "y", default=True
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone, for
-        inputs in one unit (a spectrum) and outputs in several.
+        inputs in one unit (a spectrum) and outputs in several. With False the fit depends on the units
+        of the columns, and with "y" on those of X.
     algorithm : {"auto", "nipals", "simpls", "kernel"}, default="auto"
         "nipals" and "kernel" find the same components, in the space of the features and in that of the
         samples; "auto" takes the cheaper. "simpls" [dJ1993]_ finds the same for one output or one

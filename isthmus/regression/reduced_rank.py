@@ -28,7 +28,9 @@ class ReducedRankRegression(RankConstrained):
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``.
         With ``scale=True`` it applies to the scaled columns.
     scale : bool or "y", default=False
-        Whether columns of X and y are divided by their standard deviations; "y": those of y alone.
+        Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
+        False and a rank below ``n_targets``, outputs of large variance count more: the fit depends on the
+        units of the outputs.
     missing : {"error", "em"}, default="error"
         What to do with NaN, see ``PLS``.
     max_iter : int, default=500
