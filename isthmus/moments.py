@@ -276,7 +276,9 @@ class Moments:
             return self._rows
         rows, digits = rows_of_moments(self.xx, self.xy, self._live())
         if self._proved is None:
-            warn_of_digits("The factor of these second moments", digits, "sum the rows by from_data")
+            warn_of_digits(
+                "The factor of these second moments", digits, "sum the rows by from_data"
+            )
         return rows
 
     def _live(self) -> NDArray:

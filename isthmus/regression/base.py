@@ -338,7 +338,9 @@ class LatentRegression(
         self.solver_ = factors.solver
         self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
         self.y_loadings_ = factors.y_loadings
-        with np.errstate(over="ignore"):  # infinite for weights that are out of range of their squares
+        with np.errstate(
+            over="ignore"
+        ):  # infinite for weights that are out of range of their squares
             self.score_gram_ = factors.gram * frame.weight_unit
         self._explain(form, factors)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (

@@ -99,9 +99,7 @@ class MomentForm:
         return self.xx.diagonal()
 
     @classmethod
-    def from_moments(
-        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
-    ) -> MomentForm:
+    def from_moments(cls, moments: Moments, scale: bool, units: Units = NO_UNITS) -> MomentForm:
         """Standardise; ``units`` are the powers of two that the data were divided by before."""
         frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
         # Without columns that do not vary, unscaled moments serve as they are.
@@ -133,9 +131,7 @@ class RowForm:
     factor: Array | None = None  # what a column of the user's centred rows is multiplied by
 
     @classmethod
-    def from_moments(
-        cls, moments: Moments, scale: bool, units: Units = NO_UNITS
-    ) -> RowForm:
+    def from_moments(cls, moments: Moments, scale: bool, units: Units = NO_UNITS) -> RowForm:
         """The problem of the few rows that stand for all: its solution is that of all rows."""
         frame, x_factor, y_factor, y_squares = _frame(moments, scale, units)
         X, Y = moments.few_rows()

@@ -23,7 +23,6 @@ from isthmus.regression.spectrum import check_digits, numerical_rank, spectrum_o
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 
-
 # Steps of subspace iteration after a descent, each as cheap as a step of the descent.
 _POLISHING_STEPS = 3
 
