@@ -35,8 +35,8 @@ def triangular_rows(X: Array, Y: Array) -> Rows:
     p, q = X.shape[1], Y.shape[1]
     # NumPy throughout: SciPy has threads of its own, which wait for NumPy's.
     if _FEW_TARGETS * q <= p:
-        R = np.linalg.qr(np.hstack([X, Y]), mode="r")[:k]
-        return np.asarray(R[:, :p]), np.asarray(R[:, p:])
+        both = np.asarray(np.linalg.qr(np.hstack([X, Y]), mode="r"))[:k]
+        return both[:, :p], both[:, p:]
     Q, R = np.linalg.qr(X)
     return np.asarray(R), np.asarray(Q.T @ Y)
 
