@@ -310,8 +310,13 @@ def _read_parquet(path: str) -> Table:
 
 
 def _read_numpy(path: str, inner: str | None, key: str) -> Table:
+    with open(path, "rb") as file:  # NumPy leaves a damaged one open
+        return _read_opened(file, path, inner, key)
+
+
+def _read_opened(file: Any, path: str, inner: str | None, key: str) -> Table:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded = np.load(file, allow_pickle=False)
     except ValueError as error:
         if "pickle" in str(error).lower():
             raise InputError(
