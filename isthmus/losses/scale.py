@@ -29,6 +29,24 @@ def robust_scale(residual: ArrayLike, sample_weight: ArrayLike | None = None) ->
     return scale or _deviation(centred, weight) or 1.0
 
 
+def robust_scales(residual: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the robust scale of each output, (n_targets,); 0 for an output that does not vary."""
+    residual = np.asarray(residual, dtype=float)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    centred = residual - column_medians(residual, weight)
+    scales = MAD_TO_DEVIATION * column_medians(np.abs(centred), weight)
+    for j in np.flatnonzero(scales == 0):
+        scales[j] = _deviation(centred[:, j], weight)
+    return scales
+
+
+def column_medians(values: Array, weight: Array | None = None) -> Array:
+    """Return the median of each column, (n_columns,)."""
+    if weight is None and values.size < _MANY:
+        return np.asarray(np.median(values, axis=0), dtype=float)
+    return np.array([weighted_median(column, weight) for column in values.T])
+
+
 def weighted_median(values: Array, weight: Array | None = None) -> float:
     """Return the median of ``values`` in which each counts ``weight`` times."""
     if weight is None:

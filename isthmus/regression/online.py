@@ -15,8 +15,8 @@ from isthmus.regression.rank_descent import (
     RankProblem,
     descend_factors,
     singular_form,
-    winsorised,
 )
+from isthmus.regression.scales import winsorised
 
 _DEFAULT_PULL = 0.5
 _RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none

@@ -16,11 +16,8 @@ from scipy.linalg import svd
 from isthmus.geometry import Euclidean, Product, Stiefel
 from isthmus.linalg import Array
 from isthmus.losses import Absolute, Loss, TanhAbsolute, robust_scale
-from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.solvers import Reason, SolverResult, minimise_smoothed, steepest_descent
 
-_WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
 # A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the
 # way there is long: smaller steps of the width and a tenth of the tolerance, for the same accuracy.
@@ -281,22 +278,6 @@ def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
     Qd, Rd = np.linalg.qr(D)
     U, s, Vt = svd(Ra @ Rd.T)
     return Qa @ U, s, Qd @ Vt.T
-
-
-def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
-    """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
-    Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
-    if not isinstance(loss, ResidualLoss):
-        return Y
-    middle = np.median(Y, axis=0)
-    spread = MAD_TO_DEVIATION * np.median(np.abs(Y - middle), axis=0)
-    spread = np.where(spread > 0, spread, Y.std(axis=0))
-    return np.clip(Y, middle - _WINSOR * spread, middle + _WINSOR * spread)
-
-
-def identity_start(k: int, q: int, r: int) -> tuple[Array, Array]:
-    """The papers' start, the first r unit vectors; it can be a saddle."""
-    return np.eye(k, r), np.eye(q, r)
 
 
 def finite_or_raise(values: NDArray, loss: Loss) -> None:

@@ -143,7 +143,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         n_components: Any = None,
         *,
         loss: Any = "squared",
-        alpha: Any = 1.0,
+        alpha: Any = "auto",
         init: Any = "exact",
         solver: str = "auto",
         output_weight: Any = None,
@@ -290,7 +290,8 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
             self.y_explained_variance_ratio_ = np.full(self.n_components_, np.nan)
         s = np.linalg.norm(self.y_loadings_, axis=0)
         # Without scaling the frame has one unit on each side, a power of two.
-        x_unit, y_unit = (1.0, 1.0) if self.scale else (self.x_scale_[0], self.y_scale_[0])
+        x_unit = 1.0 if self.scale else self.x_scale_[0]
+        y_unit = 1.0 if self.scale and self._is_exact() else self.y_scale_[0]
         self.singular_values_ = s * (y_unit / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():

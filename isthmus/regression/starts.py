@@ -1,0 +1,125 @@
+"""Several starts where one is a matter of luck: rough descents from all, and the best to the end.
+
+Under a rank constraint a loss other than the squared has local minima. They matter where the map has
+nearly as many numbers as there are entries to fit, as with more inputs than rows, and where outliers pull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from isthmus.linalg import Array
+from isthmus.losses import Loss
+from isthmus.losses.residual import ResidualLoss
+from isthmus.regression.kinked import can_be_sharpened, sharpened
+from isthmus.regression.rank_descent import RankProblem, balanced, descend_factors, shaken
+from isthmus.solvers import Reason, SolverResult
+
+Point = tuple[Array, Array, Array]
+
+_FEW = 10_000  # entries of Y up to which trying costs little
+_CROWDED = 0.5  # of the rows: with more inputs than this, minima differ
+_RANDOM, _SHAKEN, _SHAKE = 8, 3, 0.5  # starts of either kind, and how far factors are shaken
+# Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
+_ROUNDS = ((0.5, 40, 6), (0.1, 60, 3))
+_ROUGH_TOL = 1e-5
+_SAME = 1e-5  # relative difference of two rough values that says: the same minimum
+
+
+def descend_well(
+    problem: RankProblem, start: Point, options: dict[str, Any], *, rough: bool, chosen: bool
+) -> tuple[Point, SolverResult]:
+    """Minimise from a start; where that is cheap and minima are many, from others too.
+
+    ``rough`` is for scales that go on to move, ``chosen`` says that the user wants this start.
+    """
+    if rough:
+        options = options | {"tol": max(options["tol"], _ROUGH_TOL)}
+        return descend_factors(problem, start, coarse=True, **options)
+    rank = start[0].shape[1]
+    few = problem.Y.size <= _FEW and start[0].size > 0 and isinstance(problem.loss, ResidualLoss)
+    crowded = problem.rows.shape[1] > _CROWDED * len(problem.Y)
+    if few and can_be_sharpened(problem, rank):
+        return _best(problem, start, options, n_random=0 if chosen else _RANDOM)
+    if few and crowded and problem.loss.is_smooth and not chosen:
+        return _best(problem, start, options, n_random=_RANDOM)
+    point, result = descend_factors(problem, start, **options)
+    if not problem.loss.is_smooth:
+        return shaken(problem, point, result, options)
+    return point, result
+
+
+def _best(
+    problem: RankProblem, start: Point, options: dict[str, Any], n_random: int
+) -> tuple[Point, SolverResult]:
+    """The best of several rough descents, each to its end."""
+    rng = np.random.default_rng(0)
+    if options["verbose"] or options["callback"] is not None:  # steps are shown of the first start
+        start, _ = descend_factors(problem, start, coarse=True, **options)
+    points = [start] + [_moved(start, rng) for _ in range(_SHAKEN)]
+    points += [_random(problem, start, rng) for _ in range(n_random)]
+    steps = 0
+    for width, most, survivors in _ROUNDS:
+        loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width * options["scale"])
+        found = [_rough(problem, point, loss, most) for point in points]
+        steps += sum(n for _, _, n in found)
+        points = _different(found)[:survivors]
+    ends = []
+    for point in points:
+        if problem.loss.is_smooth:
+            ends.append(descend_factors(problem, point, **options))
+        else:
+            ends.append(sharpened(problem, point))
+        steps += ends[-1][1].n_iter
+        if ends[-1][1].reason is Reason.INTERRUPTED:
+            break
+    point, result = min(ends, key=lambda end: problem.objective(*end[0]))
+    return point, replace(result, n_iter=steps)
+
+
+def _different(found: list[tuple[float, Point, int]]) -> list[Point]:
+    """Points by value, best first, without those that are at the same minimum."""
+    kept: list[tuple[float, Point]] = []
+    for value, point, _ in sorted(found, key=lambda each: each[0]):
+        if not kept or value > kept[-1][0] + _SAME * abs(kept[-1][0]):
+            kept.append((value, point))
+    return [point for _, point in kept]
+
+
+def _moved(start: Point, rng: np.random.Generator) -> Point:
+    A, D = (F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balanced(*start[:2]))
+    return A, D, start[2]
+
+
+def _random(problem: RankProblem, start: Point, rng: np.random.Generator) -> Point:
+    """Factors that know nothing of the start but the size of its map."""
+    A, D = (rng.standard_normal(F.shape) for F in start[:2])
+    size = np.linalg.norm(start[0] @ start[1].T) / max(float(np.linalg.norm(A @ D.T)), 1e-300)
+    root = np.sqrt(size)
+    return root * A, root * D, start[2]
+
+
+def _rough(problem: RankProblem, start: Point, loss: Loss, steps: int) -> tuple[float, Point, int]:
+    """Some steps of a compiled L-BFGS on a smooth loss: value, point and the steps taken."""
+    A, D = balanced(*start[:2])
+    ends = np.cumsum([A.size, D.size])
+    unit = 1.0 / np.sqrt(len(problem.Y))  # of the intercepts: rows are orthonormal columns
+
+    def split(x: Array) -> Point:
+        parts = np.split(x, ends)
+        return parts[0].reshape(A.shape), parts[1].reshape(D.shape), unit * parts[2]
+
+    def objective(x: Array) -> tuple[float, Array]:
+        value, by_A, by_D, by_b = problem.value_and_gradients(loss, *split(x))
+        return value, np.concatenate([by_A.ravel(), by_D.ravel(), unit * by_b])
+
+    x = np.concatenate([A.ravel(), D.ravel(), start[2] / unit])
+    with np.errstate(over="ignore", invalid="ignore"):
+        end = minimize(
+            objective, x, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20}
+        )
+    return float(end.fun), split(end.x), int(end.nit)
