@@ -18,7 +18,9 @@ from isthmus.solvers import Reason, SolverResult, minimise_kinked
 
 _MOST_INPUTS = 1000  # coordinates up to which normal equations are cheaper than very many gradients
 _MOST_PRODUCTS, _MOST_NUMBERS = 1e8, 600  # of a linearisation: n q (k + r + 1)^2, and its unknowns
-_ENOUGH, _POOR, _GOOD = 1e-9, 0.1, 0.7  # relative decrease that ends; decrease over the promised
+# Relative decrease that ends; decrease over the promised one that is too little, and that is good.
+_ENOUGH, _POOR, _GOOD = 1e-7, 0.1, 0.7
+_DAMPING = 0.03
 _LINEARISATIONS = 40
 
 
@@ -103,7 +105,7 @@ def sharpened(
     v = np.ones(len(D)) if problem.output_weight is None else problem.output_weight
     mass = np.multiply.outer(w, v).ravel()
     h, shifts = np.multiply.outer(heights, mass), np.array(kinks)[:, None]
-    damping = float(np.sqrt(problem.Y.size))
+    damping = _DAMPING * float(np.sqrt(problem.Y.size))
     promise, steps, converged = np.inf, 0, False
     while steps < _LINEARISATIONS and not converged:
         design = _Linearised(problem.rows, A, D)
@@ -117,14 +119,16 @@ def sharpened(
             steps += 1
             model = minimise_kinked(
                 design, target, h, linear, ridge + damping * np.eye(len(ridge)),
-                tol=1e-3 * min(1.0, max(promise / value if value else 0.0, tol)),
+                tol=1e-2 * min(0.1, max(promise / value if value else 0.0, tol)),
             )  # fmt: skip
             promise = float((h * np.abs(target)).sum()) - model.value
             converged = promise <= tol * abs(value)
             dA, dD, db = design.split(model.point)
             moved = problem.objective(A + dA, D + dD, b + db)
             kept = (value - moved) / promise if promise > 0 else 0.0
-            damping *= 0.1 if kept > _GOOD else 4.0 if kept < _POOR else 1.0
+            damping *= 0.1 if kept > _GOOD else 10.0 if kept < _POOR else 1.0
+            # What the linearisation promised and the step did not keep is about what is left.
+            converged |= kept > _GOOD and abs(kept - 1) * promise <= tol * abs(value)
             if kept > _POOR or (converged and moved < value):
                 (A, D), b, value = balanced(A + dA, D + dD), b + db, moved
                 break

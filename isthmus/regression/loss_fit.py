@@ -28,13 +28,14 @@ from isthmus.regression.rank_descent import (
     finite_or_raise,
     singular_form,
 )
-from isthmus.regression.scales import least_scales, middle_and_spread, winsorised
+from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorised
 from isthmus.regression.spectrum import whitening_of
 from isthmus.regression.starts import descend_well
 from isthmus.solvers import Reason
 
 # Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
 _SETTLING, _SETTLED = 8, 0.01
+_SHARE = 0.2  # of the scale of the ridge: robust fits end with smaller residuals, but not at none
 _LEAST_RANK = 1e-8  # of the largest singular value: less is no component of a start
 _SQUARABLE = 1e140  # spreads beyond this, or below its inverse, leave float64 when they are squared
 
@@ -125,13 +126,15 @@ class LossFit:
         """Descend; where the loss counts in the scale of the residuals, until that settles."""
         given, Y = get_loss(self.loss), outputs.Y
         (A, D, b), n_iter = start, 0
-        residual = Y - (rows @ A) @ D.T - b
-        least = np.zeros(Y.shape[1])
+        residual, least = Y - (rows @ A) @ D.T - b, np.zeros(Y.shape[1])
         if isinstance(given, ResidualLoss):
             # A smooth loss in the units of y only counts its tolerance in this scale, which is there
             # unless inputs are many enough to interpolate.
             if not (given.is_smooth and given.has_units) or 2 * len(squares) > len(Y):
-                least = least_scales(residual, rows, squares, Y, outputs.easy, weights, alpha)
+                free, least = ridge_residuals(rows, squares, Y, outputs.easy, weights, alpha)
+                least = np.maximum(least, _SHARE * robust_scales(free, weights))
+            if not given.has_units and given.resolve(residual, weights, scale=1.0) is given:
+                residual = free  # nothing follows the scales: they do not depend on the rank either
         scales, self.loss_ = self._resolved(given, residual, weights, least)
         settles = self.loss_ is not given
         for turn in range(_SETTLING if settles else 1):
@@ -162,9 +165,11 @@ class LossFit:
         A loss in the units of y has one scale, for all outputs, which only its tolerances know of.
         """
         if not given.has_units:
-            scales = np.maximum(robust_scales(residual, weights), least)
-            scales = np.where(scales > 0, scales, 1.0)
-            return scales, given.resolve(residual / scales, weights, scale=1.0)
+            found = robust_scales(residual, weights)
+            scales = np.maximum(found, least)
+            # The parameters are those of residuals that are as large as their scale says.
+            residual = residual / np.where(found > 0, found, 1.0)
+            return scales, given.resolve(residual, weights, scale=1.0)
         scale, floor = robust_scale(residual, weights), float(np.median(least))
         if isinstance(given, ResidualLoss) and scale < floor:
             residual, scale = residual * (floor / scale), floor

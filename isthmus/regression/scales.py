@@ -15,7 +15,6 @@ from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import column_medians, robust_scales, weighted_median
 
 _WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
-_SHARE = 0.2  # of the scale at the start: robust fits end with smaller residuals, but not at none
 _JUMP = 0.75  # of a jump between alike values and others: 1.345 of this is one whole jump
 _LEAST = 1e-3  # of the spread of an output: an exact fit has no scale, and must not outweigh all others
 _AUTO_RIDGE = 1e-6
@@ -36,21 +35,14 @@ def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
     return np.clip(Y, middle - _WINSOR * spread, middle + _WINSOR * spread)
 
 
-def least_scales(
-    residual: Array,
-    rows: Array,
-    squares: Array,
-    Y: Array,
-    easy: Array,
-    weights: Array | None,
-    alpha: float,
-) -> Array:
-    r"""Lower bounds of the scales that are followed, (q,), from the residuals of the start.
+def ridge_residuals(
+    rows: Array, squares: Array, Y: Array, easy: Array, weights: Array | None, alpha: float
+) -> tuple[Array, Array]:
+    r"""Residuals of the ridge without a rank constraint, and the lower bounds they give to scales, (q,).
 
-    The largest of a fifth of their own scale, the scale of leave-one-out residuals, three quarters of the
-    jumps of outputs most of whose values are alike, and a thousandth of the spread of the output. The
-    ridge on ``easy``, a copy of Y without gross outliers, has leave-one-out residuals in closed form
-    [HTF2009]_ Sec. 7.10,
+    The ridge is fitted to ``easy``, a copy of Y without gross outliers. A scale of residuals is at least
+    that of those left out, three quarters of the jumps of an output most of whose values are alike, and a
+    thousandth of the spread of the output. Residuals left out have a closed form [HTF2009]_ Sec. 7.10,
 
     .. math::
         \frac{y_i - \hat y_i}{1 - h_i}, \qquad
@@ -59,25 +51,23 @@ def least_scales(
     in principal coordinates z. They count by the share that a fit takes out of a residual, the median of
     h: with few inputs the residuals themselves say it all.
     """
-    least = np.maximum(_SHARE * robust_scales(residual, weights), _JUMP * _jumps(Y, weights))
-    least = np.maximum(least, _LEAST * middle_and_spread(Y, weights)[1])
-    if not squares.size:
-        return least
-    alpha = max(alpha, _AUTO_RIDGE * float(squares[0]))
+    least = np.maximum(_JUMP * _jumps(Y, weights), _LEAST * middle_and_spread(Y, weights)[1])
     if weights is not None and weights.sum() < len(Y):
         # Less than one row a row: relative weights, not copies.
         common = len(Y) / float(weights.sum())
         weights, squares, alpha = weights * common, squares * common, alpha * common
     weight = float(len(Y)) if weights is None else float(weights.sum())
-    total = easy.sum(axis=0) if weights is None else weights @ easy
-    centred = easy - total / weight
+    mean = (easy.sum(axis=0) if weights is None else weights @ easy) / weight
+    if not squares.size:
+        return Y - mean, least
+    alpha = max(alpha, _AUTO_RIDGE * float(squares[0]))
+    centred = easy - mean
     cross = rows.T @ (centred if weights is None else centred * weights[:, None])
-    left_out = centred - rows @ (cross / (squares + alpha)[:, None])
+    fitted = rows @ (cross / (squares + alpha)[:, None])
     leverage = 1.0 / weight + (rows**2) @ (1.0 / (squares + alpha))
-    left_out /= np.maximum(1.0 - leverage, _AUTO_RIDGE)[:, None]
-    return np.maximum(
-        least, weighted_median(leverage, weights) * robust_scales(left_out, weights)
-    )
+    left_out = (centred - fitted) / np.maximum(1.0 - leverage, _AUTO_RIDGE)[:, None]
+    share = weighted_median(leverage, weights)
+    return Y - mean - fitted, np.maximum(least, share * robust_scales(left_out, weights))
 
 
 def _jumps(Y: Array, weights: Array | None) -> Array:

@@ -24,10 +24,11 @@ Point = tuple[Array, Array, Array]
 _FEW = 10_000  # entries of Y up to which trying costs little
 _CROWDED = 0.5  # of the rows: with more inputs than this, minima differ
 _RANDOM, _SHAKEN, _SHAKE = 8, 3, 0.5  # starts of either kind, and how far factors are shaken
+_ENOUGH = 3  # starts that end at one minimum: there is no other worth looking for
 # Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
-_ROUNDS = ((0.5, 40, 6), (0.1, 60, 3))
+_ROUNDS = ((0.5, 40, 6), (0.1, 60, 3), (0.02, 100, 2))
 _ROUGH_TOL = 1e-5
-_SAME = 1e-5  # relative difference of two rough values that says: the same minimum
+_SAME = 1e-4  # relative difference of two rough values that says: the same minimum
 
 
 def descend_well(
@@ -60,12 +61,20 @@ def _best(
     rng = np.random.default_rng(0)
     if options["verbose"] or options["callback"] is not None:  # steps are shown of the first start
         start, _ = descend_factors(problem, start, coarse=True, **options)
-    points = [start] + [_moved(start, rng) for _ in range(_SHAKEN)]
-    points += [_random(problem, start, rng) for _ in range(n_random)]
+    points = [start]
+    for i in range(max(n_random, _SHAKEN)):
+        points += [_random(problem, start, rng)] if i < n_random else []
+        points += [_moved(start, rng)] if i < _SHAKEN else []
     steps = 0
-    for width, most, survivors in _ROUNDS:
-        loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width * options["scale"])
-        found = [_rough(problem, point, loss, most) for point in points]
+    for stage, (width, most, survivors) in enumerate(_ROUNDS):
+        loss = problem.loss
+        if not loss.is_smooth:
+            loss = loss.smoothed(width * options["scale"])
+        found: list[tuple[float, Point, int]] = []
+        for point in points:
+            found.append(_rough(problem, point, loss, most))
+            if stage == 0 and len(found) == _ENOUGH and len(_different(found)) == 1:
+                break
         steps += sum(n for _, _, n in found)
         points = _different(found)[:survivors]
     ends = []
