@@ -20,11 +20,12 @@ from isthmus.regression.rank_descent import RankProblem, balanced, descend_facto
 from isthmus.solvers import Reason, SolverResult
 
 Point = tuple[Array, Array, Array]
+Rough = tuple[float, Point, int]  # value, point and steps taken
 
 _FEW = 10_000  # entries of Y up to which trying costs little
 _CROWDED = 0.5  # of the rows: with more inputs than this, minima differ
-_RANDOM, _SHAKEN, _SHAKE = 8, 3, 0.5  # starts of either kind, and how far factors are shaken
-_ENOUGH = 3  # starts that end at one minimum: there is no other worth looking for
+_RANDOM, _SHAKEN, _SHAKE = 4, 2, 0.5  # starts of either kind, and how far factors are shaken
+_SWAPS = 3  # exchanges of a component that are followed from a map
 # Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
 _ROUNDS = ((0.5, 40, 6), (0.1, 60, 3), (0.02, 100, 2))
 _ROUGH_TOL = 1e-5
@@ -58,23 +59,19 @@ def _best(
     problem: RankProblem, start: Point, options: dict[str, Any], n_random: int
 ) -> tuple[Point, SolverResult]:
     """The best of several rough descents, each to its end."""
-    rng = np.random.default_rng(0)
+    rng, steps = np.random.default_rng(0), 0
     if options["verbose"] or options["callback"] is not None:  # steps are shown of the first start
         start, _ = descend_factors(problem, start, coarse=True, **options)
-    points = [start]
-    for i in range(max(n_random, _SHAKEN)):
-        points += [_random(problem, start, rng)] if i < n_random else []
-        points += [_moved(start, rng)] if i < _SHAKEN else []
-    steps = 0
+    points = [start] + [_moved(start, rng) for _ in range(_SHAKEN)]
+    points += [_random(problem, start, rng) for _ in range(n_random)]
+    found: list[Rough] = []
     for stage, (width, most, survivors) in enumerate(_ROUNDS):
         loss = problem.loss
         if not loss.is_smooth:
             loss = loss.smoothed(width * options["scale"])
-        found: list[tuple[float, Point, int]] = []
-        for point in points:
-            found.append(_rough(problem, point, loss, most))
-            if stage == 0 and len(found) == _ENOUGH and len(_different(found)) == 1:
-                break
+        found = [_rough(problem, point, loss, most) for point in points]
+        if stage == 0 and n_random:
+            found += _swaps(problem, min(found, key=_value), loss, most)
         steps += sum(n for _, _, n in found)
         points = _different(found)[:survivors]
     ends = []
@@ -90,10 +87,51 @@ def _best(
     return point, replace(result, n_iter=steps)
 
 
-def _different(found: list[tuple[float, Point, int]]) -> list[Point]:
+def _swaps(problem: RankProblem, best: Rough, loss: Loss, steps: int) -> list[Rough]:
+    """Maps that give one component to another output, as long as that helps.
+
+    Where inputs are many, minima differ by which outputs have a component of their own: it takes in all
+    of an output, outliers and all, and no small step leads from one output to another.
+    """
+    tried: list[Rough] = []
+    for _ in range(2 * best[1][0].shape[1]):
+        tries = [
+            _rough(problem, point, loss, steps) for point in _exchanged(problem, best[1], loss)
+        ]
+        tried += tries
+        better = min(tries, key=_value)
+        if not better[0] < best[0] - _SAME * abs(best[0]):
+            break
+        best = better
+    return tried
+
+
+def _exchanged(problem: RankProblem, point: Point, loss: Loss) -> list[Point]:
+    """The best few maps in which one component is exchanged for the fit to what an output lacks."""
+    (A, D), b = balanced(*point[:2]), point[2]
+    found = []
+    for c in range(A.shape[1]):
+        keep = np.arange(A.shape[1]) != c
+        left = problem.Y - (problem.rows @ A[:, keep]) @ D[:, keep].T - b
+        if problem.weights is not None:
+            left = left * problem.weights[:, None]
+        fits = problem.rows.T @ left  # rows are orthonormal columns, but for the ridge
+        for j in range(len(D)):
+            unit = np.zeros((len(D), 1))
+            unit[j] = 1.0
+            new = (np.column_stack([A[:, keep], fits[:, j]]), np.hstack([D[:, keep], unit]), b)
+            found.append((problem.value_and_gradients(loss, *new)[0], new))
+    return [new for _, new in sorted(found, key=_value)[:_SWAPS]]
+
+
+def _value(found: Any) -> float:
+    return float(found[0])
+
+
+def _different(found: list[Rough]) -> list[Point]:
     """Points by value, best first, without those that are at the same minimum."""
     kept: list[tuple[float, Point]] = []
-    for value, point, _ in sorted(found, key=lambda each: each[0]):
+    for value, point, _ in sorted(found, key=_value):
         if not kept or value > kept[-1][0] + _SAME * abs(kept[-1][0]):
             kept.append((value, point))
     return [point for _, point in kept]
@@ -112,7 +150,7 @@ def _random(problem: RankProblem, start: Point, rng: np.random.Generator) -> Poi
     return root * A, root * D, start[2]
 
 
-def _rough(problem: RankProblem, start: Point, loss: Loss, steps: int) -> tuple[float, Point, int]:
+def _rough(problem: RankProblem, start: Point, loss: Loss, steps: int) -> Rough:
     """Some steps of a compiled L-BFGS on a smooth loss: value, point and the steps taken."""
     A, D = balanced(*start[:2])
     ends = np.cumsum([A.size, D.size])
