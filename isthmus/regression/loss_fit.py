@@ -12,8 +12,8 @@ from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import Array, power_of_two
-from isthmus.losses import FunctionLoss, Loss, get_loss, robust_scale
-from isthmus.losses.checks import check_direction
+from isthmus.losses import Loss, get_loss, robust_scale
+from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import robust_scales
 from isthmus.regression.factors import Factors
@@ -328,13 +328,6 @@ class _Task:
 
 def _is_default(init: Any) -> bool:
     return isinstance(init, str) and init == "exact"
-
-
-def check_user_loss(loss: Loss, Y: Array, easy: Array) -> None:
-    """Refuse a loss of the user's own whose gradient is not that of its value."""
-    own = type(loss).__module__.startswith("isthmus.") and not isinstance(loss, FunctionLoss)
-    if not own:
-        check_direction(loss, Y, np.broadcast_to(easy.mean(axis=0), Y.shape))
 
 
 def _completed(A: Array, D: Array, optimum: RankOptimum, r: int) -> tuple[Array, Array]:

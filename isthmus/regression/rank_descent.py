@@ -227,7 +227,9 @@ def descend_geodesics(
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     r"""The papers' own iteration: gradient steps along geodesics of W, s and V [BGFS2004]_ Sec. 4.
 
-    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage.
+    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage. The singular
+    values are counted in units of those they will have, and the intercepts likewise: a gradient has no
+    length of its own, and where W, s, V and b are in units far apart it creeps along the shortest.
     """
     A, D, b = start
     k, q, r = len(A), len(D), A.shape[1]
@@ -236,14 +238,17 @@ def descend_geodesics(
     stages: list[Loss] = [problem.loss]
     if isinstance(problem.loss, Absolute):
         stages = [TanhAbsolute(scale * width) for width in (1.0, *_WIDTHS[:3])]
+    unit, b_unit = _papers_units(problem, r)
     W, s, V = singular_form(A, D)
-    point, n_iter = geometry.pack([W, s, V, b]), 0
+    point, n_iter = geometry.pack([W, s / unit, V, b / b_unit]), 0
     for loss in stages:
 
         def objective(point: Array, loss: Loss = loss) -> tuple[float, Array]:
             W, s, V, b = geometry.unpack(point)
-            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b)
-            return value, geometry.pack([gA * s, np.einsum("kr,kr->r", gA, W), gD, gb])
+            s = unit * s
+            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b_unit * b)
+            by_s = unit * np.einsum("kr,kr->r", gA, W)
+            return value, geometry.pack([gA * s, by_s, gD, b_unit * gb])
 
         result = steepest_descent(
             objective,
@@ -252,7 +257,7 @@ def descend_geodesics(
             geodesic=True,
             max_iter=max_iter,
             tol=tol,
-            decrease_tol=tol,
+            decrease_tol=0.01 * tol,  # of a single short step
             verbose=verbose,
             callback=callback,
         )
@@ -261,7 +266,16 @@ def descend_geodesics(
     last = SolverResult(
         point, result.value, result.certificate, n_iter, result.converged, result.reason
     )
-    return (W * s, V, b), last
+    return (W * (unit * s), V, b_unit * b), last
+
+
+def _papers_units(problem: RankProblem, r: int) -> tuple[float, float]:
+    """Size of the singular values to expect in white coordinates, and of intercepts that weigh as much."""
+    w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+    cross = problem.rows.T @ (problem.Y * w[:, None])
+    sizes = svd(cross, compute_uv=False)[:r]
+    unit = float(np.sqrt((sizes**2).mean())) if sizes.size else 0.0
+    return unit or 1.0, (unit or 1.0) / float(np.sqrt(w.sum()))
 
 
 def balanced(A: Array, D: Array) -> tuple[Array, Array]:

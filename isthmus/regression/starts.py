@@ -26,6 +26,7 @@ _FEW = 10_000  # entries of Y up to which trying costs little
 _CROWDED = 0.5  # of the rows: with more inputs than this, minima differ
 _RANDOM, _SHAKEN, _SHAKE = 4, 2, 0.5  # starts of either kind, and how far factors are shaken
 _SWAPS = 3  # exchanges of a component that are followed from a map
+_VERY_FEW, _NUDGES, _NUDGE = 500, 4, 0.3  # entries, and how often and far the end is shaken
 # Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
 _ROUNDS = ((0.5, 40, 6), (0.1, 60, 3), (0.02, 100, 2))
 _ROUGH_TOL = 1e-5
@@ -45,10 +46,9 @@ def descend_well(
     rank = start[0].shape[1]
     few = problem.Y.size <= _FEW and start[0].size > 0 and isinstance(problem.loss, ResidualLoss)
     crowded = problem.rows.shape[1] > _CROWDED * len(problem.Y)
-    if few and can_be_sharpened(problem, rank):
-        return _best(problem, start, options, n_random=0 if chosen else _RANDOM)
-    if few and crowded and problem.loss.is_smooth and not chosen:
-        return _best(problem, start, options, n_random=_RANDOM)
+    many = crowded and not chosen
+    if few and (can_be_sharpened(problem, rank) or (many and problem.loss.is_smooth)):
+        return _best(problem, start, options, n_random=_RANDOM if many else 0)
     point, result = descend_factors(problem, start, **options)
     if not problem.loss.is_smooth:
         return shaken(problem, point, result, options)
@@ -84,6 +84,13 @@ def _best(
         if ends[-1][1].reason is Reason.INTERRUPTED:
             break
     point, result = min(ends, key=lambda end: problem.objective(*end[0]))
+    if not problem.loss.is_smooth and problem.Y.size <= _VERY_FEW:
+        # Kinks have shallow minima of their own, below the width of all rounding.
+        for _ in range(_NUDGES):
+            moved, attempt = sharpened(problem, _moved(point, rng, _NUDGE))
+            steps += attempt.n_iter
+            if attempt.value < result.value:
+                point, result = moved, attempt
     return point, replace(result, n_iter=steps)
 
 
@@ -137,8 +144,8 @@ def _different(found: list[Rough]) -> list[Point]:
     return [point for _, point in kept]
 
 
-def _moved(start: Point, rng: np.random.Generator) -> Point:
-    A, D = (F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balanced(*start[:2]))
+def _moved(start: Point, rng: np.random.Generator, size: float = _SHAKE) -> Point:
+    A, D = (F + size * F.std() * rng.standard_normal(F.shape) for F in balanced(*start[:2]))
     return A, D, start[2]
 
 
