@@ -12,6 +12,7 @@ _MANY, _SAMPLE, _REACH = (
     2**12,
     0.05,
 )  # the sample's middle has a deviation of a sixth of the reach
+_ROUNDING = 1e-12
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
 
 
@@ -54,7 +55,9 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     order = np.argsort(values)
     values, mass = values[order], np.cumsum(weight[order])
     half = mass[-1] / 2
-    lower, upper = (np.searchsorted(mass, half, side=side) for side in ("left", "right"))
+    # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
+    lower = np.searchsorted(mass, half * (1 - _ROUNDING), side="left")
+    upper = np.searchsorted(mass, half * (1 + _ROUNDING), side="right")
     # Half the mass may end exactly between two values: then, as ever, the middle of them.
     return float(values[lower] / 2 + values[upper] / 2)
 

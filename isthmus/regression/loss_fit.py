@@ -37,6 +37,7 @@ from isthmus.solvers import Reason
 _SETTLING, _SETTLED = 8, 0.01
 _SHARE = 0.2  # of the scale of the ridge: robust fits end with smaller residuals, but not at none
 _LEAST_RANK = 1e-8  # of the largest singular value: less is no component of a start
+_LARGEST_START = 10.0  # times y: what a start may predict
 _SQUARABLE = 1e140  # spreads beyond this, or below its inverse, leave float64 when they are squared
 
 
@@ -218,13 +219,12 @@ class LossFit:
                     f"{what} shape {coef.shape}, expected (n_targets, n_features) = "
                     f"{(q, len(form.frame.x_scale))}."
                 )
-            with np.errstate(over="ignore", invalid="ignore"):
-                inner = spectrum.basis.T @ ((coef / unit[:, None]) * form.frame.x_scale).T
-            if not np.abs(inner).max(initial=0.0) < _SQUARABLE:
-                raise ValueError(
-                    f"init has entries up to {np.abs(coef).max():.1e}, and predictions by it leave the range "
-                    "of float64: give the coefficients in the units of y over those of X."
-                )
+            # Of any size: as a start, a map far larger than y serves by its directions.
+            common = power_of_two(coef)
+            inner = spectrum.basis.T @ ((coef / common / unit[:, None]) * form.frame.x_scale).T
+            size = float(np.linalg.norm(np.sqrt(spectrum.squares)[:, None] * inner))
+            most = _LARGEST_START * float(np.sqrt(form.y_squares.sum()))
+            inner *= min(common, most / size) if size > 0 else 1.0
             U, s, Vt = svd(inner, full_matrices=False)
             rank = np.count_nonzero(s[:r] > _LEAST_RANK * s.max(initial=0.0))
             A, D = _completed(U[:, :rank] * s[:rank], Vt[:rank].T, optimum, r)

@@ -24,6 +24,9 @@ from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 
 
+_CG_DIGITS = 1e6  # condition number of X from which on a geometry with the metric X'X may fail
+
+
 class ManifoldPLS(RankConstrained):
     r"""PLS with orthonormal scores, all components at once [CSGHY]_.
 
@@ -157,7 +160,16 @@ class ManifoldPLS(RankConstrained):
             kind = GeneralisedStiefel if self.manifold == "product" else GeneralisedGrassmann
             regular = len(rows) == rows.shape[1]
             where = kind(rows.T @ rows, c) if regular else kind.from_data(rows, c)
-            result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
+            try:
+                result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
+            except ValueError as error:
+                condition = g[-1] / g[0]
+                if condition < _CG_DIGITS:
+                    raise
+                raise ValueError(
+                    f"X has condition number {condition:.0e}: solver='cg' works with X'X, which has no digits "
+                    "left for that. Use solver='whitened' or 'exact', or a ridge, alpha > 0."
+                ) from error
             A = (spectrum.basis.T @ W) / g[:, None]
         self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value
         # The singular directions of the fitted values within the subspace found: the maps of all smaller

@@ -30,6 +30,7 @@ _OF_A_BATCH = (
     "y_explained_variance_ratio_",
     "alpha_",
     "moments_",
+    "output_scale_",
 )
 
 

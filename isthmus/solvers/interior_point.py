@@ -71,6 +71,20 @@ def minimise_kinked(
     max_iter : int, default=60
         Largest number of steps.
     """
+    # At the end multipliers vanish: what overflows then ends the loop, with the best point so far.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+        return _follow_centre(design, target, heights, linear, quadratic, tol, max_iter)
+
+
+def _follow_centre(
+    design: Design,
+    target: Array,
+    heights: Array,
+    linear: Array,
+    quadratic: Array,
+    tol: float,
+    max_iter: int,
+) -> Kinked:
     x = np.zeros(len(linear))
     spread = float(np.abs(target).mean()) or 1.0
     up, down = np.maximum(target, 0.0) + spread, np.maximum(-target, 0.0) + spread
@@ -96,7 +110,7 @@ def minimise_kinked(
         curved = up / above + down / below
         try:
             solve = _solver(design.normal((1.0 / curved).sum(axis=0)) + quadratic)
-        except LinAlgError:
+        except (LinAlgError, ValueError):  # not definite, or not finite
             break
 
         def direction(
