@@ -83,7 +83,10 @@ def check_direction(loss: Loss, Y: Any, Y_pred: Any) -> None:
 
 def check_user_loss(loss: Loss, Y: Any, near: Any) -> None:
     """The same for a loss of the user's own, at the mean of targets ``near`` to predictions."""
-    own = type(loss).__module__.startswith("isthmus.losses.") and type(loss).__name__ != "FunctionLoss"
+    own = (
+        type(loss).__module__.startswith("isthmus.losses.")
+        and type(loss).__name__ != "FunctionLoss"
+    )
     if not own:
         check_direction(loss, Y, np.broadcast_to(np.mean(near, axis=0), np.shape(Y)))
 

@@ -58,8 +58,8 @@ class _Outputs:
             unit = np.ones(Y.shape[1]) if loss.has_units else spread
             if loss.has_units and not 1 / _SQUARABLE < spread.max() < _SQUARABLE:
                 raise ValueError(
-                    f"y has a spread of {spread.max():.1e}, out of the range of {loss!r}, whose numbers are "
-                    "in the units of y: rescale y and them."
+                    f"y has a spread of {spread.max():.1e}, out of the range of {loss!r}, whose numbers "
+                    "are in the units of y: rescale y and them."
                 )
         else:
             middle, unit = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
@@ -224,7 +224,8 @@ class LossFit:
             inner = spectrum.basis.T @ ((coef / common / unit[:, None]) * form.frame.x_scale).T
             size = float(np.linalg.norm(np.sqrt(spectrum.squares)[:, None] * inner))
             most = _LARGEST_START * float(np.sqrt(form.y_squares.sum()))
-            inner *= min(common, most / size) if size > 0 else 1.0
+            factor = min(common, most / size) if size > 0 else 1.0
+            inner *= factor if factor * size > _LEAST_RANK * most else 0.0
             U, s, Vt = svd(inner, full_matrices=False)
             rank = np.count_nonzero(s[:r] > _LEAST_RANK * s.max(initial=0.0))
             A, D = _completed(U[:, :rank] * s[:rank], Vt[:rank].T, optimum, r)
@@ -306,7 +307,11 @@ class _Task:
     ) -> tuple[tuple[Array, Array, Array], Any]:
         """From factors in the units of the outputs to better ones; rough where the scales go on to move."""
         model, problem = self.model, self.problem
-        point = (start[0] / self.g[:, None], start[1] / self.scales[:, None], start[2] / self.scales)
+        point = (
+            start[0] / self.g[:, None],
+            start[1] / self.scales[:, None],
+            start[2] / self.scales,
+        )
         options: dict[str, Any] = {
             "scale": self.scale,
             "max_iter": model.max_iter,

@@ -23,7 +23,6 @@ from isthmus.regression.spectrum import numerical_rank, spectrum_of
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 
-
 _CG_DIGITS = 1e6  # condition number of X from which on a geometry with the metric X'X may fail
 
 
@@ -167,8 +166,8 @@ class ManifoldPLS(RankConstrained):
                 if condition < _CG_DIGITS:
                     raise
                 raise ValueError(
-                    f"X has condition number {condition:.0e}: solver='cg' works with X'X, which has no digits "
-                    "left for that. Use solver='whitened' or 'exact', or a ridge, alpha > 0."
+                    f"X has condition number {condition:.0e}: solver='cg' works with X'X, which has no "
+                    "digits left for that. Use solver='whitened' or 'exact', or a ridge, alpha > 0."
                 ) from error
             A = (spectrum.basis.T @ W) / g[:, None]
         self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value

@@ -69,7 +69,9 @@ class ProximalFit:
         self.loss_ = get_loss(self.loss)
         self.loss_.check_targets(Y)
         if first:
-            check_user_loss(self.loss_, np.asarray(Y, dtype=np.float64), self.loss_.start_targets(Y))
+            check_user_loss(
+                self.loss_, np.asarray(Y, dtype=np.float64), self.loss_.start_targets(Y)
+            )
         output_weight = self._output_weights(Y.shape[1])
         if first:
             self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
@@ -258,7 +260,13 @@ def _step_of_loss(
     g = 1.0 / np.sqrt(block.w @ block.rows**2 + (block.pull or 1.0))
     last = (block.A0 / g[:, None], block.V0 / scales[:, None])
     problem = RankProblem(
-        block.rows * g, g, Y, w, loss, Penalty(curvature * block.pull, last, (eta, b0)), output_weight
+        block.rows * g,
+        g,
+        Y,
+        w,
+        loss,
+        Penalty(curvature * block.pull, last, (eta, b0)),
+        output_weight,
     )
     (A_new, V_new, b), result = descend_factors(
         problem,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -113,28 +114,47 @@ def _follow_centre(
         except (LinAlgError, ValueError):  # not definite, or not finite
             break
 
-        def direction(
-            up_goal: Array | float, down_goal: Array | float
-        ) -> tuple[Array, Array, Array, Array]:
-            shift_up, shift_down = up_goal / above - up, down_goal / below - down
-            rest = residual - up + down - shift_up + shift_down
-            dx = solve(design.transposed((rest / curved).sum(axis=0)) - dual)
-            dv = (rest - design.times(dx)) / curved
-            return dx, dv, shift_up + up * dv / above, shift_down - down * dv / below
-
-        dx, dv, d_up, d_down = direction(0.0, 0.0)
+        at = _Step(design, solve, residual, dual, up, down, above, below, curved)
+        dx, dv, d_up, d_down = at.towards(0.0, 0.0)
         length = _longest((up, d_up), (down, d_down), (above, -dv), (below, dv))
         mu = float((up * above).sum() + (down * below).sum()) / (2 * target.size)
         after = ((up + length * d_up) * (above - length * dv)).sum()
         after += ((down + length * d_down) * (below + length * dv)).sum()
         centre = mu * (float(after) / (2 * target.size) / mu) ** 3
-        dx, dv, d_up, d_down = direction(centre + d_up * dv, centre - d_down * dv)
+        dx, dv, d_up, d_down = at.towards(centre + d_up * dv, centre - d_down * dv)
         length = _longest((up, d_up), (down, d_down), (above, -dv), (below, dv))
         length = min(1.0, _BOUNDARY * length)
         x = x + length * dx
         v = v + length * dv
         up, down = up + length * d_up, down + length * d_down
     return best
+
+
+@dataclass
+class _Step:
+    """One linearisation of the conditions of optimality."""
+
+    design: Design
+    solve: Callable[[Array], Array]
+    residual: Array
+    dual: Array
+    up: Array
+    down: Array
+    above: Array
+    below: Array
+    curved: Array
+
+    def towards(
+        self, up_goal: Array | float, down_goal: Array | float
+    ) -> tuple[Array, Array, Array, Array]:
+        """Changes of x, v, a and b after which the products a (h - v) and b (h + v) are the goals."""
+        shift_up = up_goal / self.above - self.up
+        shift_down = down_goal / self.below - self.down
+        rest = self.residual - self.up + self.down - shift_up + shift_down
+        dx = self.solve(self.design.transposed((rest / self.curved).sum(axis=0)) - self.dual)
+        dv = (rest - self.design.times(dx)) / self.curved
+        d_up = shift_up + self.up * dv / self.above
+        return dx, dv, d_up, shift_down - self.down * dv / self.below
 
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:

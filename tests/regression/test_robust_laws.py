@@ -199,7 +199,9 @@ def test_the_papers_iteration_reaches_the_optimum_from_its_own_start(seed, condi
         warnings.simplefilter("error")
         found = model.fit(X, Y).objective_
     assert_allclose(found, best, rtol=1e-3)
-    unlucky = 1 if condition == 1.0 else 2  # long valleys, where a gradient takes thousands of steps
+    unlucky = (
+        1 if condition == 1.0 else 2
+    )  # long valleys, where a gradient takes thousands of steps
     assert found < best * (1 + 4e-6) or seed == unlucky
 
 
@@ -247,11 +249,12 @@ def test_more_inputs_than_rows_with_outliers_end_where_random_starts_do(loss):
 @pytest.mark.parametrize("loss", ["huber", "absolute", "log_cosh", "huber_rows"])
 @pytest.mark.parametrize("size", [1, 20])
 def test_proximal_steps_do_not_know_units(loss, size):
-    X, Y = make(60, 4, 3)
+    n = 12 if size == 1 else 60
+    X, Y = make(n, 4, 3)
 
     def stream(x_unit, y_units):
-        model = StiefelRegression(2, loss=loss, online="proximal", tol=1e-10)
-        for start in range(0, 60, size):
+        model = StiefelRegression(2, loss=loss, online="proximal", tol=1e-9)
+        for start in range(0, n, size):
             rows = slice(start, start + size)
             model.partial_fit(x_unit * X[rows], y_units * Y[rows])
         return model.predict(x_unit * X) / y_units
@@ -269,9 +272,7 @@ def test_left_out_residuals_of_a_block_are_those_without_the_row():
 
     def fitted(keep):
         H = (rows[keep] * w[keep, None]).T @ rows[keep] + pull * np.eye(4)
-        return np.linalg.solve(
-            H, (rows[keep] * w[keep, None]).T @ Y[keep] + pull * A0 @ V0.T
-        )
+        return np.linalg.solve(H, (rows[keep] * w[keep, None]).T @ Y[keep] + pull * A0 @ V0.T)
 
     everything = np.arange(12)
     block = _Block(rows, Y, w, A0, V0, pull)

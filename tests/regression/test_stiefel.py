@@ -476,7 +476,9 @@ def test_automatic_parameter_is_as_good_as_the_squared_loss_on_indicators(loss):
             model = StiefelRegression(loss=name).fit(X[train], Y[train])
         hits[name] = (model.predict(X[test]).argmax(axis=1) == labels[test]).mean()
     assert hits[loss] > hits["squared"] - 0.02
-    assert (model.loss_.delta * model.output_scale_ > 0.9).all()  # what a fit leaves of a jump from 0 to 1 is no outlier
+    assert (
+        model.loss_.delta * model.output_scale_ > 0.9
+    ).all()  # what a fit leaves of a jump from 0 to 1 is no outlier
 
 
 @pytest.mark.parametrize("loss", ["huber", "huber_rows", "log_cosh"])
