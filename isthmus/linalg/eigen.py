@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh_tridiagonal, lapack
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from isthmus.linalg import Array
 
@@ -41,6 +42,18 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues (clipped at zero) and eigenvectors of a Gram matrix, largest first."""
     values, vectors = np.linalg.eigh(A)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+
+
+def largest_eigenvalue(A: Array) -> float:
+    """Largest eigenvalue of a Gram matrix, to ten digits."""
+    if len(A) <= _ONE_VECTOR_ORDER or not A.any():
+        return float(np.linalg.eigvalsh(A)[-1])
+    try:
+        # A start that moves with the order of the columns, so that the answer does not depend on it.
+        start = A.sum(axis=1) + A.diagonal()
+        return float(eigsh(A, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0])
+    except ArpackError:  # no convergence
+        return float(np.linalg.eigvalsh(A)[-1])
 
 
 def leading_pairs(A: Array, r: int | None = None) -> tuple[Array, Array]:

@@ -18,6 +18,10 @@ class Absolute(PiecewiseLinear):
     .. math:: \rho(e) = |e|
     """
 
+    @property
+    def has_units(self) -> bool:
+        return False
+
     def pieces(self) -> Pieces:
         return Pieces(kinks=(0.0,), heights=(1.0,), slope=0.0, offset=0.0)
 

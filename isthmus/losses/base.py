@@ -63,8 +63,25 @@ class Loss(ABC):
         bound = self.curvature
         return bound if np.isfinite(bound) else 1.0 / scale
 
-    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Return the loss with parameters left at None set from the scale of ``residual``."""
+    @property
+    def has_units(self) -> bool:
+        """Whether the loss means residuals in the units of y, so that they are not to be rescaled.
+
+        A number given as a parameter, such as Huber's delta, is in these units; left at None it is
+        in units of a scale of the residuals.
+        """
+        return True
+
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> Self:
+        """Return the loss with parameters left at None set from the scale of ``residual``.
+
+        ``scale`` is that scale where it is known, as 1 is of residuals in units of their scale.
+        """
         return self
 
     def smoothed(self, width: float) -> Loss:

@@ -42,12 +42,19 @@ class EpsilonInsensitive(PiecewiseLinear):
         epsilon = require(self, "epsilon")
         return Pieces(kinks=(-epsilon, epsilon), heights=(0.5, 0.5), slope=0.0, offset=-epsilon)
 
+    @property
+    def has_units(self) -> bool:
+        return self.epsilon is not None
+
     def resolve(
-        self, residual: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
     ) -> EpsilonInsensitive:
         if self.epsilon is not None:
             return self
-        return EpsilonInsensitive(SCALES * robust_scale(residual, sample_weight))
+        return EpsilonInsensitive(SCALES * (scale or robust_scale(residual, sample_weight)))
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         rho = np.abs(residual)

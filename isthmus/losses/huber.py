@@ -40,10 +40,19 @@ class Huber(ResidualLoss):
     def curvature(self) -> float:
         return 1.0
 
-    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> Huber:
+    @property
+    def has_units(self) -> bool:
+        return self.delta is not None
+
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> Huber:
         if self.delta is not None:
             return self
-        return Huber(EFFICIENT * robust_scale(residual, sample_weight))
+        return Huber(EFFICIENT * (scale or robust_scale(residual, sample_weight)))
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         delta = require(self, "delta")

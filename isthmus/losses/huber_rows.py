@@ -41,7 +41,17 @@ class HuberRows(ResidualLoss):
     def curvature(self) -> float:
         return 1.0
 
-    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> HuberRows:
+    @property
+    def has_units(self) -> bool:
+        return self.delta is not None
+
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> HuberRows:
+        # The length of a row depends on their number and on how they go together: always measured.
         if self.delta is not None:
             return self
         residual = np.asarray(residual, dtype=float)

@@ -38,10 +38,19 @@ class LogCosh(ResidualLoss):
     def curvature(self) -> float:
         return 1.0
 
-    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> LogCosh:
+    @property
+    def has_units(self) -> bool:
+        return self.delta is not None
+
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> LogCosh:
         if self.delta is not None:
             return self
-        return LogCosh(EFFICIENT * robust_scale(residual, sample_weight))
+        return LogCosh(EFFICIENT * (scale or robust_scale(residual, sample_weight)))
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         delta = require(self, "delta")

@@ -31,6 +31,10 @@ class Quantile(PiecewiseLinear):
     def __post_init__(self) -> None:
         check_number("quantile", self.quantile, "> 0 and < 1", high=_BELOW_ONE, strict=True)
 
+    @property
+    def has_units(self) -> bool:
+        return False
+
     def pieces(self) -> Pieces:
         return Pieces(kinks=(0.0,), heights=(0.5,), slope=self.quantile - 0.5, offset=0.0)
 

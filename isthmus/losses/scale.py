@@ -12,6 +12,7 @@ _MANY, _SAMPLE, _REACH = (
     2**12,
     0.05,
 )  # the sample's middle has a deviation of a sixth of the reach
+_ROUNDING = 1e-12
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
 
 
@@ -29,6 +30,24 @@ def robust_scale(residual: ArrayLike, sample_weight: ArrayLike | None = None) ->
     return scale or _deviation(centred, weight) or 1.0
 
 
+def robust_scales(residual: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the robust scale of each output, (n_targets,); 0 for an output that does not vary."""
+    residual = np.asarray(residual, dtype=float)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    centred = residual - column_medians(residual, weight)
+    scales = MAD_TO_DEVIATION * column_medians(np.abs(centred), weight)
+    for j in np.flatnonzero(scales == 0):
+        scales[j] = _deviation(centred[:, j], weight)
+    return scales
+
+
+def column_medians(values: Array, weight: Array | None = None) -> Array:
+    """Return the median of each column, (n_columns,)."""
+    if weight is None and values.size < _MANY:
+        return np.asarray(np.median(values, axis=0), dtype=float)
+    return np.array([weighted_median(column, weight) for column in values.T])
+
+
 def weighted_median(values: Array, weight: Array | None = None) -> float:
     """Return the median of ``values`` in which each counts ``weight`` times."""
     if weight is None:
@@ -36,7 +55,9 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     order = np.argsort(values)
     values, mass = values[order], np.cumsum(weight[order])
     half = mass[-1] / 2
-    lower, upper = (np.searchsorted(mass, half, side=side) for side in ("left", "right"))
+    # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
+    lower = np.searchsorted(mass, half * (1 - _ROUNDING), side="left")
+    upper = np.searchsorted(mass, half * (1 + _ROUNDING), side="right")
     # Half the mass may end exactly between two values: then, as ever, the middle of them.
     return float(values[lower] / 2 + values[upper] / 2)
 

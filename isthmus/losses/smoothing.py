@@ -69,8 +69,13 @@ class Smoothed(ResidualLoss):
     def curvature(self) -> float:
         return sum(self.original.pieces().heights) / self.width
 
-    def resolve(self, residual: ArrayLike, sample_weight: ArrayLike | None = None) -> Smoothed:
-        return Smoothed(self.original.resolve(residual, sample_weight), self.width)
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> Smoothed:
+        return Smoothed(self.original.resolve(residual, sample_weight, scale), self.width)
 
     def smoothed(self, width: float) -> Smoothed:
         return Smoothed(self.original, width)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
-from isthmus.losses.residual import ResidualLoss, check_positive
+from isthmus.losses.residual import ResidualLoss, check_positive, require
+from isthmus.losses.scale import robust_scale
 
 NO_SLOPE_LEFT = 50.0  # x / cosh(x)^2 is 0 in double precision beyond this
 
@@ -25,25 +27,40 @@ class TanhAbsolute(ResidualLoss):
 
     Parameters
     ----------
-    width : float, default=1.0
-        :math:`h`; the slope parameter of the paper is :math:`1/h`.
+    width : float, default=None
+        :math:`h`; the slope parameter of the paper is :math:`1/h`. None is the robust scale of the
+        residuals given to :meth:`resolve`.
     """
 
     is_convex: ClassVar[bool] = False
-    width: float = 1.0
+    width: float | None = None
 
     def __post_init__(self) -> None:
         check_positive("width", self.width)
 
     @property
     def curvature(self) -> float:
-        return 2 / self.width
+        return 2 / require(self, "width")
+
+    @property
+    def has_units(self) -> bool:
+        return self.width is not None
+
+    def resolve(
+        self,
+        residual: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> TanhAbsolute:
+        if self.width is not None:
+            return self
+        return TanhAbsolute(scale or robust_scale(residual, sample_weight))
 
     def smoothed(self, width: float) -> TanhAbsolute:
         return TanhAbsolute(width)
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
-        scaled = residual / self.width
+        scaled = residual / require(self, "width")
         tanh = np.tanh(scaled)
         psi = 1 - tanh * tanh
         psi *= np.clip(scaled, -NO_SLOPE_LEFT, NO_SLOPE_LEFT, out=scaled)  # no inf times 0

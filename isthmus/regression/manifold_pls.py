@@ -25,6 +25,7 @@ from isthmus.validation import check_option, check_verbose
 
 # Steps of subspace iteration after a descent, each as cheap as a step of the descent.
 _POLISHING_STEPS = 3
+_CG_DIGITS = 1e6  # condition number of X from which on a geometry with the metric X'X may fail
 
 
 class ManifoldPLS(RankConstrained):
@@ -144,7 +145,7 @@ class ManifoldPLS(RankConstrained):
     def _descend(self, form: Form, n_components: int | None, exact: bool) -> Factors:
         """Conjugate gradients over W, or over the A in W = B g A, which has orthonormal columns."""
         spectrum = spectrum_of(form)
-        alpha = self._alpha_in_frame(spectrum, form)
+        alpha = self._alpha_in_frame(spectrum.norm, form)
         if not exact:
             check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
         spectrum = spectrum.truncated(numerical_rank(spectrum))
@@ -163,7 +164,16 @@ class ManifoldPLS(RankConstrained):
             kind = GeneralisedStiefel if self.manifold == "product" else GeneralisedGrassmann
             regular = len(rows) == rows.shape[1]
             where = kind(rows.T @ rows, c) if regular else kind.from_data(rows, c)
-            result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
+            try:
+                result, W = self._maximise(form.xy, where, c, beta="fletcher-reeves")
+            except ValueError as error:
+                condition = g[-1] / g[0]
+                if condition < _CG_DIGITS:
+                    raise
+                raise ValueError(
+                    f"X has condition number {condition:.0e}: solver='cg' works with X'X, which has no "
+                    "digits left for that. Use solver='whitened' or 'exact', or a ridge, alpha > 0."
+                ) from error
             A = (spectrum.basis.T @ W) / g[:, None]
         A = _polish(M, A)
         self.n_iter_, self.objective_ = max(result.n_iter, 1), -result.value

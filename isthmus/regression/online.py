@@ -10,15 +10,18 @@ from scipy.linalg import cholesky, solve_triangular, svd
 
 from isthmus.linalg import Array
 from isthmus.losses import Loss, Squared, get_loss, robust_scale
+from isthmus.losses.checks import check_user_loss
+from isthmus.losses.scale import robust_scales
 from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,
     descend_factors,
     singular_form,
-    winsorised,
 )
+from isthmus.regression.scales import winsorised
 
 _DEFAULT_PULL = 0.5
+_LEAST = 1e-3  # of what there is to explain of an output: an exact fit has no scale
 _RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none
 # Fitted by all rows at once, and out of date once a block has moved the map.
 _OF_A_BATCH = (
@@ -27,6 +30,7 @@ _OF_A_BATCH = (
     "y_explained_variance_ratio_",
     "alpha_",
     "moments_",
+    "output_scale_",
 )
 
 
@@ -64,6 +68,10 @@ class ProximalFit:
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
         self.loss_ = get_loss(self.loss)
         self.loss_.check_targets(Y)
+        if first:
+            check_user_loss(
+                self.loss_, np.asarray(Y, dtype=np.float64), self.loss_.start_targets(Y)
+            )
         output_weight = self._output_weights(Y.shape[1])
         if first:
             self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
@@ -148,17 +156,24 @@ def proximal_step(
     easy = winsorised(Y, loss, weights) if not isinstance(loss, Squared) else Y
     y_mean = state.y_mean + share * (w @ easy / w.sum() - state.y_mean)
     E = _span(Xc, state.A)
-    rows, A0 = Xc @ E, E.T @ state.A
     root = np.sqrt(w)[:, None]
+    closed = isinstance(loss, Squared) and output_weight is None
+    if not closed:
+        # In the directions of the block themselves the descent knows the curvature of each.
+        E = E @ np.linalg.eigh((Xc @ E * root).T @ (Xc @ E * root))[1]
+    rows, A0 = Xc @ E, E.T @ state.A
     moves = pull > 0.0 and r > 0  # a block at the mean says nothing about the map
+    block = _Block(rows, Y, w, A0, state.V, pull if moves else 0.0)
+    unit = np.ones(Y.shape[1]) if loss.has_units else block.output_units(easy - y_mean)
     A, V = A0, state.V
     if moves:
-        A, V = proximal_block(rows * root, (easy - y_mean) * root, A0, state.V, pull, r)
+        targets, V0 = (easy - y_mean) / unit * root, state.V / unit[:, None]
+        A, V = proximal_block(rows * root, targets, A0, V0, pull, r)
+        V = V * unit[:, None]
     n_iter = 1
-    if isinstance(loss, Squared) and output_weight is None:
+    if closed:
         objective = _objective(rows * root, (Y - y_mean) * root, A, V, A0, state.V, pull)
     else:
-        block = _Block(rows, Y, w, A0, state.V, pull if moves else 0.0)
         first = easy if state.n_blocks == 0 else None
         A, V, y_mean, n_iter, objective = _step_of_loss(
             state, new, block, (A, V, y_mean), first, loss, output_weight, (max_iter, tol)
@@ -178,6 +193,12 @@ class _Block:
     A0: Array
     V0: Array
     pull: float
+
+    def output_units(self, targets: Array) -> Array:
+        """Root mean square of what the last map leaves of each output; 1 where it leaves nothing."""
+        left = targets - self.rows @ self.A0 @ self.V0.T
+        units = np.sqrt(self.w @ left**2 / self.w.sum())
+        return np.where(units > 0, units, 1.0)
 
     def left_out(self, residual: Array) -> Array:
         """Residuals that a row would have had without itself: those of the fit over 1 - h."""
@@ -212,34 +233,57 @@ def _step_of_loss(
     """
     A, V, b = start
     w = None if (block.w == 1.0).all() else block.w
+    scales = np.ones(len(b))
     if not loss.has_link:
         residual = block.left_out(block.Y - block.rows @ A @ V.T - b)
         kept = max(_RECENT // residual.shape[1], _RECENT_ROWS)
         residual = residual[block.w > 0]
         pooled = np.vstack([state.recent, residual])[-max(kept, len(residual)) :]
-        scale, loss, new.recent = robust_scale(pooled), loss.resolve(pooled), pooled[-kept:]
+        new.recent = pooled[-kept:]
+        if loss.has_units:
+            scale, loss = robust_scale(pooled), loss.resolve(pooled)
+        else:
+            scales = np.maximum(robust_scales(pooled), _LEAST * block.output_units(block.Y - b))
+            scale, loss = 1.0, loss.resolve(pooled / scales, scale=1.0)
     else:
         scale = 1.0
     if first is None:
         b0 = state.y_mean + (new.x_mean - state.x_mean) @ (state.A @ state.V.T)
     else:
         b0 = block.w @ first / block.w.sum()
-    curvature = _curvature(loss, block.Y, b0, scale)
+    Y, b, b0 = block.Y / scales, b / scales, b0 / scales
+    curvature = _curvature(loss, Y, b0, scale)
     one_row = 1.0 if output_weight is None else output_weight
     eta = curvature * np.maximum(state.information, one_row)
     if block.pull == 0.0:  # intercepts alone
         A, V = np.zeros((len(A), 1)), np.zeros((len(b), 1))
-    penalty = Penalty(curvature * block.pull, (block.A0, block.V0), (eta, b0))
-    problem = RankProblem(block.rows, np.ones(len(A)), block.Y, w, loss, penalty, output_weight)
+    g = 1.0 / np.sqrt(block.w @ block.rows**2 + (block.pull or 1.0))
+    last = (block.A0 / g[:, None], block.V0 / scales[:, None])
+    problem = RankProblem(
+        block.rows * g,
+        g,
+        Y,
+        w,
+        loss,
+        Penalty(curvature * block.pull, last, (eta, b0)),
+        output_weight,
+    )
     (A_new, V_new, b), result = descend_factors(
-        problem, (A, V, b), max_iter=limits[0], tol=limits[1], verbose=0, scale=scale, coarse=True
+        problem,
+        (A / g[:, None], V / scales[:, None], b),
+        max_iter=limits[0],
+        tol=limits[1],
+        verbose=0,
+        scale=scale,
+        coarse=True,
     )
     if block.pull == 0.0:
-        A_new, V_new = block.A0, block.V0
+        A_new, V_new = last
     objective = problem.objective(A_new, V_new, b)
-    predicted = block.rows @ A_new @ V_new.T + b
+    predicted = problem.rows @ A_new @ V_new.T + b
     new.information = state.information + _information(problem, predicted, scale) / curvature
-    return A_new, V_new, b, max(result.n_iter, 1), objective
+    found = (g[:, None] * A_new, V_new * scales[:, None], b * scales)
+    return *found, max(result.n_iter, 1), objective
 
 
 def _curvature(loss: Loss, Y: Array, b: Array, scale: float) -> float:

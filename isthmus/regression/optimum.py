@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from isthmus.linalg import Array
-from isthmus.linalg.eigen import descending_eigh
+from isthmus.linalg.eigen import descending_eigh, largest_eigenvalue
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, ridge_in_units
+from isthmus.regression.forms import Form, GramForm, RowForm, ridge_in_units
 from isthmus.regression.pls_algorithms import rank_tolerance
 from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.regression.spectrum import (
@@ -59,7 +59,7 @@ class RankConstrained(LatentRegression):
         if found is not None:
             return found
         spectrum = spectrum_of(form)
-        alpha = self._alpha_in_frame(spectrum, form)
+        alpha = self._alpha_in_frame(spectrum.norm, form)
         optimum = RankOptimum(form, spectrum, alpha, exact)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
@@ -76,15 +76,18 @@ class RankConstrained(LatentRegression):
         )
 
     def _solve_system(self, form: Form, n_components: int | None) -> Factors | None:
-        """The cheap road, where the ridge weight is known beforehand and large enough for it."""
-        if isinstance(self.alpha, str):
+        """The cheap road, where the ridge weight is large enough for it; "auto" needs the norm of X alone."""
+        if isinstance(form, RowForm):
             return None
-        alpha = ridge_in_units(float(self.alpha), form.frame.ridge_unit(self.scale))
-        found = ridge_optimum(form, alpha, n_components)
+        norm = 0.0
+        if self.alpha == "auto":
+            norm = largest_eigenvalue(form.gram if isinstance(form, GramForm) else form.xx)
+            if not norm > 0:
+                return None
+        found = ridge_optimum(form, self._alpha_in_frame(norm, form), n_components)
         if found is None:
             return None
         factors, sigma = found
-        self.alpha_ = float(self.alpha)
         factors.warning = tie_warning(sigma, factors.y_loadings.shape[1])
         return factors
 
@@ -105,11 +108,14 @@ class RankConstrained(LatentRegression):
             inner[: len(A), end - A.shape[1] : end] = A
         return spectrum.basis @ inner, [Q for _, Q in pairs]
 
-    def _alpha_in_frame(self, spectrum: Spectrum, form: Form) -> float:
-        """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's."""
+    def _alpha_in_frame(self, norm: float, form: Form) -> float:
+        """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's.
+
+        ``norm`` is the largest squared singular value of X.
+        """
         unit = form.frame.ridge_unit(self.scale)
         if self.alpha == "auto":
-            alpha = _AUTO_ALPHA * spectrum.norm
+            alpha = _AUTO_ALPHA * norm
             self.alpha_ = min(alpha * unit * unit, sys.float_info.max)
             return alpha
         self.alpha_ = float(self.alpha)

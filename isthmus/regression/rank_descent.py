@@ -16,11 +16,8 @@ from scipy.linalg import svd
 from isthmus.geometry import Euclidean, Product, Stiefel
 from isthmus.linalg import Array
 from isthmus.losses import Absolute, Loss, TanhAbsolute, robust_scale
-from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.solvers import Reason, SolverResult, minimise_smoothed, steepest_descent
 
-_WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
 # A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the
 # way there is long: smaller steps of the width and a tenth of the tolerance, for the same accuracy.
@@ -230,7 +227,9 @@ def descend_geodesics(
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     r"""The papers' own iteration: gradient steps along geodesics of W, s and V [BGFS2004]_ Sec. 4.
 
-    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage.
+    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage. The singular
+    values are counted in units of those they will have, and the intercepts likewise: a gradient has no
+    length of its own, and where W, s, V and b are in units far apart it creeps along the shortest.
     """
     A, D, b = start
     k, q, r = len(A), len(D), A.shape[1]
@@ -239,14 +238,17 @@ def descend_geodesics(
     stages: list[Loss] = [problem.loss]
     if isinstance(problem.loss, Absolute):
         stages = [TanhAbsolute(scale * width) for width in (1.0, *_WIDTHS[:3])]
+    unit, b_unit = _papers_units(problem, r)
     W, s, V = singular_form(A, D)
-    point, n_iter = geometry.pack([W, s, V, b]), 0
+    point, n_iter = geometry.pack([W, s / unit, V, b / b_unit]), 0
     for loss in stages:
 
         def objective(point: Array, loss: Loss = loss) -> tuple[float, Array]:
             W, s, V, b = geometry.unpack(point)
-            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b)
-            return value, geometry.pack([gA * s, np.einsum("kr,kr->r", gA, W), gD, gb])
+            s = unit * s
+            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b_unit * b)
+            by_s = unit * np.einsum("kr,kr->r", gA, W)
+            return value, geometry.pack([gA * s, by_s, gD, b_unit * gb])
 
         result = steepest_descent(
             objective,
@@ -255,7 +257,7 @@ def descend_geodesics(
             geodesic=True,
             max_iter=max_iter,
             tol=tol,
-            decrease_tol=tol,
+            decrease_tol=0.01 * tol,  # of a single short step
             verbose=verbose,
             callback=callback,
         )
@@ -264,7 +266,16 @@ def descend_geodesics(
     last = SolverResult(
         point, result.value, result.certificate, n_iter, result.converged, result.reason
     )
-    return (W * s, V, b), last
+    return (W * (unit * s), V, b_unit * b), last
+
+
+def _papers_units(problem: RankProblem, r: int) -> tuple[float, float]:
+    """Size of the singular values to expect in white coordinates, and of intercepts that weigh as much."""
+    w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+    cross = problem.rows.T @ (problem.Y * w[:, None])
+    sizes = svd(cross, compute_uv=False)[:r]
+    unit = float(np.sqrt((sizes**2).mean())) if sizes.size else 0.0
+    return unit or 1.0, (unit or 1.0) / float(np.sqrt(w.sum()))
 
 
 def balanced(A: Array, D: Array) -> tuple[Array, Array]:
@@ -281,22 +292,6 @@ def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
     Qd, Rd = np.linalg.qr(D)
     U, s, Vt = svd(Ra @ Rd.T)
     return Qa @ U, s, Qd @ Vt.T
-
-
-def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
-    """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
-    Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
-    if not isinstance(loss, ResidualLoss):
-        return Y
-    middle = np.median(Y, axis=0)
-    spread = MAD_TO_DEVIATION * np.median(np.abs(Y - middle), axis=0)
-    spread = np.where(spread > 0, spread, Y.std(axis=0))
-    return np.clip(Y, middle - _WINSOR * spread, middle + _WINSOR * spread)
-
-
-def identity_start(k: int, q: int, r: int) -> tuple[Array, Array]:
-    """The papers' start, the first r unit vectors; it can be a saddle."""
-    return np.eye(k, r), np.eye(q, r)
 
 
 def finite_or_raise(values: NDArray, loss: Loss) -> None:

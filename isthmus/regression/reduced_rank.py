@@ -24,8 +24,9 @@ class ReducedRankRegression(RankConstrained):
     n_components : int, "auto" or None, default=None
         Rank r; more than min(rank of X, n_targets) is no constraint, None is plain ridge, 0 predicts
         the mean. "auto" chooses it by cross-validation.
-    alpha : float or "auto", default=1.0
-        Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``.
+    alpha : float or "auto", default="auto"
+        Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``,
+        which is free of units.
         With ``scale=True`` it applies to the scaled columns.
     scale : bool or "y", default=False
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
@@ -68,7 +69,7 @@ class ReducedRankRegression(RankConstrained):
         self,
         n_components: Any = None,
         *,
-        alpha: Any = 1.0,
+        alpha: Any = "auto",
         scale: bool | str = False,
         missing: str = "error",
         max_iter: int = 500,

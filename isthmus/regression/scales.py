@@ -1,8 +1,8 @@
-"""How small the scale of residuals may become before it says nothing about errors any more.
+"""Where outputs lie, how far they spread, and how small the scale of their residuals may become.
 
-A loss such as Huber's takes its parameter from the residuals of the fit. Two ordinary cases have none to
-speak of: inputs that are many enough to interpolate, and outputs most of whose values are alike, as
-indicators are.
+A loss such as Huber's takes its parameter from the residuals of the fit, output by output. Three ordinary
+cases have none to speak of: inputs that are many enough to interpolate, outputs most of whose values are
+alike, as indicators are, and outputs that are fitted exactly.
 """
 
 from __future__ import annotations
@@ -10,28 +10,41 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus.linalg import Array
-from isthmus.losses import robust_scale
-from isthmus.losses.scale import weighted_median
+from isthmus.losses import Loss
+from isthmus.losses.residual import ResidualLoss
+from isthmus.losses.scale import column_medians, robust_scales, weighted_median
 
-_SHARE = 0.2  # of the scale at the start: robust fits end with smaller residuals, but not at none
+_WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
 _JUMP = 0.75  # of a jump between alike values and others: 1.345 of this is one whole jump
+_LEAST = (
+    1e-3  # of the spread of an output: an exact fit has no scale, and must not outweigh all others
+)
 _AUTO_RIDGE = 1e-6
 
 
-def least_scale(
-    residual: Array,
-    rows: Array,
-    squares: Array,
-    Y: Array,
-    easy: Array,
-    weights: Array | None,
-    alpha: float,
-) -> float:
-    r"""A lower bound of the scale that is followed, from the residuals of the start.
+def middle_and_spread(Y: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Median and robust spread of each output; 1 for one that does not vary."""
+    spread = robust_scales(Y, weights)
+    return column_medians(Y, weights), np.where(spread > 0, spread, 1.0)
 
-    The largest of a fifth of their own scale, the scale of leave-one-out residuals, and three quarters of
-    the jumps of outputs most of whose values are alike. The ridge on ``easy``, a copy of Y without
-    gross outliers, has leave-one-out residuals in closed form [HTF2009]_ Sec. 7.10,
+
+def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
+    """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
+    Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
+    if not isinstance(loss, ResidualLoss):
+        return Y
+    middle, spread = middle_and_spread(Y, weights)
+    return np.clip(Y, middle - _WINSOR * spread, middle + _WINSOR * spread)
+
+
+def ridge_residuals(
+    rows: Array, squares: Array, Y: Array, easy: Array, weights: Array | None, alpha: float
+) -> tuple[Array, Array]:
+    r"""Residuals of the ridge without a rank constraint, and the lower bounds they give to scales, (q,).
+
+    The ridge is fitted to ``easy``, a copy of Y without gross outliers. A scale of residuals is at least
+    that of those left out, three quarters of the jumps of an output most of whose values are alike, and a
+    thousandth of the spread of the output. Residuals left out have a closed form [HTF2009]_ Sec. 7.10,
 
     .. math::
         \frac{y_i - \hat y_i}{1 - h_i}, \qquad
@@ -40,26 +53,32 @@ def least_scale(
     in principal coordinates z. They count by the share that a fit takes out of a residual, the median of
     h: with few inputs the residuals themselves say it all.
     """
-    least = max(_SHARE * robust_scale(residual, weights), _JUMP * _jump(Y, weights))
-    if not squares.size:
-        return least
-    alpha = max(alpha, _AUTO_RIDGE * float(squares[0]))
+    least = np.maximum(_JUMP * _jumps(Y, weights), _LEAST * middle_and_spread(Y, weights)[1])
+    if weights is not None and weights.sum() < len(Y):
+        # Less than one row a row: relative weights, not copies.
+        common = len(Y) / float(weights.sum())
+        weights, squares, alpha = weights * common, squares * common, alpha * common
     weight = float(len(Y)) if weights is None else float(weights.sum())
-    total = easy.sum(axis=0) if weights is None else weights @ easy
-    centred = easy - total / weight
+    mean = (easy.sum(axis=0) if weights is None else weights @ easy) / weight
+    if not squares.size:
+        return Y - mean, least
+    alpha = max(alpha, _AUTO_RIDGE * float(squares[0]))
+    centred = easy - mean
     cross = rows.T @ (centred if weights is None else centred * weights[:, None])
-    left_out = centred - rows @ (cross / (squares + alpha)[:, None])
+    fitted = rows @ (cross / (squares + alpha)[:, None])
     leverage = 1.0 / weight + (rows**2) @ (1.0 / (squares + alpha))
-    left_out /= np.maximum(1.0 - leverage, _AUTO_RIDGE)[:, None]
-    return max(least, weighted_median(leverage, weights) * robust_scale(left_out, weights))
+    left_out = (centred - fitted) / np.maximum(1.0 - leverage, _AUTO_RIDGE)[:, None]
+    share = weighted_median(leverage, weights)
+    return Y - mean - fitted, np.maximum(least, share * robust_scales(left_out, weights))
 
 
-def _jump(Y: Array, weights: Array | None) -> float:
+def _jumps(Y: Array, weights: Array | None) -> Array:
     """Median distance from the median of the entries that differ from it, where most do not; else 0."""
-    middle = np.array([weighted_median(column, weights) for column in Y.T])
-    distances = np.abs(Y - middle).ravel()
-    mass = None if weights is None else np.repeat(weights, Y.shape[1])
-    differs = distances > 0
-    if not differs.any() or weighted_median(distances, mass) > 0:
-        return 0.0
-    return weighted_median(distances[differs], None if mass is None else mass[differs])
+    distances = np.abs(Y - column_medians(Y, weights))
+    jumps = np.zeros(Y.shape[1])
+    for j in np.flatnonzero(column_medians(distances, weights) == 0):
+        differs = distances[:, j] > 0
+        if differs.any():
+            mass = None if weights is None else weights[differs]
+            jumps[j] = weighted_median(distances[differs, j], mass)
+    return jumps

@@ -50,13 +50,21 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     r"""Multi-output regression under a rank constraint with the loss of your choice.
 
     .. math::
-        \min_{W, s, V, b} \; \sum_i L(y_i, V \operatorname{diag}(s) W^\top x_i + b)
-        + \tfrac{\alpha}{2} \|s\|^2, \qquad W^\top W = I_r, \; V^\top V = I_r
+        \min_{\operatorname{rank} C \le r, \, b} \; \sum_i L(\Sigma^{-1} y_i, \Sigma^{-1} (C x_i + b))
+        + \tfrac{\alpha}{2} \|\Sigma^{-1} C\|_F^2, \qquad C = V \operatorname{diag}(s) W^\top
 
-    [BGFS2004]_ Sec. 4, [B2006]_ ch. 2. For the squared loss (half the squared error) the global optimum is
-    known in closed form and is what is returned, the map of ``ReducedRankRegression``. For other losses
-    L-BFGS descends over balanced factors in whitened coordinates, from the closed form for a winsorised
-    copy of y; losses with kinks are rounded ever more sharply.
+    with orthonormal W and V, [BGFS2004]_ Sec. 4, [B2006]_ ch. 2. The diagonal of :math:`\Sigma`, the
+    ``output_scale_``, has a robust scale of the residuals of each output, so that neither its unit nor its
+    noise moves the fit of another. It is 1 for the squared loss, for losses with a link, for losses of
+    your own, and for losses with a number in the units of y, such as ``Huber(delta=2.0)``: under a rank
+    constraint these depend on the units of the outputs, the squared loss unless ``scale=True``.
+
+    For the squared loss (half the squared error) the global optimum is known in closed form and is what
+    is returned, the map of ``ReducedRankRegression``. For other losses L-BFGS descends over balanced
+    factors in whitened coordinates, from the closed form for a winsorised copy of y. Losses with kinks are
+    solved exactly by an interior-point method where the rank does not bind, and to their kinks where there
+    are at most 10 000 entries of y; more are rounded ever more sharply. There minima may differ: with more
+    inputs than half the rows, several starts and exchanges of components are tried, and the best kept.
 
     Parameters
     ----------
@@ -65,20 +73,21 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     loss : str, Loss or pair of functions, default="squared"
         "squared", "absolute", "huber", "huber_rows", "epsilon_insensitive", "quantile", "log_cosh",
         "logistic", "poisson", a loss of ``isthmus.losses`` with its parameters, or functions
-        ``(value, gradient)`` of ``(Y, Y_pred)``. Numbers that a loss takes from the residuals, as delta of
-        "huber", are the same for all outputs: bring outputs of very different noise to one scale first.
-    alpha : float or "auto", default=1.0
-        Ridge weight on the scale of ``Ridge``; "auto" is ``1e-6 ||X||_2^2``. ``online="proximal"`` has no
+        ``(value, gradient)`` of ``(Y, Y_pred)``. A number such as delta of ``Huber(delta=2.0)`` is in the
+        units of y, and the same for all outputs; left out, it is in units of ``output_scale_``.
+    alpha : float or "auto", default="auto"
+        Ridge weight on the scale of ``Ridge``, for outputs in units of ``output_scale_``. "auto" is
+        ``1e-6 ||X||_2^2`` times the curvature of the loss, free of all units. ``online="proximal"`` has no
         ridge: its pull towards the last map, which starts at zero, takes that place.
     init : {"exact", "pls", "ridge", "identity"} or array (n_targets, n_features), default="exact"
         Start of the iterations; what an array lacks in rank is filled up by the closed form for what it
-        leaves. "identity" is the papers' and may be a saddle.
+        leaves. Other starts are only tried beside "exact". "identity" is the papers' and may be a saddle.
     solver : {"auto", "exact", "lbfgs", "paper"}, default="auto"
         "auto" is the closed form for the squared loss and L-BFGS otherwise; "paper" follows geodesics
         downhill as the papers do, for the absolute loss through their hyperbolic tangent.
     output_weight : array of shape (n_targets,) or None, default=None
-        Weight of each output in the loss. With it the squared loss is iterated like the others: the
-        ridge does not know of weights, and there is no closed form for both.
+        Weight of each output in the loss, besides its scale. With it the squared loss is iterated like the
+        others: the ridge does not know of weights, and there is no closed form for both.
     scale : bool or "y", default=False
         Whether columns of X (and for the squared loss y) are divided by their standard deviations; "y":
         those of y alone. Not with ``online="proximal"``.
@@ -86,7 +95,8 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers, the fit is that of all rows
         (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for losses
         other than the squared 256 residuals for their scale; each block, of one row or many, pulls the
-        map towards its own fit, and the intercept by what it weighs among all rows.
+        map towards its own fit, and the intercept by what it weighs among all rows. The pull is as
+        strong along every input: inputs of unlike units are to be standardised first.
     gamma : float or None, default=None
         Weight of the pull of "proximal" towards the last map, in units of X'X of a block (times the
         curvature of the loss, 1 for "squared" and "huber"): larger is slower. None is half the sum of the
@@ -113,11 +123,13 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     singular_values_ : ndarray of shape (n_components_,)
         s, decreasing.
     objective_ : float
-        The criterion at the fit: loss plus ``alpha / 2 ||coef_||^2``.
+        The criterion at the fit, in the units of the criterion above.
+    output_scale_ : ndarray of shape (n_targets,)
+        The diagonal of Sigma; for losses without a closed form, fitted to all rows.
     n_iter_ : int
         Steps taken; 1 for the closed form.
     loss_ : Loss
-        The loss with the parameters that were set from the data.
+        The loss with the parameters that were set from the data, in units of ``output_scale_``.
     intercept_, n_components_, x_loadings_, ... :
         As in ``PLS``. ``y_explained_variance_ratio_`` is NaN for losses with a link ("logistic",
         "poisson"); ``coef_path_`` is there for the closed form alone, and after a proximal
@@ -143,7 +155,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         n_components: Any = None,
         *,
         loss: Any = "squared",
-        alpha: Any = 1.0,
+        alpha: Any = "auto",
         init: Any = "exact",
         solver: str = "auto",
         output_weight: Any = None,
@@ -291,7 +303,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         s = np.linalg.norm(self.y_loadings_, axis=0)
         # Without scaling the frame has one unit on each side, a power of two.
         x_unit = 1.0 if scales_x(self.scale) else self.x_scale_[0]
-        y_unit = 1.0 if self.scale else self.y_scale_[0]
+        y_unit = 1.0 if self.scale and self._is_exact() else self.y_scale_[0]
         self.singular_values_ = s * (y_unit / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():

@@ -7,6 +7,7 @@ lbfgs                 quasi-Newton: the one to use                       ``lbfgs
 conjugate_gradient    the iteration of Riemannian partial least squares  ``conjugate_gradient.py``
 steepest_descent      the geodesic gradient of Stiefel regression        ``steepest_descent.py``
 minimise_smoothed     L-BFGS through ever sharper losses                 ``smoothed.py``
+minimise_kinked       sums of absolute values, to the last digit         ``interior_point.py``
 cross_entropy         search by sampling, for codes of any objects       ``cross_entropy.py``
 ===================== ================================================== =========================
 
@@ -32,6 +33,7 @@ from isthmus.solvers.cross_entropy import (
     decode_inversions,
     inversion_table,
 )
+from isthmus.solvers.interior_point import minimise_kinked
 from isthmus.solvers.lbfgs import lbfgs
 from isthmus.solvers.mcmc import (
     AcceptanceTuner,
@@ -69,6 +71,7 @@ __all__ = [
     "lbfgs",
     "mean_ess",
     "metropolis_accepts",
+    "minimise_kinked",
     "minimise_smoothed",
     "psis_loo",
     "split_rhat",

@@ -43,11 +43,11 @@ def test_exact_mode_is_the_batch_fit_at_any_time():
 
 def test_forgetting_is_a_weight_for_each_row():
     X, Y, _ = make(120)
-    model, weights = StiefelRegression(3, forget=0.98), np.ones(0)
+    model, weights = StiefelRegression(3, alpha=1.0, forget=0.98), np.ones(0)
     for rows in blocks(120):
         model.partial_fit(X[rows], Y[rows])
         weights = np.r_[weights * 0.98 ** len(rows), np.ones(len(rows))]
-    batch = StiefelRegression(3).fit(X, Y, sample_weight=weights)
+    batch = StiefelRegression(3, alpha=1.0).fit(X, Y, sample_weight=weights)
     assert_allclose(model.coef_, batch.coef_, rtol=1e-8, atol=1e-10)
 
 
