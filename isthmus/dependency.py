@@ -61,8 +61,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     inputs : transformer, default=None
         ``phi`` of the inputs, as a rule a :class:`~isthmus.KernelMap`; None: ``KernelMap("rbf")``.
     map : regressor, default=None
-        ``T``: ours or any regressor of scikit-learn; None: ``Ridge()``. One that predicts a single output
-        is fitted once for each.
+        ``T``: ours or any regressor of scikit-learn; None: ``Ridge()``, whose weight is 1 on the scale of
+        scikit-learn's ``Ridge``: repeated rows weigh more against it. One that predicts a single output is
+        fitted once for each.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (None in it means ``"auto"``). None: outputs are
         vectors and taken as they are, the linear kernel.

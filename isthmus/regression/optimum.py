@@ -76,7 +76,7 @@ class RankConstrained(LatentRegression):
         )
 
     def _solve_system(self, form: Form, n_components: int | None) -> Factors | None:
-        """The cheap road, where the ridge weight is large enough for it; "auto" needs the norm of X alone."""
+        """Solve one linear system, if the ridge weight is large enough for it; "auto" needs ||X|| alone."""
         if isinstance(form, RowForm):
             return None
         norm = 0.0
