@@ -22,7 +22,7 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher
 from isthmus import ReducedRankRegression
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.losses import Huber, Loss, Squared, robust_scale
-from isthmus.regression.rank_descent import winsorised
+from isthmus.regression.scales import winsorised
 
 SAME = 1e-6  # objectives that differ by less than this share are the same
 WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the rounded absolute loss, in robust scales

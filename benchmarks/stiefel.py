@@ -5,6 +5,7 @@ squared  the closed form against the same optimisers from a random point
 floor    the closed form against the matrix products and the decomposition it cannot do without
 pls      ManifoldPLS in closed form against the paper's conjugate gradients and faster ones
 online   partial_fit on blocks against the moments of a block and one decomposition
+kinks    one output, default calls, against statsmodels' quantile regression at equal objective
 
 A ratio is our time over the peer's, and its bound is what the library promises. Our time is that of
 a whole fit at its default tolerance. The peer's ends when it first comes within 1e-6 of our
@@ -55,7 +56,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from isthmus import ManifoldPLS, ReducedRankRegression, StiefelRegression
-from isthmus.losses import Absolute, Huber, Loss, Squared
+from isthmus.losses import Absolute, Huber, Loss, Quantile, Squared
 
 SHAPES = [(2000, 50, 20, 5), (5000, 200, 100, 10), (500, 1000, 50, 10)]
 PLS_SHAPES = [(2000, 50, 20, 5), (1000, 200, 30, 8), (300, 1000, 20, 5), (100, 2000, 10, 5)]
@@ -295,9 +296,50 @@ def stream_floor(blocks: list[tuple[NDArray, NDArray]], eigh: Callable[[NDArray]
         eigh(xx)
 
 
+# -- losses with kinks, one output ------------------------------------------------------------
+
+KINK_SHAPES = [(100, 5), (1000, 10), (1000, 50)]
+
+
+def kinks(settings: Settings) -> Iterator[Row]:
+    """Default calls of the median and a quantile against the same in statsmodels."""
+    for n, p in KINK_SHAPES:
+        X, Y = stiefel_data((n, p, 1, 1), settings.condition, OUTLIERS)
+        y, Z = Y[:, 0], np.column_stack([X, np.ones(n)])
+        for tau in (0.5, 0.1):
+            for threads in settings.threads:
+                with threadpool_limits(threads):
+                    yield median_against_statsmodels(X, y, Z, tau, threads, settings.repeats)
+
+
+def median_against_statsmodels(
+    X: NDArray, y: NDArray, Z: NDArray, tau: float, threads: int, repeats: int
+) -> Row:
+    import statsmodels.api
+
+    model, loss = StiefelRegression(loss=Quantile(tau)), Quantile(tau)
+    peer = statsmodels.api.QuantReg(y, Z)
+    ours, theirs, _ = contest(
+        lambda: model.fit(X, y), {"QuantReg": lambda: peer.fit(q=tau)}, repeats
+    )
+    values = loss.value(y, model.predict(X)), loss.value(y, Z @ peer.fit(q=tau).params)
+    return ObjectiveRow(
+        f"quantile {tau}",
+        describe(*X.shape, 1),
+        threads,
+        1e3 * ours,
+        1e3 * theirs,
+        1.0,
+        difference=values[1] / values[0] - 1.0,
+        peer=f"statsmodels {statsmodels.__version__} QuantReg",
+    )
+
+
 # -- the command ------------------------------------------------------------------------------
 
-QUESTIONS = {question.__name__: question for question in (robust, squared, floor, pls, online)}
+QUESTIONS = {
+    question.__name__: question for question in (robust, squared, floor, pls, online, kinks)
+}
 
 
 def arguments() -> argparse.Namespace:

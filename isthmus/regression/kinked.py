@@ -22,6 +22,7 @@ _MOST_PRODUCTS, _MOST_NUMBERS = 1e8, 600  # of a linearisation: n q (k + r + 1)^
 _ENOUGH, _POOR, _GOOD = 1e-7, 0.1, 0.7
 _DAMPING = 0.03
 _LINEARISATIONS = 40
+_VANISHED = 1e-8  # of the value of the median: a fit that interpolates
 
 
 def outputs_come_apart(problem: RankProblem, rank: int) -> bool:
@@ -52,7 +53,11 @@ def fit_outputs(problem: RankProblem) -> tuple[tuple[Array, Array, Array], Solve
         M[:, j] = found.point
         M[-1, j] += middle
         n_iter, gap = max(n_iter, found.n_iter), gap + v[j] * found.gap
-        converged &= found.converged
+        # Loss and ridge are no less than 0: a value that has gone there leaves no gap.
+        size = problem.loss.value(problem.Y[:, j], np.full(n, middle), problem.weights)
+        value = problem.loss.value(problem.Y[:, j], design.times(M[:, j]), problem.weights)
+        value += 0.5 * float(ridge @ M[:, j] ** 2) / v[j]
+        converged &= found.converged or value <= _VANISHED * size
     U, s, Vt = np.linalg.svd(M[:-1], full_matrices=False)
     reason = Reason.DECREASE if converged else Reason.MAX_ITER
     point = (U * s, Vt.T, M[-1])
