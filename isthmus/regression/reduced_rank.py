@@ -26,7 +26,8 @@ class ReducedRankRegression(RankConstrained):
         the mean. "auto" chooses it by cross-validation.
     alpha : float or "auto", default=1.0
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``.
-        With ``scale=True`` it applies to the scaled columns.
+        With ``scale=True`` it applies to columns divided by their population standard deviations, as
+        after ``StandardScaler``. Multiplying all sample weights by c equals dividing alpha by c.
     scale : bool, default=False
         Whether columns of X and y are divided by their standard deviations.
     missing : {"error", "em"}, default="error"
