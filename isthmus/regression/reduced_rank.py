@@ -26,8 +26,9 @@ class ReducedRankRegression(RankConstrained):
         the mean. "auto" chooses it by cross-validation.
     alpha : float or "auto", default="auto"
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``,
-        which is free of units.
-        With ``scale=True`` it applies to the scaled columns.
+        which is free of units. With ``scale=True`` it applies to columns divided by their population
+        standard deviations, as after ``StandardScaler``. Multiplying all sample weights by c equals
+        dividing a number alpha by c.
     scale : bool or "y", default=False
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
         False and a rank below ``n_targets``, outputs of large variance count more: the fit depends on the
