@@ -20,6 +20,7 @@ from isthmus import PCR, PLS, ManifoldPLS, Moments, ReducedRankRegression, Stief
 from isthmus.regression.folds import fold_tasks
 from isthmus.regression.folds.split import Rows, Split
 from isthmus.regression.forms import GramForm, MomentForm, RowForm
+from isthmus.regression.pls_algorithms import _off
 
 _FILE = Path(__file__).parents[1] / "benchmarks" / "_extended.py"
 _SPEC = importlib.util.spec_from_file_location("_extended", _FILE)
@@ -239,3 +240,21 @@ def test_a_warning_says_how_many_digits_are_left():
     data = problem("tall", 10.0)
     form = MomentForm.from_rows(data.X, data.Y, None, False)
     assert model._solve(form, 8, exact=True).warning is None
+
+
+@pytest.mark.parametrize("algorithm", ["nipals", "simpls"])
+def test_scores_are_orthogonal_whatever_the_condition(algorithm):
+    data = problem("tall", 1e11)
+    model = PLS(8, algorithm=algorithm, scale=False)
+    factors = model._solve(RowForm.from_rows(data.X, data.Y, None, False), 8, exact=True)
+    T = factors.scores / np.linalg.norm(factors.scores, axis=0)
+    assert np.abs(T.T @ T - np.eye(8)).max() < 1e-13
+
+
+def test_a_vector_that_all_but_vanishes_is_made_orthogonal_twice():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(30, 5)))[0].T
+    v = rng.normal(size=5) @ basis + 1e-10 * rng.normal(size=30)
+    left, overlaps = _off(v, basis)
+    assert np.abs(basis @ left).max() < 1e-14 * np.linalg.norm(left)  # 1e-6 after one round
+    assert np.abs(left + overlaps @ basis - v).max() < 1e-14
