@@ -44,7 +44,7 @@ MODELS = {
 METHODS = ("gaussian", "jackknife+")
 LEVEL, N_INPUTS, N_LATENT, N_NEW = 0.95, 8, 5, 20
 # Sets with a number of components each. Nothing was chosen by looking at them: the intervals are as they
-# were before, but for the refusal of less than one degree of freedom.
+# were before, but for what least squares leaves at least and the refusal of less than one degree.
 SETS = {"tecator": 8, "gasoline": 4, "corn": 8, "edm": 4, "jura": 5, "enb": 5}
 
 
