@@ -86,7 +86,7 @@ def prediction_interval(
     Seen for PCR, PLS and reduced rank with n = 40 to 200 rows and p = 10 to 100 inputs: 94 to 97 %
     of new outputs in 95 % intervals, where counting components as degrees of freedom and taking
     the scores as given would hold as few as 24 %. With n = 15, 25 and 60 rows, p = 8 and PLS with 5
-    components at least 94 %; docs/accuracy.md has the table.
+    components 93 to 97 %; docs/accuracy.md has the table.
 
     ``method="jackknife+"`` assumes exchangeable rows and nothing else. With the fits :math:`\hat
     y_{(i)}` without row ``i`` and their errors :math:`r_i = |y_i - \hat y_{(i)}(x_i)|` it takes

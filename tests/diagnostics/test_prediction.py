@@ -181,3 +181,28 @@ def test_spent_degrees_of_freedom_are_an_error(rng):
     with pytest.raises(ValueError, match=r"Target 0 spends 10.0 of 10 degrees of freedom"):
         prediction_interval(model, X, y, X)
     assert (prediction_interval(model, X, y, X, level=0.8, method="jackknife+").upper > y).any()
+
+
+def test_a_fraction_of_a_degree_of_freedom_is_an_error():
+    # Student's quantile for it is 1e100 and more: a ridge that all but interpolates leaves 0.002.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
+    model = ReducedRankRegression(alpha="auto").fit(X, y)
+    left = linearise(model, X, y[:, None], np.ones(20), Probes(100, 0, None)).residual_dof[0]
+    assert 0 < left < 1e-3
+    with pytest.raises(ValueError, match="leaves less than one to estimate the noise"):
+        prediction_interval(model, X, y, X)
+
+
+def test_no_fit_leaves_less_than_least_squares():
+    """A component that noise decides on has a Jacobian that spends more than there is."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    y = X @ [1.0, 1.0, 1.0, 1.0] + 0.5 * rng.normal(size=30)
+    # Inputs that are nearly white: the second component hangs on a thread.
+    Q = np.linalg.qr(X - X.mean(axis=0))[0] * [1.0, 1.001, 0.999, 1.002]
+    model = PLS(2, scale=False).fit(Q, y)
+    fit = linearise(model, Q, y[:, None], np.ones(30), Probes(100, 0, None))
+    assert fit.dof[0] > 5
+    assert fit.residual_dof[0] >= 25 - 1e-9
+    assert np.isfinite(prediction_interval(model, Q, y, Q).upper).all()
