@@ -112,13 +112,13 @@ def _check_support_vectors(cls: type, state: dict[str, Any], what: str) -> None:
         )
     names = "support_vectors_ support_ _dual_coef_ _n_support _intercept_ _probA _probB".split()
     kinds = dict.fromkeys(names, "f8") | {"support_": "i4", "_n_support": "i4"}
-    parts = [state.get(name) for name in names]
+    parts: list[Any] = [state.get(name) for name in names]
     if not all(
         isinstance(part, np.ndarray) and part.dtype.str[1:] == kinds[name]
         for name, part in zip(names, parts)
     ):
         raise CorruptedFileError(f"{what} has no arrays of support vectors.")
-    vectors, _, weights, counts, constants, slopes, shifts = parts  # type: ignore[misc]
+    vectors, _, weights, counts, constants, slopes, shifts = parts
     is_classifier = "SVC" in cls.__name__
     classes = len(state["classes_"]) if is_classifier else 2
     pairs = classes * (classes - 1) // 2

@@ -21,7 +21,7 @@ _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")
 _LAST_CHARACTER = 0x10FFFF
 
 
-def parsed(text: bytes, what: str) -> Any:
+def parsed(text: bytes, what: Any) -> Any:
     """JSON of bounded length and number of values; depth is bounded by the parser itself."""
     if len(text) > MOST_TEXT:
         raise UnsafeArchiveError(
@@ -38,7 +38,7 @@ def parsed(text: bytes, what: str) -> Any:
         raise CorruptedFileError(f"{what} is corrupted: its description is not JSON.") from error
 
 
-def array_size(dtype: Any, shape: Any, what: str) -> int:
+def array_size(dtype: Any, shape: Any, what: Any) -> int:
     """Bytes of an array that is described so; refuses what an array of a model never is."""
     known = isinstance(dtype, str) and _DTYPE.fullmatch(dtype) is not None
     sides = isinstance(shape, list | tuple) and len(shape) <= _MOST_DIMENSIONS
@@ -50,7 +50,7 @@ def array_size(dtype: Any, shape: Any, what: str) -> int:
     return math.prod(shape) * np.dtype(dtype).itemsize
 
 
-def array_from(data: Any, dtype: str, shape: Any, order: str, what: str) -> NDArray:
+def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDArray:
     """A new array from bytes whose number has been checked; its values are ones of its type."""
     array = np.frombuffer(data, dtype=dtype).reshape(
         tuple(shape), order="F" if order == "F" else "C"

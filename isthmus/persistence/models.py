@@ -140,9 +140,8 @@ def _coded(model: Any, what: str) -> bytes:
     table, parts = [], []
     for array in encoder.arrays:
         is_columns = array.flags.f_contiguous and not array.flags.c_contiguous
-        order = "F" if is_columns else "C"
-        table.append([array.dtype.str, list(array.shape), order])
-        parts.append(array.tobytes(order=order))
+        table.append([array.dtype.str, list(array.shape), "F" if is_columns else "C"])
+        parts.append(array.tobytes(order="F" if is_columns else "C"))
     line = json.dumps({"arrays": table, "root": root}, allow_nan=False, separators=(",", ":"))
     return b"".join([line.encode(), b"\n", *parts])
 
@@ -169,7 +168,8 @@ def _built(payload: memoryview, what: Any) -> Any:
         if k >= len(table):
             raise CorruptedFileError(f"{what} is corrupted: an array is missing.")
         if k not in made:
-            made[k] = array_from(data[ends[k] : ends[k + 1]], *table[k], what)
+            dtype, shape, order = table[k]
+            made[k] = array_from(data[ends[k] : ends[k + 1]], dtype, shape, order, what)
         return made[k]
 
     return Decoder(array, what).decode(told["root"])

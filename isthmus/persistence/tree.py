@@ -153,11 +153,12 @@ class Encoder:
             if told["bit_generator"] == "MT19937":
                 rest = [int(told["has_gauss"]), float(told["gauss"])]
                 return {"random_state": self._all([*words, *rest])}
-        told = value.bit_generator.state if isinstance(value, np.random.Generator) else {}
-        if told.get("bit_generator") in _RANDOM_PLAIN:
-            numbers = [told["state"]["state"], told["state"]["inc"]]
-            numbers += [told["has_uint32"], told["uinteger"]]
-            return {"generator": [told["bit_generator"], *map(int, numbers)]}
+            raise self._foreign(_called(value))
+        bits: Any = value.bit_generator.state
+        if bits["bit_generator"] in _RANDOM_PLAIN:
+            numbers = [bits["state"]["state"], bits["state"]["inc"]]
+            numbers += [bits["has_uint32"], bits["uinteger"]]
+            return {"generator": [bits["bit_generator"], *map(int, numbers)]}
         raise self._foreign(_called(value))
 
     def _all(self, values: Any) -> list[Any]:

@@ -299,9 +299,10 @@ def test_arrays_that_are_none(name, good):
 def test_bits_that_are_no_values(tmp_path):
     path = tmp_path / "m.isthmus"
     model = Ridge().fit(X, Y)
-    for array, match in (
-        (np.array([True]), "neither true nor false"),
-        (np.array(["a"]), "is none"),
+    for array, bits, match in (
+        (np.array([True]), b"\xff", "neither true nor false"),
+        (np.array(["a"]), b"\xff\xff\xff\xff", "a character that is none"),
+        (np.array(["a"]), (0xD800).to_bytes(4, sys.byteorder), "a character that is none"),
     ):
         model.kept_ = array
         save(model, path)
@@ -309,7 +310,7 @@ def test_bits_that_are_no_values(tmp_path):
         place = told["root"]["state"]["kept_"]["array"]
         at = sum(np.zeros(n, d).nbytes for d, n, _ in told["arrays"][:place])
         data = bytearray(data)
-        data[at : at + array.nbytes] = b"\xff" * array.nbytes
+        data[at : at + array.nbytes] = bits
         refused(put_together(path, told, bytes(data)), CorruptedFileError, match)
 
 

@@ -27,6 +27,7 @@ from isthmus import (
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import FunctionLoss
 from isthmus.persistence import ForeignTypeError, classes, describe
+from isthmus.persistence.container import FORMAT
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 X, Y, _ = make_low_rank_regression(40, 6, 3, rank=2, noise=0.2, random_state=0)
@@ -83,7 +84,10 @@ def test_models_of_releases_load(path):
 
 
 def test_there_is_a_model_of_this_release():
-    assert (DATA / f"model-{isthmus.__version__}.isthmus").exists()
+    assert (DATA / f"model-{isthmus.__version__}.isthmus").exists()  # of format 1
+    assert (
+        describe(DATA / f"model-{isthmus.__version__}-format{FORMAT}.isthmus")["format"] == FORMAT
+    )
 
 
 def test_the_file_says_what_it_is(tmp_path):

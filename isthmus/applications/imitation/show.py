@@ -192,14 +192,14 @@ def write_film_to(
     command += ["-vf", f"scale={whole[0]}:{whole[1]}", "-c:v", "libx264", "-crf", "25"]
     command += ["-pix_fmt", "yuv420p", "-f", "mp4", str(output.part)]
     # A session of its own: Ctrl-C is for us to hear, and then for it to end.
-    options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, **options) as encoder:
+    apart = os.name == "posix"
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, start_new_session=apart) as encoder:
         assert encoder.stdin is not None and encoder.stderr is not None
         try:
             with contextlib.suppress(BrokenPipeError):  # it says below why it ended
                 for frame in itertools.chain([first], frames):
-                    encoder.stdin.write(np.ascontiguousarray(frame))
+                    encoder.stdin.write(frame.tobytes())
                 encoder.stdin.close()
             said = encoder.stderr.read().decode(errors="replace").split("\n")[0]
             if encoder.wait() != 0:

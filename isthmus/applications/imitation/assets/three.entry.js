@@ -1,5 +1,5 @@
 // What the page needs of three.js, bundled once into three.min.js:
-//   npm install three esbuild
+//   npm install three@0.187 esbuild
 //   npx esbuild three.entry.js --bundle --minify --format=iife --global-name=THREE --outfile=three.min.js
 export {
   AmbientLight, BufferGeometry, CapsuleGeometry, Color, CylinderGeometry, DirectionalLight,
