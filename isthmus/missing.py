@@ -223,6 +223,12 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
+    if not live.any():  # nothing varies, so that the offsets are all there is
+        nothing = np.zeros((0, len(live)))
+        return Moments.from_few_rows(
+            nothing[:, :p], nothing[:, p:], n_samples=len(work.Z), weight=work.weight,
+            x_mean=offset[:p], y_mean=offset[p:],
+        )  # fmt: skip
     Z = np.where(work.missing, work.residual + work.mean, work.Z)
     moments = Moments.from_data(Z * scale[live] + offset[live], None, work.w)
     # As rows, which keep all digits: those that stand for the filled ones, and roots of the covariance.

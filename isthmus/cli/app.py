@@ -159,7 +159,7 @@ def _explained(error: Exception) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    from isthmus.cli.console import printable
+    from isthmus.cli.text import printable
 
     line = " ".join(message.split())
     print(f"isthmus: error: {printable(line)}", file=sys.stderr)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from isthmus.cli.text import printable
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result to standard output as JSON.")]
 Seed = Annotated[
@@ -82,13 +84,6 @@ class Console:
                 bar.update(task, description=label, completed=done, total=total)
 
             yield tell
-
-
-def printable(text: str) -> str:
-    """Text from files without what a terminal would take for a command."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
 def paired_difference(mean: float | None, error: float | None) -> str:

@@ -45,7 +45,8 @@ _CLASSES = {
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
     "sklearn.decomposition": "PCA KernelPCA TruncatedSVD",
     "sklearn.dummy": "DummyRegressor",
-    "sklearn.gaussian_process": "GaussianProcessRegressor",
+    "sklearn.gaussian_process": "GaussianProcessClassifier GaussianProcessRegressor",
+    "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
     "sklearn.gaussian_process.kernels": "RBF CompoundKernel ConstantKernel DotProduct ExpSineSquared "
     "Exponentiation Matern PairwiseKernel Product RationalQuadratic Sum WhiteKernel",
     "sklearn.impute": "SimpleImputer",
@@ -57,6 +58,7 @@ _CLASSES = {
     "sklearn.metrics._scorer": "_Scorer",
     "sklearn.model_selection": "GridSearchCV GroupKFold KFold LeaveOneOut RepeatedKFold ShuffleSplit "
     "StratifiedKFold TimeSeriesSplit",
+    "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier",
     "sklearn.multioutput": "MultiOutputRegressor",
     "sklearn.pipeline": "FeatureUnion Pipeline",
     "sklearn.preprocessing": "KernelCenterer LabelBinarizer LabelEncoder MaxAbsScaler MinMaxScaler "

@@ -33,7 +33,6 @@ from isthmus.solvers.cross_entropy import (
     decode_inversions,
     inversion_table,
 )
-from isthmus.solvers.interior_point import minimise_kinked
 from isthmus.solvers.lbfgs import lbfgs
 from isthmus.solvers.mcmc import (
     AcceptanceTuner,
@@ -71,7 +70,6 @@ __all__ = [
     "lbfgs",
     "mean_ess",
     "metropolis_accepts",
-    "minimise_kinked",
     "minimise_smoothed",
     "psis_loo",
     "split_rhat",

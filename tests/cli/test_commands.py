@@ -357,7 +357,6 @@ sys.exit(main())
         "isthmus.auto.trials:Trial._fold",
         "isthmus.persistence.models:pack",
         "os:fsync",
-        "os:replace",
     ],
 )
 def test_ctrl_c_keeps_the_old_file(tables, tmp_path, place):

@@ -257,6 +257,7 @@ BUDGETS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")  # crafted
 @pytest.mark.parametrize("name", BUDGETS)
 def test_a_tree_that_asks_for_too_much(name, good):
     path, told, data = good

@@ -157,7 +157,7 @@ def test_rank_zero_is_the_mean():
 
 def test_one_output_caps_the_rank():
     X, Y = make(40, 6, 5)
-    model = ReducedRankRegression(3).fit(X, Y[:, 0])
+    model = ReducedRankRegression(3, alpha=1.0).fit(X, Y[:, 0])
     assert model.n_components_ == 1
     assert_allclose(model.coef_, Ridge(alpha=1.0).fit(X, Y[:, 0]).coef_, rtol=1e-9)
 
