@@ -17,7 +17,7 @@ from isthmus.regression.online import _Block
 from isthmus.regression.rank_descent import Penalty, RankProblem
 from isthmus.regression.scales import winsorised
 from isthmus.regression.starts import _random, descend_well
-from isthmus.solvers import minimise_kinked
+from isthmus.solvers.interior_point import minimise_kinked
 
 RESIDUAL = [
     name for name, kind in LOSSES.items() if issubclass(kind, ResidualLoss) and name != "squared"
