@@ -91,7 +91,7 @@ def test_weights_are_repetitions(data):
 @pytest.mark.parametrize("density", [0.01, 0.5])
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 def test_sparse_is_dense(density, container):
-    X = sparse.random_array((200, 30), density=density, rng=np.random.default_rng(1))
+    X = sparse.random(200, 30, density=density, random_state=np.random.default_rng(1))
     Y = np.random.default_rng(2).normal(size=(200, 2)) + 5
     w = np.random.default_rng(4).uniform(size=200)
     assert_same(Moments.from_data(container(X), Y, w), Moments.from_data(X.toarray(), Y, w))
@@ -101,7 +101,7 @@ def test_sparse_is_dense(density, container):
 def test_sparse_rows_with_columns_far_from_zero(weighted):
     """Columns without zeros, constant ones among them, and outputs with means 1e8 times their spreads."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((500, 400), density=0.005, rng=rng).toarray()
+    X = sparse.random(500, 400, density=0.005, random_state=rng).toarray()
     X[:, :3] = np.array([1e8, 1e3, -20.0]) + rng.normal(size=(500, 3))
     X[:, 3] = 7.3
     Y = rng.normal(size=(500, 2)) + 1e8
