@@ -28,7 +28,8 @@ test-oldest: $(VENV)-oldest/.installed
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
 NUMERICAL  ?= tests/compression tests/diagnostics tests/features tests/geometry tests/kernels \
               tests/losses tests/preimages tests/projections tests/regression tests/solvers \
-              $(filter-out tests/test_docs.py tests/test_examples.py, $(wildcard tests/test_[d-m]*.py))
+              $(filter-out tests/test_architecture.py tests/test_docs.py tests/test_examples.py \
+                           tests/test_security.py tests/test_versions.py, $(wildcard tests/test_*.py))
 
 test-processors: $(VENV)/.dev
 	@set -e; for processor in $(PROCESSORS); do \
@@ -56,6 +57,7 @@ fuzz: $(VENV)/.dev
 
 # What is generated in docs/ and shown to the reader.
 docs: $(VENV)/.dev
+	$(PY) benchmarks/accuracy.py --write docs/accuracy.md
 	$(PY) benchmarks/real_data.py --write docs/real_data.md
 	$(PY) benchmarks/faces.py --write docs/faces.md
 	$(PY) benchmarks/preimages.py --write docs/preimages.md
