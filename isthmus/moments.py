@@ -29,7 +29,8 @@ from isthmus.linalg.roots import (
 )
 from isthmus.validation import check_memory, check_weights
 
-_BLOCK_BYTES = 2**23
+# Blocks of centred rows that stay in the cache between being centred and being multiplied.
+_BLOCK_BYTES = 2**21
 # Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
 _SPARSE_DENSITY = 0.05
 # A mean whose square is below this many variances is no reason to centre a copy of the rows.
