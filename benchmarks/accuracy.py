@@ -1,8 +1,8 @@
 """How many digits do the fits have, and how many outputs do the intervals hold?
 
 digits      backward errors in units of eps, by model, road and condition of X, against long double
-simulation  coverage of PLS(5) with 8 inputs and 15, 25 and 60 rows at level 0.95
-sets        coverage on public sets, by random halves
+simulation  coverage of four intervals with 8 inputs and 15, 25 and 60 rows at level 0.95
+sets        their coverage on public sets, by random parts
 
     ISTHMUS_DATA=... python benchmarks/accuracy.py --write docs/accuracy.md
 """
@@ -56,9 +56,10 @@ ENOUGH_ROWS = LEVEL / (1 - LEVEL)
 # Rows of a simulation and its draws, more where coverage differs more from draw to draw.
 DRAWS = {15: 300, 25: 160, 60: 80}
 MOST_ROWS, MOST_HELD_OUT = 60, 500
+LOW = 0.9  # coverage on a set that is named below its table
 # Numbers of components, stated before looking.
 LOOKED_AT = {"tecator": 8, "gasoline": 4, "corn": 8, "edm": 4, "jura": 5, "enb": 5}
-KEPT_ASIDE = {"dough": 8, "yarn": 4, "atp7d": 5, "oes97": 5, "scm20d": 5}
+KEPT_ASIDE = {"dough": 8, "yarn": 4, "oes97": 5, "scm20d": 5}
 
 
 # -- digits -----------------------------------------------------------------------------------
@@ -223,28 +224,36 @@ def public_set(name: str) -> tuple[NDArray, NDArray]:
     return X, y.astype(float)
 
 
+def judge_part(
+    method: str, data: tuple[NDArray, NDArray], n: int, k: int, seed: int
+) -> tuple[float, float] | None:
+    X, y = data
+    order = np.random.default_rng(seed).permutation(len(X))
+    train, test = order[:n], order[n : n + MOST_HELD_OUT]
+    return judge(method, X[train], y[train], X[test], y[test], k)
+
+
 def sets(names: dict[str, int], n_parts: int, jobs: int) -> list[str]:
-    lines = []
+    lines, low = [], []
     for name, k in names.items():
-        X, y = public_set(name)
-        n = min(len(X) // 2, MOST_ROWS)
-
-        def part(seed: int, method: str) -> tuple[float, float] | None:
-            order = np.random.default_rng(seed).permutation(len(X))
-            train, test = order[:n], order[n : n + MOST_HELD_OUT]
-            return judge(method, X[train], y[train], X[test], y[test], k)
-
+        data = public_set(name)
+        n = min(len(data[0]) // 2, MOST_ROWS)
         for method in METHODS:
-            found = Parallel(jobs)(delayed(part)(seed, method) for seed in range(n_parts))
+            found = Parallel(jobs)(
+                delayed(judge_part)(method, data, n, k, seed) for seed in range(n_parts)
+            )
             kept = [one for one in found if one is not None]
             cells = ["-", "-", "-"]
             if kept:
                 held, widths = np.array(kept).T
                 spread = f"{held.min():.2f} to {held.max():.2f}"
-                cells = [f"{held.mean():.3f}", spread, f"{np.median(widths) / y.std():.2f}"]
+                cells = [f"{held.mean():.3f}", spread, f"{np.median(widths) / data[1].std():.2f}"]
+                if held.mean() < LOW:
+                    low.append(f"{method} on {name}")
             lines.append([name, str(n), str(k), method, *cells, f"{n_parts - len(kept)}"])
     head = ["set", "n", "components", "interval", "coverage", "least, most of a part"]
-    return [markdown([*head, "median width / deviation of y", "refused"], lines) + "\n"]
+    head += ["median width / deviation of y", "refused"]
+    return [markdown(head, lines) + "\n", f"Below {LOW}: {', '.join(low) or 'none'}.\n"]
 
 
 def sources(names: Iterable[str]) -> str:
@@ -261,14 +270,47 @@ units in the last place of the data would move it. Below one the fit is as good 
 with the rows. The tests hold rows to 100 and everything else to 1000, or to a warning that says how
 many digits are left; the ridge of 1e-6 ||X||^2 with fewer rows than inputs to 1e8.
 """
-COVERAGE = """Share of new outputs inside 95 % intervals of `prediction_interval`, with the width over that
-of an oracle that knows the map and the noise. The default is "gaussian". "refused" counts fits that
-leave less than one degree of freedom; jackknife+ is unbounded below 19 rows, which holds everything.
+COVERAGE = f"""Share of new outputs inside 95 % intervals for new outputs:
+
+- gaussian: `prediction_interval` of PLS, its default;
+- jackknife+: the same with `method="jackknife+"`;
+- conformal: `MethodSearchCV("pls").predict_interval`, a quantile of errors of rows left out of ten folds;
+- posterior: `BayesianStiefelRegression(1).predict(X, interval=0.95)`, columns in units of their deviations;
+  here one chain of {CHAIN["n_warmup"]} steps of warm-up and {CHAIN["n_draws"]} draws, where the default is
+  four of 500 and 1000.
+
+"refused" counts fits that leave less than one degree of freedom. Jackknife+ and conformal intervals are
+unbounded below 19 rows, which holds everything and says nothing.
+"""
+SIMULATION = f"""PLS with {N_LATENT} components and {N_INPUTS} inputs, {N_NEW} new rows a draw. The width is
+divided by that of an oracle that knows the map and the noise. After ± is the standard error of the
+coverage, from the differences between draws.
+"""
+PUBLIC = """Random parts for fitting, at most {most} rows, {n_parts} of them; at most {held_out} other rows
+are held out. Parts of one set share rows, so that the least and the most of a part stand beside the mean
+in place of a standard error. The gaussian interval and the posterior trust their model: where a map of
+few components leaves something out, or errors differ from row to row, they hold less than they say.
+Jackknife+ and conformal intervals ask only that rows are exchangeable.
+"""
+CHOOSING = """### Looked at, and kept aside
+
+The rules of the gaussian, jackknife+ and conformal intervals were settled before any set was run here;
+none was chosen by its coverage on a set. For the posterior that is not so: its coverage on edm, enb and
+jura is in [bayesian.md](bayesian.md), it has a noise scale for each output because coverage on real sets
+asked for one, and a step of its sampler was found on enb. An earlier form of this page had the sets of
+the first table, so that these count as looked at from now on.
+
+- Looked at: {looked_at}.
+- Kept aside: {kept_aside}. Their coverage was first computed when every interval was settled, and
+  nothing was changed after it. They are to judge later choices, not to make them.
+
+Numbers of components were written down once and not tuned to coverage.
 """
 
 
-def page(n_draws: int, n_halves: int) -> str:
-    with_sets = sets(n_halves)
+def page(share: float, n_parts: int, jobs: int) -> str:
+    public = PUBLIC.format(most=MOST_ROWS, held_out=MOST_HELD_OUT, n_parts=n_parts)
+    choosing = CHOOSING.format(looked_at=", ".join(LOOKED_AT), kept_aside=", ".join(KEPT_ASIDE))
     return "\n".join(
         [
             "# Digits and coverage\n",
@@ -276,13 +318,19 @@ def page(n_draws: int, n_halves: int) -> str:
             "## Digits\n",
             DIGITS,
             *digits(),
-            "## Coverage in simulations\n",
+            "## Coverage\n",
             COVERAGE,
-            f"PLS with 5 components and 8 inputs; {n_draws} draws of {N_NEW} new rows each.\n",
-            *simulation(n_draws),
-            "## Coverage on public sets\n",
-            f"Random parts for fitting, at most 60 rows, {n_halves} draws; the rest is held out.\n",
-            *with_sets,
+            "### In simulations\n",
+            SIMULATION,
+            *simulation(share, jobs),
+            "### On public sets\n",
+            public,
+            *sets(LOOKED_AT, n_parts, jobs),
+            "Kept aside:\n",
+            *sets(KEPT_ASIDE, n_parts, jobs),
+            choosing,
+            "## Whose data they are\n",
+            sources([*LOOKED_AT, *KEPT_ASIDE]),
         ]
     )
 
@@ -290,10 +338,11 @@ def page(n_draws: int, n_halves: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, help="the page to write")
-    parser.add_argument("--draws", type=int, default=200, help="draws of each simulation")
-    parser.add_argument("--halves", type=int, default=10, help="random parts of each set")
+    parser.add_argument("--share", type=float, default=1.0, help="of the draws of simulations")
+    parser.add_argument("--parts", type=int, default=5, help="random parts of each set")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    text = page(arguments.draws, arguments.halves)
+    text = page(arguments.share, arguments.parts, arguments.jobs)
     if arguments.write:
         write(text, arguments.write)
     else:
