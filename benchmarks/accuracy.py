@@ -290,7 +290,8 @@ PUBLIC = """Random parts for fitting, at most {most} rows, {n_parts} of them; at
 are held out. Parts of one set share rows, so that the least and the most of a part stand beside the mean
 in place of a standard error. The gaussian interval and the posterior trust their model: where a map of
 few components leaves something out, or errors differ from row to row, they hold less than they say.
-Jackknife+ and conformal intervals ask only that rows are exchangeable.
+Jackknife+ asks only that rows are exchangeable; conformal intervals also that the fit to all rows errs as
+those to nine tenths of them do.
 """
 CHOOSING = """### Looked at, and kept aside
 
