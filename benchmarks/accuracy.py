@@ -143,21 +143,21 @@ Bounds = tuple[NDArray, NDArray]
 
 
 def of_linear_map(method: str) -> Callable[..., Bounds]:
-    def bounds(X: NDArray, y: NDArray, new: NDArray, k: int) -> Bounds:
+    def bounds(X: NDArray, y: NDArray, new: NDArray, k: int, seed: int) -> Bounds:
         found = prediction_interval(PLS(k).fit(X, y), X, y, new, level=LEVEL, method=method)
         return found.lower, found.upper
 
     return bounds
 
 
-def conformal(X: NDArray, y: NDArray, new: NDArray, k: int) -> Bounds:
+def conformal(X: NDArray, y: NDArray, new: NDArray, k: int, seed: int) -> Bounds:
     search = MethodSearchCV("pls", n_components=k, scale=True).fit(X, y)
     return search.predict_interval(new, level=LEVEL)
 
 
-def posterior(X: NDArray, y: NDArray, new: NDArray, k: int) -> Bounds:
-    """One output has a map of rank one, whatever the number of components of PLS."""
-    model = BayesianStiefelRegression(1, units="columns", random_state=0, **CHAIN)
+def posterior(X: NDArray, y: NDArray, new: NDArray, k: int, seed: int) -> Bounds:
+    """One output has a map of rank one, whatever the number of components; each fit has its own chain."""
+    model = BayesianStiefelRegression(1, units="columns", random_state=seed, **CHAIN)
     bounds = model.fit(X, y).predict(new, interval=LEVEL)[1]
     return bounds[:, 0], bounds[:, 1]
 
@@ -172,7 +172,7 @@ METHODS = {
 
 
 def judge(
-    method: str, X: NDArray, y: NDArray, new: NDArray, y_new: NDArray, k: int
+    method: str, X: NDArray, y: NDArray, new: NDArray, y_new: NDArray, k: int, seed: int
 ) -> tuple[float, float] | None:
     """Share of new outputs inside and median width, or None where the fit leaves no degree of freedom."""
     if method in ("jackknife+", "conformal") and len(X) < ENOUGH_ROWS:
@@ -180,7 +180,7 @@ def judge(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer components in a refit, short chains
         try:
-            lower, upper = METHODS[method](X, y, new, k)
+            lower, upper = METHODS[method](X, y, new, k, seed)
         except ValueError as error:
             if "degrees of freedom" not in str(error):
                 raise
@@ -191,7 +191,7 @@ def judge(
 def simulation(share: float, jobs: int) -> list[str]:
     def drawn(draw: Callable, n: int, seed: int, method: str) -> tuple[float, float] | None:
         X, y, noise = draw(np.random.default_rng((seed, n)), n + N_NEW)
-        found = judge(method, X[:n], y[:n], X[n:], y[n:], N_LATENT)
+        found = judge(method, X[:n], y[:n], X[n:], y[n:], N_LATENT, seed)
         oracle = 2 * 1.96 * noise
         return None if found is None else (found[0], found[1] / oracle)
 
@@ -230,7 +230,7 @@ def judge_part(
     X, y = data
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:n], order[n : n + MOST_HELD_OUT]
-    return judge(method, X[train], y[train], X[test], y[test], k)
+    return judge(method, X[train], y[train], X[test], y[test], k, seed)
 
 
 def sets(names: dict[str, int], n_parts: int, jobs: int) -> list[str]:
