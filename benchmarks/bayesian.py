@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from isthmus import BayesianStiefelRegression, Moments
 from isthmus.datasets import load_mulan, make_low_rank_regression
+from isthmus.problems.forms import MomentForm
 from isthmus.regression.bayesian import ChainReport
 from isthmus.regression.bayesian.chains import Settings, run_chain
 from isthmus.regression.bayesian.draws import ChainDraws
@@ -44,7 +45,6 @@ from isthmus.regression.bayesian.gibbs import gibbs_gaussian
 from isthmus.regression.bayesian.likelihoods import get_likelihood
 from isthmus.regression.bayesian.mode import find_mode, scattered
 from isthmus.regression.bayesian.problem import Prior, Problem, make_problem
-from isthmus.regression.forms import MomentForm
 from isthmus.solvers.chains import mean_ess, split_rhat
 
 SHAPES = [(100, 6, 4, 2), (200, 15, 10, 3)]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from isthmus.expansion import Expansion
     from isthmus.features import KernelMap, Landmarks
     from isthmus.model_selection import ComponentSearchCV
-    from isthmus.moments import Moments
     from isthmus.persistence import load, save
+    from isthmus.problems import Moments
     from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
     from isthmus.regression import (
         PCR,
@@ -49,7 +49,7 @@ _HOMES = {
     "Landmarks": "isthmus.features",
     "ManifoldPLS": "isthmus.regression",
     "MethodSearchCV": "isthmus.auto",
-    "Moments": "isthmus.moments",
+    "Moments": "isthmus.problems",
     "ReducedRankRegression": "isthmus.regression",
     "StiefelRegression": "isthmus.regression",
     "compress": "isthmus.compression",

@@ -25,6 +25,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.linalg import Array
+from isthmus.problems.scores import QUICK_SCORES, OutputMean
+from isthmus.problems.splits import Split, without_empty
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import (
     PathScores,
@@ -34,8 +36,6 @@ from isthmus.regression.crossval import (
     default_score,
     path_scores,
 )
-from isthmus.regression.folds.scores import QUICK_SCORES, OutputMean
-from isthmus.regression.folds.split import Split, without_empty
 from isthmus.validation import check_alpha, check_enough_samples, check_option, check_rank
 
 

@@ -17,9 +17,9 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus import PCR, PLS, ManifoldPLS, Moments, ReducedRankRegression, StiefelRegression
+from isthmus.problems.forms import GramForm, MomentForm, RowForm
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds import fold_tasks
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import GramForm, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import _off
 
 _FILE = Path(__file__).parents[1] / "benchmarks" / "_extended.py"

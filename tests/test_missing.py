@@ -10,9 +10,9 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import isthmus.missing as missing_module
+import isthmus.problems.missing as missing_module
 from isthmus import PCR, PLS, Moments, ReducedRankRegression
-from isthmus.missing import expected_moments
+from isthmus.problems.missing import expected_moments
 
 ESTIMATORS = [PLS(2, missing="em"), PCR(2, missing="em"), ReducedRankRegression(2, missing="em")]
 

@@ -33,9 +33,9 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
-from isthmus.missing import expected_moments
+from isthmus.problems.missing import expected_moments
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.by_expectation import expected_paths
-from isthmus.regression.folds.split import Rows, Split
 
 SHAPES = {"small": (40, 6, 3), "tall": (700, 120, 4), "wide": (64, 1500, 3), "near": (260, 250, 2)}
 ESTIMATORS = [

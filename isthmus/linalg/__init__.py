@@ -17,6 +17,11 @@ GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
 
 
+def rank_tolerance(n_samples: int, n_features: int) -> float:
+    """Below this fraction of the leading one, a singular value is rounding error."""
+    return max(n_samples, n_features) * EPS
+
+
 def row_blocks(n: int, size: int) -> Iterator[slice]:
     """Slices of at most ``size`` that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

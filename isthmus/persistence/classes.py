@@ -28,13 +28,12 @@ _CLASSES = {
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic PiecewiseLinear "
     "Poisson Quantile Smoothed Squared TanhAbsolute",
-    "isthmus.missing": "MissingModel",
     "isthmus.model_selection": "ComponentSearchCV",
-    "isthmus.moments": "Moments",
     "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
     "Nearest SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
     "isthmus.preimages.ngram_index": "NgramIndex",
+    "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
     "ReducedRankRegression StiefelRegression",
@@ -66,6 +65,11 @@ _CLASSES = {
     "RobustScaler StandardScaler",
     "sklearn.svm": "SVC SVR LinearSVC LinearSVR NuSVC NuSVR OneClassSVM",
 }
+# Names in older files of classes that have moved since.
+_MOVED = {
+    "isthmus.missing.MissingModel": "isthmus.problems.MissingModel",
+    "isthmus.moments.Moments": "isthmus.problems.Moments",
+}
 # What a scorer holds: functions of arrays.
 _FUNCTIONS = {
     "sklearn.metrics": "accuracy_score balanced_accuracy_score brier_score_loss d2_absolute_error_score "
@@ -76,6 +80,7 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
+CLASSES |= set(_MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -84,7 +89,7 @@ def found(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = name.rpartition(".")
+    module, _, last = _MOVED.get(name, name).rpartition(".")
     return getattr(import_module(module), last)
 
 

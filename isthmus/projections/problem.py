@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError
 from isthmus.kernels import center_test, center_train
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
 from isthmus.linalg import Array, row_blocks
-from isthmus.moments import Moments
+from isthmus.problems.sums import Moments
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
     Axes,

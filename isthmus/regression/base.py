@@ -25,11 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky, weight_unit
-from isthmus.missing import MissingModel, expected_moments
-from isthmus.moments import Moments
-from isthmus.regression.crossval import choose_components
-from isthmus.regression.factors import Factors
-from isthmus.regression.forms import (
+from isthmus.problems.forms import (
     Form,
     Frame,
     GramForm,
@@ -38,6 +34,10 @@ from isthmus.regression.forms import (
     RowForm,
     Units,
 )
+from isthmus.problems.missing import MissingModel, expected_moments
+from isthmus.problems.sums import Moments
+from isthmus.regression.crossval import choose_components
+from isthmus.regression.factors import Factors
 from isthmus.validation import (
     check_count,
     check_enough_samples,

@@ -18,14 +18,14 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two, weight_unit
-from isthmus.parallel import thread_map
+from isthmus.problems.forms import ridge_in_units, scales_x
+from isthmus.problems.parallel import thread_map
+from isthmus.problems.paths import FoldPath, RefitPath
+from isthmus.problems.scores import TestRows, score_path
+from isthmus.problems.splits import Rows, Split, without_empty
 from isthmus.regression.folds import fold_tasks
 from isthmus.regression.folds.by_expectation import expected_paths
-from isthmus.regression.folds.path import FoldPath, RefitPath
 from isthmus.regression.folds.refit import Task
-from isthmus.regression.folds.scores import TestRows, score_path
-from isthmus.regression.folds.split import Rows, Split, without_empty
-from isthmus.regression.forms import ridge_in_units, scales_x
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))

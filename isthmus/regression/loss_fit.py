@@ -16,8 +16,9 @@ from isthmus.losses import Loss, get_loss, robust_scale
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import robust_scales
+from isthmus.problems.forms import RowForm
+from isthmus.problems.spectrum import whitening_of
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import RowForm
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart
 from isthmus.regression.optimum import RankOptimum
 from isthmus.regression.pls import PLS
@@ -29,7 +30,6 @@ from isthmus.regression.rank_descent import (
     singular_form,
 )
 from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorised
-from isthmus.regression.spectrum import whitening_of
 from isthmus.regression.starts import descend_well
 from isthmus.solvers import Reason
 

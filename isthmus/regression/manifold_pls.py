@@ -16,10 +16,10 @@ from isthmus.geometry import (
     Stiefel,
 )
 from isthmus.linalg import Array
+from isthmus.problems.forms import Form, RowForm
+from isthmus.problems.spectrum import check_digits, numerical_rank, spectrum_of
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, RowForm
 from isthmus.regression.optimum import RankConstrained, tie_warning
-from isthmus.regression.spectrum import check_digits, numerical_rank, spectrum_of
 from isthmus.solvers import SolverResult, conjugate_gradient
 from isthmus.validation import check_option, check_verbose
 

@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, rank_tolerance
 from isthmus.linalg.eigen import descending_eigh, largest_eigenvalue
-from isthmus.regression.base import LatentRegression
-from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, GramForm, RowForm, ridge_in_units
-from isthmus.regression.pls_algorithms import rank_tolerance
-from isthmus.regression.ridge import ridge_optimum, ridge_path
-from isthmus.regression.spectrum import (
+from isthmus.problems.forms import Form, GramForm, RowForm, ridge_in_units
+from isthmus.problems.spectrum import (
     RIDGE_SAFE,
     Spectrum,
     cheapest_form,
@@ -29,6 +25,9 @@ from isthmus.regression.spectrum import (
     spectrum_of,
     tie_breaking,
 )
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.factors import Factors
+from isthmus.regression.ridge import ridge_optimum, ridge_path
 from isthmus.validation import check_alpha
 
 _AUTO_ALPHA = 1e-6

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.problems.forms import Form
+from isthmus.problems.spectrum import cheapest_form, check_digits, numerical_rank, spectrum_of
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form
-from isthmus.regression.spectrum import cheapest_form, check_digits, numerical_rank, spectrum_of
 
 
 class PCR(LatentRegression):

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.linalg import EPS
+from isthmus.linalg import EPS, rank_tolerance
+from isthmus.problems.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 from isthmus.regression.pls_algorithms import (
     GRAM_DIGITS,
     MomentScores,
     RowScores,
     dual_pls,
     primal_pls,
-    rank_tolerance,
 )
 from isthmus.validation import check_option
 

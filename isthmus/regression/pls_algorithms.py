@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from isthmus.linalg import EPS, Array
+from isthmus.linalg import Array
 from isthmus.linalg.eigen import leading_eigenvector
 
 GramProduct = Callable[[Array], Array]
@@ -308,8 +308,3 @@ def _times(A: Array, x: Array) -> Array:
 
 def _t(A: Array) -> Array:
     return A.transpose(0, 2, 1)
-
-
-def rank_tolerance(n_samples: int, n_features: int) -> float:
-    """Below this fraction of the leading one, a singular value is rounding error."""
-    return max(n_samples, n_features) * EPS

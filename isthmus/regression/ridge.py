@@ -10,9 +10,9 @@ import numpy as np
 
 from isthmus.linalg import EPS, Array
 from isthmus.linalg.eigen import Tridiagonal, descending_eigh
+from isthmus.problems.forms import Form, GramForm, RowForm
+from isthmus.problems.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits, tie_breaking
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, GramForm, RowForm
-from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits, tie_breaking
 
 # Random right-hand sides that ask how large the inverse is, and steps that find the norm.
 _PROBES, _POWER_STEPS = 8, 4

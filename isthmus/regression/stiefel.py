@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
 from isthmus.losses import Squared, get_loss
+from isthmus.problems.forms import ridge_in_units, scales_x
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,
@@ -18,7 +19,6 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import ridge_in_units, scales_x
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.online import ProximalFit
 from isthmus.regression.optimum import RankConstrained

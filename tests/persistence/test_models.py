@@ -127,3 +127,18 @@ def test_the_training_data_are_not_in_the_file(tmp_path):
     assert not hasattr(again, "_training") and not hasattr(again, "cv_predictions_")
     with pytest.raises(ValueError, match="no training data"):
         again.report(tmp_path / "r.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"), [("moments", "moments_"), ("missing", "missing_model_")]
+)
+def test_files_with_the_old_names_of_moved_classes_load(name, attribute):
+    """Written when ``Moments`` and ``MissingModel`` had modules of their own."""
+    X, y = np.arange(12.0).reshape(6, 2) ** 1.5, np.array([0.0, 1, 4, 2, 5, 7])
+    again = load(DATA / f"moved-{name}.isthmus")
+    fresh = PLS(1).partial_fit(X, y)
+    if name == "missing":
+        X[1, 0] = np.nan
+        fresh = PLS(1, missing="em").fit(X, y)
+    assert type(getattr(again, attribute)) is type(getattr(fresh, attribute))
+    assert_allclose(again.predict(X), fresh.predict(X), rtol=1e-9)

@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from isthmus import ReducedRankRegression
-from isthmus.regression.forms import MomentForm, RowForm
+from isthmus.problems.forms import MomentForm, RowForm
+from isthmus.problems.spectrum import whitening_of
 from isthmus.regression.ridge import ridge_optimum, ridge_path
-from isthmus.regression.spectrum import whitening_of
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
 YA = np.array([[1, 2, 0], [0, 1, 1], [2, 2, 1], [3, 3, -1], [-2, 1, 3]], dtype=float)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
+from isthmus.problems.forms import Form, Frame, MomentForm, RowForm
 from isthmus.regression.bayesian.chains import (
     ChainReport,
     Settings,
@@ -30,7 +31,6 @@ from isthmus.regression.bayesian.problem import (
 )
 from isthmus.regression.bayesian.ranks import leave_one_out, score_ranks, smallest_good_rank
 from isthmus.regression.factors import Factors
-from isthmus.regression.forms import Form, Frame, MomentForm, RowForm
 from isthmus.validation import check_enough_samples
 
 

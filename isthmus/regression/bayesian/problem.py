@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array, column_signs
-from isthmus.moments import Moments
-from isthmus.regression.forms import MomentForm, RowForm
-from isthmus.regression.spectrum import spectrum_of
+from isthmus.problems.forms import MomentForm, RowForm
+from isthmus.problems.spectrum import spectrum_of
+from isthmus.problems.sums import Moments
 
 # Squared singular values of X below this share of the largest are rounding errors.
 _ZERO = 1e-12

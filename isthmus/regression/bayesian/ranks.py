@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus.problems.forms import Frame
 from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.problem import Problem
-from isthmus.regression.forms import Frame
 from isthmus.solvers.psis import LeaveOneOut, psis_loo
 
 _MOST_RANKS, _LOO_ROWS, _LOO_DRAWS = 10, 1000, 1000

@@ -23,12 +23,12 @@ from typing import Any
 
 from scipy import sparse
 
+from isthmus.problems.forms import GramForm, MomentForm, RowForm
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
 from isthmus.regression.folds.by_ridge import RidgeFolds
 from isthmus.regression.folds.refit import Folds, Task
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import GramForm, MomentForm, RowForm
 
 
 def fold_tasks(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from isthmus.regression.folds.path import FoldPath
+from isthmus.problems.paths import FoldPath
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.refit import Folds
-from isthmus.regression.folds.split import Rows, Split
 
 
 def expected_paths(

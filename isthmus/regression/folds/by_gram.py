@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array, row_blocks
-from isthmus.regression.folds.path import FoldPath
+from isthmus.problems.forms import Frame, GramForm, InaccurateGram, column_scales, scales_x
+from isthmus.problems.paths import FoldPath
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, GramForm, InaccurateGram, column_scales, scales_x
 
 _BLOCK = 2**21  # entries
 

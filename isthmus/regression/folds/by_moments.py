@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from isthmus.linalg import Array
-from isthmus.moments import Moments
-from isthmus.parallel import thread_map
-from isthmus.regression.folds.path import FoldPath, MomentPath
+from isthmus.linalg import Array, rank_tolerance
+from isthmus.problems.forms import MomentForm, column_scales, scales_x
+from isthmus.problems.parallel import thread_map
+from isthmus.problems.paths import FoldPath, MomentPath
+from isthmus.problems.splits import Rows, Split
+from isthmus.problems.sums import Moments
 from isthmus.regression.folds.refit import KEPT_VARIANCE, Folds, Task
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import MomentForm, column_scales, scales_x
-from isthmus.regression.pls_algorithms import GRAM_DIGITS, MomentScores, primal_pls, rank_tolerance
+from isthmus.regression.pls_algorithms import GRAM_DIGITS, MomentScores, primal_pls
 
 _BATCH_BYTES = 2**25
 _PARTS_BYTES = 2**28

@@ -13,13 +13,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from isthmus.linalg import Array
 from isthmus.linalg.eigen import descending_eigh
+from isthmus.problems.forms import InaccurateGram
+from isthmus.problems.paths import FoldPath
+from isthmus.problems.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
+from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
-from isthmus.regression.folds.path import FoldPath
 from isthmus.regression.folds.refit import Folds, Task
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import InaccurateGram
-from isthmus.regression.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits
 
 # Smallest pivot, relative to one, of what held-out rows leave of the ridge solution.
 _PIVOT = 1e-6

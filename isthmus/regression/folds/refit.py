@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isthmus.linalg import Array, row_blocks
-from isthmus.regression.folds.path import FoldPath
-from isthmus.regression.folds.split import Rows, Split
-from isthmus.regression.forms import Frame, InaccurateGram, RowForm, scales_x, standardised
+from isthmus.problems.forms import Frame, InaccurateGram, RowForm, scales_x, standardised
+from isthmus.problems.paths import FoldPath
+from isthmus.problems.splits import Rows, Split
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.linalg import EPS, GRAM_RANK_TOL, Array
+from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
 from isthmus.linalg.eigen import descending_eigh
-from isthmus.regression.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
-from isthmus.regression.pls_algorithms import rank_tolerance
+from isthmus.problems.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
 
 RIDGE_SAFE = 1e-8
 """A Gram matrix is trusted where the ridge weight is at least this fraction of ||X||^2 ..."""

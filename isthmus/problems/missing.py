@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus.linalg import EPS, Array, row_blocks
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.linalg.roots import rows_of_moments
-from isthmus.moments import Moments
+from isthmus.problems.sums import Moments
 
 # Noise variance, in units of the columns' own, below which squares over it would keep less than half their
 # digits.

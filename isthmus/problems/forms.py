@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array, power_of_two, weight_unit
-from isthmus.moments import Moments, varies
+from isthmus.problems.sums import Moments, varies
 
 # A mean this many deviations away is centred twice.
 _FAR = 1e3
