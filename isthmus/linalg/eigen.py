@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh, eigvalsh_tridiagonal, lapack
+from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from isthmus.linalg import Array
@@ -11,16 +11,13 @@ from isthmus.linalg import Array
 # Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
 # threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
 _ONE_VECTOR_ORDER = 100
-_PANEL = 64  # columns of reflectors that LAPACK applies at once
-BLOCK = 8
-RESIDUAL_TOL = 1e-13
-_ALIKE = 1e-8  # of the largest: eigenvalues that differ by less coincide
-_SMALL = 500  # below this order all eigenpairs cost no more
-_FEW = 8  # a part of the spectrum is few if it is less than one in this many
-_CHECK_EVERY, _CHECK_LATEST = (
-    3,
-    6,
-)  # blocks between two looks at the residuals: at first, and at most
+# Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
+_ALL_PAIRS_ORDER = 500
+_FEW = 8
+# Eigenvectors are found until their residual is below so many roundings of the largest eigenvalue.
+_RESIDUAL_ULPS = 400.0
+# Vectors of the Krylov spaces that look for negative and for overlooked eigenvalues.
+_BLOCK = 8
 
 
 def leading_eigenvector(A: Array) -> tuple[Array, Array]:
@@ -65,239 +62,42 @@ def leading_pairs(A: Array, r: int | None = None) -> tuple[Array, Array]:
     return (values, vectors) if r is None else (values[:r], vectors[:, :r])
 
 
-class Tridiagonal:
-    """``A = Q T Q'`` of a symmetric matrix of order two or more, with a tridiagonal T.
-
-    Systems with ``A + shift I`` then cost next to nothing, at a third of the price of eigenvectors.
-    """
-
-    def __init__(self, A: Array) -> None:
-        work = int(lapack.dsytrd_lwork(len(A), lower=1)[0])
-        reflectors, self.diagonal, self.off, tau, _ = lapack.dsytrd(A.T, lower=1, lwork=work)
-        self._panels = [
-            _panel(reflectors[i + 1 :, i : min(i + _PANEL, len(tau))], tau[i : i + _PANEL])
-            for i in range(0, len(tau), _PANEL)
-        ]
-
-    def into(self, M: Array) -> Array:
-        """``Q' M``."""
-        out = M.copy()
-        for V, W in self._panels:
-            out[-len(V) :] -= V @ (W.T @ out[-len(V) :])
-        return out
-
-    def back(self, M: Array) -> Array:
-        """``Q M``."""
-        out = M.copy()
-        for V, W in reversed(self._panels):
-            out[-len(V) :] -= W @ (V.T @ out[-len(V) :])
-        return out
-
-    def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest eigenvalue."""
-        last = len(self.diagonal) - 1
-        found = [
-            eigvalsh_tridiagonal(self.diagonal, self.off, select="i", select_range=(i, i))
-            for i in (0, last)
-        ]
-        return float(found[0][0]), float(found[1][0])
-
-    def times(self, M: Array) -> Array:
-        """``T M``."""
-        out = self.diagonal[:, None] * M
-        out[:-1] += self.off[:, None] * M[1:]
-        out[1:] += self.off[:, None] * M[:-1]
-        return out
-
-    def solve(self, shift: float, M: Array) -> Array:
-        """``(T + shift I)^-1 M`` of a positive definite one; LinAlgError otherwise."""
-        *_, found, failed = lapack.dptsv(self.diagonal + shift, self.off, M)
-        if failed:
-            raise np.linalg.LinAlgError("the shifted matrix is not positive definite")
-        return np.asarray(found, dtype=np.float64)
-
-
-def _panel(reflectors: Array, tau: Array) -> tuple[Array, Array]:
-    r"""``V, W`` with :math:`I - W V^\top` the product of some of LAPACK's reflectors [SV1989]_.
-
-    So they are applied by NumPy's products, during which other threads run.
-    """
-    V = np.tril(reflectors, -1)
-    np.fill_diagonal(V, 1.0)
-    V[:, tau == 0.0] = 0.0  # nothing to reflect
-    T = np.triu(V.T @ V, 1)
-    np.fill_diagonal(T, 1.0 / np.where(tau == 0.0, 1.0, tau))
-    return V, V @ np.linalg.inv(T)
-
-
 def leading_or_all_pairs(K: Array, r: int | None = None) -> tuple[Array, Array]:
     """Eigenvalues, largest first, and eigenvectors of a symmetric matrix: the first ``r``, or all.
 
     All come back too where they cost no more than ``r`` of them; the smallest then tells how far
-    ``K`` is from being positive semi-definite.
+    ``K`` is from being positive semi-definite. The start of the iterations is fixed, so that the same
+    matrix gives the same pairs.
     """
     n = len(K)
-    if r is not None and n >= _SMALL and r * _FEW <= n:
-        found = block_lanczos(K, r)
-        if found is not None:
-            return found
+    if r is not None and n >= _ALL_PAIRS_ORDER and r * _FEW <= n:
+        start = np.random.default_rng(0).standard_normal(n).astype(K.dtype)
+        eps = float(np.finfo(K.dtype).eps)
+        try:
+            values, vectors = eigsh(K, k=r, which="LA", v0=start, tol=_RESIDUAL_ULPS * eps)
+            # A Krylov space of one vector may miss copies of an eigenvalue: they are what is left then.
+            left = _ritz_values(K, 2, vectors)[-1]
+            if left <= values[0] + _RESIDUAL_ULPS * eps * abs(values[-1]):
+                return values[::-1], vectors[:, ::-1]
+        except ArpackError:  # crowded eigenvalues
+            pass
     values, vectors = np.linalg.eigh(K)
     return values[::-1], vectors[:, ::-1]
 
 
-def block_lanczos(
-    K: Array, r: int, *, block: int = BLOCK, tol: float = RESIDUAL_TOL, limit: int | None = None
-) -> tuple[Array, Array] | None:
-    """The ``r`` largest eigenvalues and their vectors, or None where they do not come soon.
-
-    Krylov spaces of a block of vectors, orthogonalised in full, with thick restarts [WS2000]_: a
-    product of the matrix with a block costs little more than one with a single vector, because
-    both wait for the matrix to come from memory. Every pair returned has a residual
-    ``|K u - l u|`` of at most ``tol`` times the largest eigenvalue. The start is fixed, so that
-    the same matrix gives the same pairs. Where as many eigenvalues coincide as the block has
-    columns there may be more of them, and None is returned. ``limit`` bounds the
-    number of columns multiplied.
-    """
-    n = len(K)
-    tol = max(tol, 4.0 * float(np.finfo(K.dtype).eps))
-    limit = n // 2 if limit is None else limit  # beyond that all pairs are cheaper
-    room = max(r + 8 * block, 4 * r, min(8 * r, n // 5))  # a wider basis costs more than it saves
-    space = _Space(K, min(n - block, room), block)
-    V = space.fresh()
-    looks = _Looks(tol)
-    for step in range(1, limit // block + 1):
-        if not space.has_room():
-            space.restart(max(2 * r, r + block))
-        V = space.extend(V)
-        if space.size >= r + block and step >= looks.due and looks.at(step, space.residual(r)):
-            values, vectors = space.pairs(r)
-            alike = max(_ALIKE, 10.0 * float(np.finfo(K.dtype).eps))
-            return None if _crowded(values, block, alike) else (values, vectors)
-    return None
+def smallest_ritz_value(K: Array) -> float:
+    """Return an upper bound of the smallest eigenvalue, close to it where that is well below zero."""
+    return float(_ritz_values(K, 5, np.zeros((len(K), 0)))[0])
 
 
-class _Looks:
-    """When to look at the residuals, which takes all Ritz vectors: seldom while they are far off."""
-
-    def __init__(self, tol: float) -> None:
-        self.tol, self.due = tol, 0
-        self.last: tuple[int, float] | None = None
-
-    def at(self, step: int, residual: float) -> bool:
-        """Whether the residual will do; otherwise half of the way to where it would at its pace."""
-        if residual <= self.tol:
-            return True
-        wait = _CHECK_EVERY
-        if self.last is not None and residual < self.last[1]:
-            pace = np.log(self.last[1] / residual) / (step - self.last[0])
-            wait = int(np.clip(0.5 * np.log(residual / self.tol) / pace, 1, _CHECK_LATEST))
-        self.last, self.due = (step, residual), step + wait
-        return False
-
-
-def _crowded(values: Array, block: int, alike: float) -> bool:
-    """Whether a whole block of values agrees: a block sees no more copies of an eigenvalue than that."""
-    values = values[values > 1e-10 * values[0]]
-    if len(values) < block:
-        return False
-    gaps = values[: len(values) - block + 1] - values[block - 1 :]
-    return bool((gaps <= alike * values[0]).any())
-
-
-def smallest_ritz_value(K: Array, steps: int = 5) -> float:
-    """An upper bound of the smallest eigenvalue, close to it where that is well below zero."""
-    block = min(BLOCK, len(K) // 8)
-    space = _Space(np.asarray(K, dtype=np.float64), steps * block, block)
-    V = space.fresh()
-    for _ in range(steps):
-        V = space.extend(V)
-    return float(space.eigen()[0][-1])
-
-
-class _Space:
-    """An orthonormal basis Q, the matrix T = Q'KQ on it, and the block with which it grows."""
-
-    def __init__(self, K: Array, capacity: int, block: int):
-        self.K, self.block, self.capacity = K, block, capacity
-        self.Q = np.empty((len(K), capacity), order="F")
-        self.T = np.zeros((capacity, capacity))
-        self.size = 0
-        self.norm = 0.0  # of K, from below
-        self.coupling = np.zeros((block, block))
-        self.rng = np.random.default_rng(0)
-
-    def has_room(self) -> bool:
-        return self.size + self.block <= self.capacity
-
-    def fresh(self) -> Array:
-        """A random block to begin with."""
-        return np.linalg.qr(self.rng.standard_normal((len(self.K), self.block)))[0]
-
-    def extend(self, V: Array) -> Array:
-        """Add a block to the basis; return the next one."""
-        new = slice(self.size, self.size + self.block)
-        self.Q[:, new] = V
-        self.size = new.stop
-        Q = self.Q[:, : self.size]
-        V = V.astype(self.K.dtype, copy=False)
-        # K is symmetric, and a few rows times K go faster than K times a few columns.
-        W = (V.T @ self.K).T.astype(np.float64, copy=False)
-        C = Q.T @ W
-        self.T[: self.size, new] = C
-        self.T[new, : self.size] = C.T
-        self.norm = max(self.norm, float(np.linalg.norm(C, axis=0).max()))
-        W -= Q @ C
-        V, self.coupling = self._orthonormal(W)
-        return V
-
-    def _orthonormal(self, W: Array) -> tuple[Array, Array]:
-        """QR of a block outside the basis; directions that are empty become random ones."""
-        Q = self.Q[:, : self.size]
-        V, R = _qr(W)
-        empty = np.abs(R.diagonal()) <= 1e-14 * self.norm
-        if empty.any():
-            V[:, empty] = self.rng.standard_normal((len(V), int(empty.sum())))
-            R[empty] = 0.0
-            V -= Q @ (Q.T @ V)
-            V = np.linalg.qr(V)[0]
-        V -= Q @ (Q.T @ V)  # a short block was mostly rounding before it was stretched
-        V, S = _qr(V)
-        return V, S @ R
-
-    def eigen(self) -> tuple[Array, Array]:
-        """Ritz values, largest first, and their vectors in the basis."""
-        values, vectors = np.linalg.eigh(self.T[: self.size, : self.size])
-        self._ritz = values[::-1], vectors[:, ::-1]
-        return self._ritz
-
-    def residual(self, r: int) -> float:
-        """Largest ``|K u - l u| / |K|`` of the leading pairs: only the next block is outside."""
-        _, vectors = self.eigen()
-        last = vectors[self.size - self.block :, :r]
-        return float(np.linalg.norm(self.coupling @ last, axis=0).max() / max(self.norm, 1e-300))
-
-    def pairs(self, r: int) -> tuple[Array, Array]:
-        """The leading Ritz values and vectors, as of the last look at them."""
-        values, vectors = self._ritz
-        return values[:r].copy(), self.Q[:, : len(values)] @ vectors[:, :r]
-
-    def restart(self, k: int) -> None:
-        """Keep the k leading Ritz vectors only."""
-        self.eigen()
-        values, U = self.pairs(k)
-        self.Q[:, :k] = U
-        self.T[...] = 0.0
-        np.fill_diagonal(self.T[:k, :k], values)
-        self.size = k
-
-
-def _qr(W: Array) -> tuple[Array, Array]:
-    """Thin QR by Cholesky where the columns are far from dependent: two products."""
-    try:
-        L = np.linalg.cholesky(W.T @ W)
-        if L.diagonal().min() > 1e-6 * L.diagonal().max():
-            return W @ np.linalg.inv(L).T, np.asarray(L.T, dtype=np.float64)
-    except np.linalg.LinAlgError:
-        pass
-    Q, R = np.linalg.qr(W)
-    return Q, np.asarray(R, dtype=np.float64)
+def _ritz_values(K: Array, n_blocks: int, outside: Array) -> Array:
+    """Return eigenvalues of ``K`` on a Krylov space of random vectors orthogonal to given ones."""
+    Q = outside
+    V = np.random.default_rng(0).standard_normal((len(K), min(_BLOCK, len(K) // 8)))
+    for _ in range(n_blocks):
+        for _ in range(2):  # once leaves rounding errors of the size of what is left
+            V = np.linalg.qr(V - Q @ (Q.T @ V))[0]
+        Q = np.hstack([Q, V])
+        V = (V.T.astype(K.dtype, copy=False) @ K).T  # K is symmetric, and rows are read faster
+    Q = Q[:, outside.shape[1] :]
+    return np.asarray(np.linalg.eigvalsh(Q.T @ (K @ Q)), dtype=np.float64)

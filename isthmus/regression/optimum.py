@@ -27,7 +27,7 @@ from isthmus.problems.spectrum import (
 )
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.ridge import ridge_optimum, ridge_path
+from isthmus.regression.ridge import ridge_optimum
 from isthmus.validation import check_alpha
 
 _AUTO_ALPHA = 1e-6
@@ -95,9 +95,6 @@ class RankConstrained(LatentRegression):
     ) -> tuple[Array, list[Array]]:
         unit = form.frame.ridge_unit(self.scale)
         alphas = [ridge_in_units(alpha, unit) for alpha in alphas]
-        found = ridge_path(form, alphas, n_components)
-        if found is not None:
-            return found
         spectrum = spectrum_of(form)
         pairs = [_leading_pair(form, spectrum, alpha, n_components, exact) for alpha in alphas]
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus.linalg import EPS, Array
-from isthmus.linalg.eigen import Tridiagonal, descending_eigh
+from isthmus.linalg.eigen import descending_eigh
 from isthmus.problems.forms import Form, GramForm, RowForm
 from isthmus.problems.spectrum import RIDGE_SAFE, SPECTRUM_SAFE, lacks_digits, tie_breaking
 from isthmus.regression.factors import Factors
@@ -66,39 +66,6 @@ def ridge_optimum(
         solver="dual" if is_dual else "moments",
     )
     return factors, sigma
-
-
-def ridge_path(
-    form: Form, alphas: list[float], n_components: int
-) -> tuple[Array, list[Array]] | None:
-    """Rotations of many ridge weights side by side and loadings of each, from one tridiagonal form of X'X.
-
-    As :func:`ridge_optimum`; None where X'X lacks the digits for the smallest ridge weight.
-    """
-    if isinstance(form, RowForm):
-        return None
-    second = form.gram if isinstance(form, GramForm) else form.xx
-    m, q = form.xy.shape
-    r = min(n_components, q)
-    if r == 0 or q > m or m < 2:
-        return None
-    system = Tridiagonal(second)
-    smallest, norm = system.extremes()
-    if not norm > 0 or (
-        min(alphas) < RIDGE_SAFE * norm and not smallest > SPECTRUM_SAFE * norm
-    ):  # inputs that do not vary have no digits at all
-        return None
-    cross = system.into(form.xy)
-    inner, loadings = np.empty((m, r * len(alphas))), []
-    for i, alpha in enumerate(alphas):
-        ridge = system.solve(alpha, cross)
-        products = cross.T @ (system.times(ridge) if isinstance(form, GramForm) else ridge)
-        squares, Q = descending_eigh((products + products.T) / 2)
-        if lacks_digits(squares[:r]) or squares[r - 1] <= EPS * form.y_squares.sum():
-            return None
-        inner[:, i * r : (i + 1) * r] = ridge @ Q[:, :r]
-        loadings.append(Q[:, :r])
-    return system.back(inner), loadings
 
 
 def _solve(second: Array, cross: Array, alpha: float, is_dual: bool) -> Array | None:

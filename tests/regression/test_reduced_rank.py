@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from isthmus import ReducedRankRegression
 from isthmus.problems.forms import MomentForm, RowForm
 from isthmus.problems.spectrum import whitening_of
-from isthmus.regression.ridge import ridge_optimum, ridge_path
+from isthmus.regression.ridge import ridge_optimum
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
 YA = np.array([[1, 2, 0], [0, 1, 1], [2, 2, 1], [3, 3, -1], [-2, 1, 3]], dtype=float)
@@ -245,27 +245,6 @@ def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, ra
         ours, theirs = (np.linalg.svd(getattr(f, name))[1] for f in (system, peer))
         assert_allclose(ours, theirs, rtol=1e-7, atol=1e-10 * theirs[0])
     assert_allclose(sigma[: len(peer.gram)] ** 2, (peer.y_cross * peer.y_loadings.T).sum(axis=1))
-
-
-@pytest.mark.parametrize("shape", [(300, 12, 7), (40, 90, 7)], ids=["tall", "wide"])
-def test_many_ridge_weights_are_as_many_linear_systems(shape):
-    """One tridiagonal form of X'X, or of XX', beside a system of its own for each weight."""
-    rng = np.random.default_rng(0)
-    n, p, q = shape
-    X = rng.normal(2, 1, size=(n, p))
-    Y = X[:, :q] + rng.normal(size=(n, q))
-    rows = RowForm.from_rows(X, Y, None, False)
-    form = MomentForm.from_rows(X, Y, None, False) if p <= n else rows.gram_form
-    alphas, r = [1e-2, 1.0, 1e3, 1e7], 3
-    rotations, loadings = ridge_path(form, alphas, r)
-    for i, alpha in enumerate(alphas):
-        one, _ = ridge_optimum(form, alpha, r)
-        ours = rotations[:, i * r : (i + 1) * r] @ loadings[i].T
-        theirs = one.rotations @ one.y_loadings.T
-        assert_allclose(ours, theirs, atol=1e-11 * np.abs(theirs).max())
-    assert ridge_path(rows, alphas, r) is None
-    collinear = MomentForm.from_rows(np.c_[X, X], Y, None, False)
-    assert ridge_path(collinear, [0.0], r) is None
 
 
 def test_one_linear_system_is_refused_where_it_would_cost_digits():

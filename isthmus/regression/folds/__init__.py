@@ -11,7 +11,6 @@ are redone inside each fold. Where taking away would cost digits, the fold is fi
 ``refit.py``           every fold from its own rows
 ``by_moments.py``      tall data; many small folds of PLS as one stack
 ``by_gram.py``         wide data
-``by_ridge.py``        reduced rank: one spectrum for every fold and ridge weight
 ``by_expectation.py``  missing values: one model of the gaps a fold
 =====================  ========================================================
 """
@@ -23,11 +22,10 @@ from typing import Any
 
 from scipy import sparse
 
-from isthmus.problems.forms import GramForm, MomentForm, RowForm
+from isthmus.problems.forms import GramForm, MomentForm
 from isthmus.problems.splits import Rows, Split
 from isthmus.regression.folds.by_gram import GramFolds
 from isthmus.regression.folds.by_moments import MomentFolds
-from isthmus.regression.folds.by_ridge import RidgeFolds
 from isthmus.regression.folds.refit import Folds, Task
 
 
@@ -37,10 +35,8 @@ def fold_tasks(
     """Pieces of work that yield ``(split, paths)``, one path for each ridge weight."""
     n, p = rows.shape
     kind = MomentForm if sparse.issparse(rows.X) else estimator._fold_form(n, p, n_components)
-    if kind is not RowForm and estimator._ridge_path and not estimator.scale:
-        folds: Folds = RidgeFolds(estimator, rows, n_components, alphas)
-    elif kind is MomentForm:
-        folds = MomentFolds(estimator, rows, n_components, alphas)
+    if kind is MomentForm:
+        folds: Folds = MomentFolds(estimator, rows, n_components, alphas)
     elif kind is GramForm:
         folds = GramFolds(estimator, rows, n_components, alphas)
     else:
