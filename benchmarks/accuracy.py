@@ -35,7 +35,7 @@ from isthmus import (
 )
 from isthmus.datasets.registry import MULAN, NIR
 from isthmus.diagnostics import prediction_interval
-from isthmus.problems.forms import GramForm, MomentForm, RowForm
+from isthmus.problems import GramForm, MomentForm, RowForm
 
 CONDITIONS = [1e0, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14]
 SHAPES = {"tall": (30, 8, 2), "wide": (10, 24, 2)}

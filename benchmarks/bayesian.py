@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from isthmus import BayesianStiefelRegression, Moments
 from isthmus.datasets import load_mulan, make_low_rank_regression
-from isthmus.problems.forms import MomentForm
+from isthmus.problems import MomentForm
 from isthmus.regression.bayesian import ChainReport
 from isthmus.regression.bayesian.chains import Settings, run_chain
 from isthmus.regression.bayesian.draws import ChainDraws

@@ -245,7 +245,7 @@ def test_subtract_says_how_many_digits_are_left():
 
 def test_the_factor_of_squares_alone_says_so():
     X, Y = ill_conditioned(1e6)
-    squares = Moments(6, 3)._sum(X, Y, None)
+    squares = Moments.squares_of(X, Y, None, full_yy=True)
     with pytest.warns(UserWarning, match=r"about [0-4] of 16 digits are left; sum the rows"):
         R = squares.factor[:, :6]
     assert_allclose(R.T @ R, squares.xx, atol=1e-13)

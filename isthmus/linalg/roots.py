@@ -7,6 +7,7 @@ A matrix of n rows and the triangular R of its QR decomposition have the same se
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ Summing squares perturbs X'X by a few eps, which is as if X were perturbed by a 
 the condition number of X'X: at most 3200.
 """
 
+ROWS_PER_COLUMN = 4
+"""Rows for each column that one QR decomposition takes in, beside the rows kept so far."""
 # So many times fewer targets than features, and they are worth no Q.
 _FEW_TARGETS = 4
 
@@ -44,6 +47,21 @@ def triangular_rows(X: Array, Y: Array) -> Rows:
 def stacked(blocks: list[Rows]) -> Rows:
     """Put blocks of rows below each other."""
     return np.vstack([X for X, _ in blocks]), np.vstack([Y for _, Y in blocks])
+
+
+def few_rows_of(blocks: Iterable[Rows], n_features: int, n_targets: int) -> Rows:
+    """At most ``2 * n_features`` rows with the second moments of all blocks."""
+    kept: list[Rows] = [(np.zeros((0, n_features)), np.zeros((0, n_targets)))]
+    n_kept = 0
+    for block in blocks:
+        kept.append(block)
+        n_kept += len(block[0])
+        if n_kept > (1 + ROWS_PER_COLUMN) * n_features:
+            kept = [triangular_rows(*stacked(kept))]
+            n_kept = len(kept[0][0])
+    if n_kept > 2 * n_features:
+        return triangular_rows(*stacked(kept))
+    return stacked(kept)
 
 
 def trusted_factor(xx: Array, variances: Array) -> Array | None:

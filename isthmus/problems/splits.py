@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from isthmus.linalg import Array
 
@@ -80,3 +81,8 @@ class Rows:
 
     def take(self, rows: NDArray) -> tuple[Any, NDArray, Array | None]:
         return self.X[rows], self.Y[rows], self.weight_of(rows)
+
+
+def dense_rows(rows: Any) -> NDArray:
+    """Few rows as an array."""
+    return rows.toarray() if sparse.issparse(rows) else rows

@@ -14,33 +14,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import EPS, Array, row_blocks, two_sum
+from isthmus.linalg import Array, row_blocks, two_sum
 from isthmus.linalg.roots import (
+    ROWS_PER_COLUMN,
     Rows,
     digits_of,
     downdated,
+    few_rows_of,
     rows_of_moments,
     stacked,
     triangular_rows,
     trusted_factor,
 )
+from isthmus.problems.frame import varies
+from isthmus.problems.splits import dense_rows
+from isthmus.problems.summing import sum_rows
 from isthmus.validation import check_memory, check_weights
 
-# Blocks of centred rows that stay in the cache between being centred and being multiplied.
-_BLOCK_BYTES = 2**21
-# Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
-_SPARSE_DENSITY = 0.05
-# A mean whose square is below this many variances is no reason to centre a copy of the rows.
-_NEAR = 16.0
-# A column whose deviations are below so many roundings of its mean is constant.
-_CONSTANT_ULPS = 8.0
 # Fewer digits than this are worth a warning.
 _FEW_DIGITS = 8.0
-# Rows for each column that one QR decomposition takes in, beside the rows kept so far.
-_ROWS_PER_COLUMN = 4
 
 
 class Moments:
@@ -144,81 +138,23 @@ class Moments:
             raise ValueError("blocks is empty: at least one block of rows is needed.")
         return moments
 
-    def _sum(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
-        """Fill empty moments from checked rows, as squares alone."""
-        self.n_samples = X.shape[0]
-        self.weight = float(X.shape[0]) if weights is None else float(weights.sum())
-        if self.weight == 0.0:
-            return self
-        if sparse.issparse(X) and X.nnz < _SPARSE_DENSITY * X.shape[0] * X.shape[1]:
-            self._sum_sparse(X, Y, weights)
-        else:
-            self._sum_dense(X, Y, weights)
-        return self
+    @classmethod
+    def squares_of(
+        cls, X: Any, Y: NDArray, weights: Array | None, full_yy: bool = False
+    ) -> Moments:
+        """Moments of checked rows as squares alone, for those who have the rows anyway."""
+        moments = cls(X.shape[1], Y.shape[1], full_yy=full_yy)
+        moments.n_samples = X.shape[0]
+        moments.weight = float(X.shape[0]) if weights is None else float(weights.sum())
+        if moments.weight > 0.0:
+            sums = sum_rows(X, Y, weights, moments.weight, full_yy)
+            moments._x_mean, moments._y_mean, moments.xx, moments.xy, moments.yy = sums
+        return moments
 
-    def _sum_dense(self, X: Any, Y: NDArray, weights: Array | None) -> None:
-        p, q = self.xy.shape
-        w = np.ones(X.shape[0]) if weights is None else weights
-        x_mean, y_mean = (w @ X) / self.weight, (w @ Y) / self.weight
-        root = np.sqrt(w)
-        x_rest, y_rest = np.zeros(p), np.zeros(q)
-        n_rows = max(256, _BLOCK_BYTES // (8 * (p + q)))
-        x_buffer, y_buffer = (np.empty((min(n_rows, len(w)), m)) for m in (p, q))
-        for rows in row_blocks(len(w), n_rows):
-            size = rows.stop - rows.start
-            A = np.subtract(_dense(X[rows]), x_mean, out=x_buffer[:size])
-            B = np.subtract(Y[rows], y_mean, out=y_buffer[:size])
-            if weights is not None:
-                A *= root[rows, None]
-                B *= root[rows, None]
-            self.xx += A.T @ A
-            self.xy += A.T @ B
-            self.yy += B.T @ B if self.yy.ndim == 2 else np.einsum("ij,ij->j", B, B)
-            x_rest += root[rows] @ A
-            y_rest += root[rows] @ B
-        # The rounded means leave a rest of a few ulps; without it a large mean spoils the merge.
-        self._recentre(x_rest / self.weight, y_rest / self.weight)
-        self._x_mean = two_sum(x_mean, x_rest / self.weight)
-        self._y_mean = two_sum(y_mean, y_rest / self.weight)
-
-    def _sum_sparse(self, X: Any, Y: NDArray, weights: Array | None) -> None:
-        X = sparse.csr_array(X, dtype=np.float64)
-        w = np.ones(X.shape[0]) if weights is None else weights
-        x_mean, y_mean = (X.T @ w) / self.weight, (w @ Y) / self.weight
-        B = Y - y_mean
-        y_rest = (w @ B) / self.weight
-        B -= y_rest
-        weighted = X if weights is None else X.multiply(weights[:, None]).tocsr()
-        self.xx += (X.T @ weighted).toarray()
-        self.xy += weighted.T @ B
-        self.yy += B.T @ (B * w[:, None]) if self.yy.ndim == 2 else w @ (B * B)
-        self._recentre(x_mean, np.zeros(len(y_mean)))
-        self._x_mean = (x_mean, np.zeros_like(x_mean))
-        self._y_mean = two_sum(y_mean, y_rest)
-        far = np.flatnonzero(self.weight * x_mean**2 > _NEAR * self.xx.diagonal())
-        if len(far):
-            self._sum_far(X, B, w, far)
-
-    def _sum_far(self, X: Any, B: Array, w: Array, far: NDArray) -> None:
-        """Sum again, centred first, columns of sparse rows whose means dwarf their spreads.
-
-        They have hardly a zero, so that there are few of them.
-        """
-        A = X[:, far].toarray() - self._x_mean[0][far]
-        rest = (w @ A) / self.weight
-        A -= rest
-        weighted = A * w[:, None]
-        self.xx[:, far] = X.T @ weighted
-        self.xx[far] = self.xx[:, far].T
-        self.xx[np.ix_(far, far)] = A.T @ weighted
-        self.xy[far] = weighted.T @ B
-        self._x_mean[1][far] = rest
-
-    def _recentre(self, x_shift: Array, y_shift: Array) -> None:
-        """Turn moments about a point into moments about the mean, ``shift`` away from it."""
-        self.xx -= np.outer(self.weight * x_shift, x_shift)
-        self.xy -= np.outer(self.weight * x_shift, y_shift)
-        self.yy -= self._yy_of(self.weight, y_shift)
+    @classmethod
+    def of_checked(cls, X: Any, Y: NDArray, weights: Array | None) -> Moments:
+        """Moments of checked rows with all their digits, and the diagonal of ``yy`` alone."""
+        return cls(X.shape[1], Y.shape[1], full_yy=False)._take(X, Y, weights)
 
     def _yy_of(self, factor: float, shift: Array) -> Array:
         return np.outer(factor * shift, shift) if self.yy.ndim == 2 else factor * shift**2
@@ -268,7 +204,7 @@ class Moments:
         moments._x_mean = x_mean, np.zeros_like(x_mean)
         moments._y_mean = y_mean, np.zeros_like(y_mean)
         moments.xx, moments.xy, moments.yy = X.T @ X, X.T @ Y, Y.T @ Y
-        moments._rows = _few([(X, Y)], *moments.xy.shape)
+        moments._rows = few_rows_of([(X, Y)], *moments.xy.shape)
         return moments
 
     def few_rows(self) -> Rows:
@@ -289,9 +225,9 @@ class Moments:
         """The rows that were summed, centred, times the root of their weights."""
         if X.shape[0] == 1:
             return  # nothing is left of a single row
-        size = max(256, _ROWS_PER_COLUMN * X.shape[1])
+        size = max(256, ROWS_PER_COLUMN * X.shape[1])
         for rows in row_blocks(X.shape[0], size):
-            A, B = self.centred(_dense(X[rows]), Y[rows])
+            A, B = self.centred(dense_rows(X[rows]), Y[rows])
             if weights is not None:
                 A *= np.sqrt(weights[rows])[:, None]
                 B *= np.sqrt(weights[rows])[:, None]
@@ -308,7 +244,7 @@ class Moments:
         if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
             self._proved = self.xx.diagonal().copy()
         else:
-            self._rows = _few(rows(), *self.xy.shape)
+            self._rows = few_rows_of(rows(), *self.xy.shape)
 
     def _is_trusted(self, variances: Array) -> bool:
         live = self._live()
@@ -324,9 +260,8 @@ class Moments:
 
     def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Take in checked rows."""
-        part = Moments(X.shape[1], Y.shape[1], full_yy=self.yy.ndim == 2)
         with np.errstate(over="ignore", invalid="ignore"):
-            part._sum(X, Y, weights)
+            part = Moments.squares_of(X, Y, weights, full_yy=self.yy.ndim == 2)
         if not (np.isfinite(part.xx).all() and np.isfinite(part.yy).all()):
             raise ValueError(
                 "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
@@ -465,11 +400,6 @@ def _check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array
     return X, Y, check_weights(sample_weight, X)
 
 
-def varies(squares: Array, mean: Array, weight: Any) -> NDArray:
-    """Whether columns with these centred squares vary by more than the rounding of their mean."""
-    return squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
-
-
 def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
     """Warn if something has few correct digits left."""
     if digits < _FEW_DIGITS:
@@ -478,25 +408,6 @@ def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -
             UserWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def _few(blocks: Iterable[Rows], n_features: int, n_targets: int) -> Rows:
-    """At most ``2 * n_features`` rows with the second moments of all blocks."""
-    kept: list[Rows] = [(np.zeros((0, n_features)), np.zeros((0, n_targets)))]
-    n_kept = 0
-    for block in blocks:
-        kept.append(block)
-        n_kept += len(block[0])
-        if n_kept > (1 + _ROWS_PER_COLUMN) * n_features:
-            kept = [triangular_rows(*stacked(kept))]
-            n_kept = len(kept[0][0])
-    if n_kept > 2 * n_features:
-        return triangular_rows(*stacked(kept))
-    return stacked(kept)
-
-
-def _dense(rows: Any) -> NDArray:
-    return rows.toarray() if sparse.issparse(rows) else rows
 
 
 def _difference(a: tuple[Array, Array], b: tuple[Array, Array]) -> Array:

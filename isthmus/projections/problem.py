@@ -319,7 +319,7 @@ class FeatureProblem:
 
 
 def _moments(F: Array, T: Array) -> Moments:
-    return Moments(F.shape[1], T.shape[1])._sum(F, T, None)  # both are checked already
+    return Moments.squares_of(F, T, None, full_yy=True)  # both are checked already
 
 
 class FeatureFit:

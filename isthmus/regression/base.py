@@ -1,43 +1,27 @@
-"""What all latent-variable regressions share: fit in the cheapest form, predict, transform, explain."""
+"""What all latent-variable regressions share: fit in the cheapest form, explain, fold."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    TransformerMixin,
-)
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, validate_data
 
-from isthmus.linalg import Array, column_signs, row_blocks, safe_cholesky, weight_unit
-from isthmus.problems.forms import (
-    Form,
-    Frame,
-    GramForm,
-    InaccurateGram,
-    MomentForm,
-    RowForm,
-    Units,
-)
-from isthmus.problems.missing import MissingModel, expected_moments
-from isthmus.problems.sums import Moments
-from isthmus.regression.crossval import choose_components
+from isthmus.linalg import Array, column_signs, safe_cholesky, weight_unit
+from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
+from isthmus.problems.frame import Units
+from isthmus.problems.missing import expected_moments
+from isthmus.problems.paths import FoldPath
+from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
+from isthmus.regression.fitted import FLOATS, FittedMap
 from isthmus.validation import (
     check_count,
     check_enough_samples,
@@ -47,9 +31,6 @@ from isthmus.validation import (
     check_scale,
     check_weights,
 )
-
-_FLOATS = (np.float64, np.float32)
-_PREDICT_BLOCK = 2**17  # entries of X centred at a time: stays in cache
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -61,14 +42,7 @@ def _takes_blocks(self: LatentRegression) -> bool:
     return True
 
 
-class LatentRegression(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    BaseEstimator,
-    ABC,
-):
+class LatentRegression(FittedMap, ABC):
     """A linear map of low rank, regressor and transformer at once.
 
     Subclasses say how the two factors of the map are found (``_solve``), which form of the problem is
@@ -77,7 +51,6 @@ class LatentRegression(
 
     _min_components = 1
     _ridge_path = False  # every ridge weight follows from one spectrum
-    _batches_folds = False  # many small folds can be solved as one stack
 
     n_components: Any
     scale: bool | str
@@ -88,11 +61,10 @@ class LatentRegression(
     # -- what a subclass says ------------------------------------------------------------------
 
     @abstractmethod
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
         """Factors of a standardised problem, in the coordinates of its form.
 
-        Where a Gram matrix has lost digits it raises ``InaccurateGram``, unless ``exact`` says that
-        there is no better form to go to.
+        None where the form has lost the digits that this problem needs.
         """
 
     @abstractmethod
@@ -104,11 +76,11 @@ class LatentRegression(
         return self._cheapest_form(n, p, n_components)
 
     def _solve_path(
-        self, form: Form, n_components: int, alphas: list[float], exact: bool
-    ) -> tuple[Array, list[Array]]:
+        self, form: Form, n_components: int, alphas: list[float]
+    ) -> tuple[Array, list[Array]] | None:
         """Rotations of all ridge weights side by side, and y_loadings of each; one where there is none."""
-        factors = self._solve(form, n_components, exact)
-        return factors.rotations, [factors.y_loadings]
+        factors = self._solve(form, n_components)
+        return None if factors is None else (factors.rotations, [factors.y_loadings])
 
     def _is_nested(self) -> bool:
         """Whether the maps of all smaller ranks follow from one fit."""
@@ -202,23 +174,8 @@ class LatentRegression(
         self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
-        self._store(*self._fit_moments(n_components))
+        self._store(*self._solved(MomentForm.from_moments(self.moments_, self.scale), n_components))
         return self
-
-    def _fit_moments(self, n_components: int | None) -> tuple[MomentForm | RowForm, Factors]:
-        """Solve from the moments of all blocks: from their squares, or from the rows they stand for."""
-        try:
-            form = MomentForm.from_moments(self.moments_, self.scale)
-            return form, self._solve(form, n_components, exact=False)
-        except InaccurateGram:
-            rows = RowForm.from_moments(self.moments_, self.scale)
-            return rows, self._solve_few_rows(rows, n_components)
-
-    def _solve_few_rows(self, form: RowForm, n_components: int | None) -> Factors:
-        """Solve for rows that are not those of the user: their scores mean nothing."""
-        factors = self._solve(form, n_components, exact=True)
-        factors.scores = None
-        return factors
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""
@@ -226,27 +183,21 @@ class LatentRegression(
 
     def _fit_rows(
         self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
-    ) -> tuple[MomentForm | RowForm, Factors]:
+    ) -> tuple[Form, Factors]:
         # Centred rows would be dense, so sparse ones are summed whatever their shape.
-        is_sparse = sparse.issparse(X)
-        kind = self._cheapest_form(X.shape[0], X.shape[1], n_components)
-        try:
-            if kind is MomentForm or is_sparse:
-                form = MomentForm.from_rows(X, Y, weights, self.scale)
-                return form, self._solve(form, n_components, exact=False)
-            rows = RowForm.from_rows(X, Y, weights, self.scale)
-            if kind is GramForm:
-                factors = self._solve(rows.gram_form, n_components, exact=False)
-                factors.scores = factors.along_scores  # X'T in the coordinates of the samples
-                factors.lift(rows.X)
-                return rows, factors
-        except InaccurateGram:
-            if is_sparse:
-                rows = RowForm.from_blocks(X, Y, weights, self.scale)
-                return rows, self._solve_few_rows(rows, n_components)
-            if kind is MomentForm:
-                rows = RowForm.from_rows(X, Y, weights, self.scale)
-        return rows, self._solve(rows, n_components, exact=True)
+        kind: type[Form] = MomentForm
+        if not sparse.issparse(X):
+            kind = self._cheapest_form(X.shape[0], X.shape[1], n_components)
+        return self._solved(kind.from_rows(X, Y, weights, self.scale), n_components)
+
+    def _solved(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
+        """Solve a problem; where its form lacks digits, once more in the form that has all."""
+        factors = self._solve(form, n_components)
+        if factors is None:
+            form = form.exactly()
+            factors = self._solve(form, n_components)
+            assert factors is not None
+        return form, factors
 
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
@@ -254,7 +205,7 @@ class LatentRegression(
         form, model = self._expected_form(X, Y, weights)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
-        self._store(form, self._solve_few_rows(form, n_components), model.filled(X))
+        self._store(*self._solved(form, n_components), model.filled(X))
 
     def _expected_form(
         self, X: NDArray, Y: NDArray, weights: Array | None
@@ -274,10 +225,10 @@ class LatentRegression(
         finite: Any = "allow-nan" if self.missing == "em" else True
         x_checks = {
             "accept_sparse": False if self.missing == "em" else "csr",
-            "dtype": _FLOATS,
+            "dtype": FLOATS,
             "ensure_all_finite": finite,
         }
-        y_checks = {"dtype": _FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
+        y_checks = {"dtype": FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
         try:
             separately = (x_checks, y_checks)
             X, y = validate_data(self, X, y, reset=reset, validate_separately=separately)
@@ -291,13 +242,11 @@ class LatentRegression(
         return X, y.reshape(len(y), -1), check_weights(sample_weight, X)
 
     def _store(
-        self,
-        form: MomentForm | RowForm,
-        factors: Factors,
-        X: Any | None = None,
-        weights: Array | None = None,
+        self, form: Form, factors: Factors, X: Any | None = None, weights: Array | None = None
     ) -> None:
         """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
+        if form.is_dual:
+            factors.lift(form.to_features)
         frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
@@ -316,9 +265,7 @@ class LatentRegression(
         self.solver_ = factors.solver
         self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
         self.y_loadings_ = factors.y_loadings
-        with np.errstate(
-            over="ignore"
-        ):  # infinite for weights that are out of range of their squares
+        with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
             self.score_gram_ = factors.gram * frame.weight_unit
         self._explain(form, factors)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
@@ -328,7 +275,7 @@ class LatentRegression(
         intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-    def _explain(self, form: MomentForm | RowForm, factors: Factors) -> None:
+    def _explain(self, form: Form, factors: Factors) -> None:
         """Loadings, and the share of the variances that each further component explains."""
         k = self.n_components_
         self.x_loadings_ = np.zeros_like(factors.rotations)
@@ -353,181 +300,40 @@ class LatentRegression(
         total = form.y_squares.sum()
         self.y_explained_variance_ratio_ = gain / total if total > 0 else np.zeros(k)
 
-    # -- using the map -------------------------------------------------------------------------
+    # -- folds ---------------------------------------------------------------------------------
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs.
+    def _fold_tasks(
+        self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
+    ) -> list[Task]:
+        """Independent pieces of work, each of which yields splits with their paths."""
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
+        def task(i: int, split: Split) -> list[tuple[int, list[FoldPath]]]:
+            form = folds.without(split)
+            return [(i, self._fold_paths(form, split.test, n_components, alphas))]
 
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``, in the shape of the ``y`` that was fitted.
-        """
-        rows = self._check_new(X)
-        Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
-        return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
+        return [partial(task, i, split) for i, split in enumerate(splits)]
 
-    def predict_path(self, X: ArrayLike) -> NDArray:
-        """Predict with 1, 2, ..., ``n_components_`` components.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        path : ndarray of shape (n_components_, n_samples[, n_targets])
-            ``path[i]`` is the prediction of the map with ``i + 1`` components.
-        """
-        rows = self._check_new(X)
-        rotations, loadings = self._path_factors()
-        steps = self._affine(rows, rotations).T[:, :, None] * loadings.T[:, None, :]
-        path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
-        return (path[:, :, 0] if self._y_is_1d else path).astype(rows.dtype, copy=False)
-
-    @property
-    def coef_path_(self) -> NDArray:
-        """Coefficients of 1..``n_components_`` components, (n_components_[, n_targets], n_features)."""
-        check_is_fitted(self)
-        rotations, loadings = self._path_factors()
-        steps = loadings.T[:, :, None] * rotations.T[:, None, :]
-        path = np.cumsum(steps, axis=0, out=steps)
-        return path[:, 0] if self._y_is_1d else path
-
-    def _path_factors(self) -> tuple[Array, Array]:
-        """Factors in the user's units of which the first r columns are the map with r components."""
-        rotations: Array = self.x_rotations_
-        loadings: Array = self.y_loadings_
-        if self._nesting is not None:
-            rotations = np.linalg.solve(self._nesting.T, rotations.T).T.astype(np.float64)
-            loadings = loadings @ self._nesting.T
-        return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Scores of the inputs.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        T : ndarray of shape (n_samples, n_components_)
-            ``((X - x_mean_) / x_scale_) @ x_rotations_``.
-        """
-        rows = self._check_new(X)
-        T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
-        return T.astype(rows.dtype, copy=False)
-
-    def inverse_transform(self, X: ArrayLike) -> NDArray:
-        """Inputs that have the given scores: the least squares reconstruction.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-            Scores.
-
-        Returns
-        -------
-        X_original : ndarray of shape (n_samples, n_features)
-            ``(X @ x_loadings_.T) * x_scale_ + x_mean_``.
-        """
-        check_is_fitted(self)
-        T = check_array(X, dtype=_FLOATS, input_name="X", ensure_min_features=0)
-        if T.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X has {T.shape[1]} columns of scores, but this {type(self).__name__} has "
-                f"{self.n_components_} components."
-            )
-        original = (T @ self.x_loadings_.T) * self.x_scale_ + self.x_mean_
-        return original.astype(T.dtype, copy=False)
-
-    def y_scores(self, y: ArrayLike) -> NDArray:
-        """Scores of the outputs: their least squares coordinates along ``y_loadings_``.
-
-        Parameters
-        ----------
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-            Outputs.
-
-        Returns
-        -------
-        U : ndarray of shape (n_samples, n_components_)
-            Minimum norm coordinates where there are more components than targets.
-        """
-        check_is_fitted(self)
-        Y = check_array(y, dtype=_FLOATS, ensure_2d=False, input_name="y")
-        Y = Y.reshape(len(Y), -1)
-        if Y.shape[1] != len(self.y_mean_):
-            raise ValueError(f"y has {Y.shape[1]} targets, expected {len(self.y_mean_)}.")
-        Z = (Y - self.y_mean_) / self.y_scale_
-        return (Z @ np.linalg.pinv(self.y_loadings_.T)).astype(Y.dtype, copy=False)
-
-    def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        model = getattr(self, "missing_model_", None)
-        try:
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr" if model is None else False,
-                dtype=_FLOATS,
-                ensure_all_finite=True if model is None else "allow-nan",
-            )
-        except ValueError as error:
-            raise self._with_hint(error) from error
-        return X if model is None else model.filled(X)
-
-    def _with_hint(self, error: ValueError) -> ValueError:
-        """The error of a check; where it is about NaN, with what can be done about them."""
-        first = str(error).split("\n")[0]
-        if "contains NaN" not in first:
-            return error
-        if "missing" in self.get_params(deep=False):
-            return ValueError(
-                f"{first}\nNaN is refused unless missing='em' is asked for, which fits by "
-                "expectation-maximisation."
-            )
-        return ValueError(
-            f"{first}\nNaN is refused: leave out or fill those rows, or take a model with missing='em' "
-            "(PCR, PLS, ReducedRankRegression)."
-        )
-
-    def _affine(self, X: Any, A: Array) -> Array:
-        """(X - x_mean_) @ A in float64; centred first, or a large mean would cost digits."""
-        if sparse.issparse(X):
-            return X @ A - (self.x_mean_ @ A + self._x_rest @ A)
-        out = np.empty((X.shape[0], A.shape[1]))
-        for rows in row_blocks(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
-            np.matmul(X[rows] - self.x_mean_, A, out=out[rows])
-        out -= self._x_rest @ A
-        return out
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.missing != "em"
-        tags.input_tags.allow_nan = self.missing == "em"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _fold_paths(
+        self, form: Form, test: NDArray, n_components: int, alphas: list
+    ) -> list[FoldPath]:
+        """Predictions for test rows, of every number of components and ridge weight."""
+        found = self._solve_path(form, n_components, alphas)
+        if found is None:
+            form = form.exactly()
+            found = self._solve_path(form, n_components, alphas)
+            assert found is not None
+        R, loadings = found
+        scores = form.coordinates(test) @ R  # one product for all ridge weights
+        ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
+        return [
+            FoldPath(T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
+            for T, Q in zip(np.split(scores, ends, axis=1), loadings, strict=True)
+        ]
 
 
 def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None) -> Array:
     """The training score of largest absolute value is positive; without rows, the weight."""
-    if (
-        factors.scores is not None and weights is None
-    ):  # scores carry the weights, the rule does not
+    if factors.scores is not None and weights is None:  # scores carry weights, the rule does not
         return column_signs(factors.scores)
     if X is None:
         return column_signs(factors.unit_weights)

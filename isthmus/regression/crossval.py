@@ -6,7 +6,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,14 +18,15 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two, weight_unit
-from isthmus.problems.forms import ridge_in_units, scales_x
+from isthmus.problems import MomentForm, Rows, Split
+from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
 from isthmus.problems.scores import TestRows, score_path
-from isthmus.problems.splits import Rows, Split, without_empty
-from isthmus.regression.folds import fold_tasks
-from isthmus.regression.folds.by_expectation import expected_paths
-from isthmus.regression.folds.refit import Task
+from isthmus.problems.splits import without_empty
+
+Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
+"""Work that yields splits with their paths, one for each ridge weight."""
 
 _MAX_RANKS = 50
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
@@ -101,7 +102,7 @@ def _tasks(
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
     slow = "auto" in alphas or not estimator._is_nested()
     if slow or estimator.missing == "em":
-        paths = _refitted if slow else expected_paths
+        paths = _refitted if slow else _expected
         pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
         return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
     units = power_of_two(rows.X), power_of_two(rows.Y)
@@ -110,6 +111,30 @@ def _tasks(
         if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
             alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
+
+
+def fold_tasks(
+    estimator: Any, rows: Rows, splits: Sequence[Split], n_components: int, alphas: list
+) -> list[Task]:
+    """Work on the folds, each taken away from a form of the whole."""
+    n, p = rows.shape
+    kind = MomentForm if sparse.issparse(rows.X) else estimator._fold_form(n, p, n_components)
+    folds = kind.folds(rows, estimator.scale, splits)
+    return estimator._fold_tasks(folds, splits, n_components, alphas)
+
+
+def _expected(
+    estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
+) -> list[FoldPath]:
+    """Paths of a fit by expectation-maximisation, one for each ridge weight.
+
+    The model of the gaps is the one that a fit to the training rows finds, step by step; it serves all
+    numbers of components and ridge weights.
+    """
+    form, model = estimator._expected_form(*rows.take(split.train))
+    form.data = Rows(model.filled(rows.X[split.test]), rows.Y, None)
+    everything = np.arange(len(split.test))
+    return estimator._fold_paths(form, everything, max(ranks), alphas)
 
 
 def _ridge_in_units(alpha: Any, unit: float) -> Any:
@@ -124,7 +149,7 @@ def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, lis
 def _refitted(
     estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
-    """A fit for every ridge weight, and rank if need be, for what has no faster road."""
+    """A fit for every ridge weight, and rank if need be, for what has no faster way."""
     nested = estimator._is_nested()
     paths: list[FoldPath | RefitPath] = []
     for alpha in alphas:

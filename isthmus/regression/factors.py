@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,13 +69,14 @@ class Factors:
         self.scores = None if self.scores is None else self.scores @ M
         self.weights, self.mix, self.principal = None, None, False
 
-    def lift(self, X: Array) -> None:
-        """From the coordinates of the samples to those of the features: r = X'a."""
+    def lift(self, to_features: Callable[[Array], Array]) -> None:
+        """From the coordinates of the samples to those of the features."""
+        self.scores = self.along_scores  # X'T in the coordinates of the samples
         if self.principal:
-            self.rotations, self.x_cross = X.T @ self.rotations, None
+            self.rotations, self.x_cross = to_features(self.rotations), None
             return
         names = ["x_cross", "rotations" if self.mix is None else "weights"]
-        lifted = X.T @ np.hstack([getattr(self, name) for name in names])
+        lifted = to_features(np.hstack([getattr(self, name) for name in names]))
         for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):
             setattr(self, name, columns)
         if self.mix is not None and self.weights is not None:

@@ -16,8 +16,7 @@ from isthmus.losses import Loss, get_loss, robust_scale
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import robust_scales
-from isthmus.problems.forms import RowForm
-from isthmus.problems.spectrum import whitening_of
+from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart
 from isthmus.regression.optimum import RankOptimum
@@ -87,12 +86,12 @@ class LossFit:
         q = Y.shape[1]
         form.Y, form.frame.y_scale = form.Y * form.frame.y_scale, np.full(q, y_unit)
         form.y_squares = (form.Y**2).sum(axis=0)
-        spectrum = whitening_of(form)
+        spectrum = form.whitening()
         alpha = self._alpha_in_frame(spectrum.norm, form)
         if self.alpha != "auto":
             alpha /= w_unit
         rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
-        optimum = RankOptimum(form, spectrum, alpha, exact=True)
+        optimum = RankOptimum(form, spectrum, alpha)
         most = min(len(spectrum.squares), q)
         r = most if n_components is None else min(n_components, most)
         constant = (Y == Y[0]).all(axis=0)
@@ -209,7 +208,7 @@ class LossFit:
                 W, s, V = singular_form(*optimum.factors(optimum.rank))
                 A, D = np.pad(W * s, ((0, k - len(W)), (0, 0)))[:, :r], V[:, :r]
             else:
-                factors = PLS(max(r, 1))._solve(form, max(r, 1), exact=True)
+                factors = PLS(max(r, 1))._solved(form, max(r, 1))[1]
                 A, D = spectrum.basis.T @ factors.rotations, factors.y_loadings
         else:
             coef = np.asarray(given, dtype=np.float64)

@@ -16,8 +16,7 @@ from isthmus.geometry import (
     Stiefel,
 )
 from isthmus.linalg import Array
-from isthmus.problems.forms import Form, RowForm
-from isthmus.problems.spectrum import check_digits, numerical_rank, spectrum_of
+from isthmus.problems import Form, RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.optimum import RankConstrained, tie_warning
 from isthmus.solvers import SolverResult, conjugate_gradient
@@ -124,10 +123,10 @@ class ManifoldPLS(RankConstrained):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         return RowForm if self.solver != "exact" else super()._cheapest_form(n, p, n_components)
 
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
         if self.solver != "exact":
-            return self._descend(form, n_components, exact)
-        return super()._solve(form, n_components, exact)
+            return self._descend(form, n_components)
+        return super()._solve(form, n_components)
 
     def _turn(self, factors: Factors) -> Array | None:
         if self.solver != "exact" or not factors.y_loadings.shape[1]:
@@ -142,13 +141,13 @@ class ManifoldPLS(RankConstrained):
 
     # -- iterations -----------------------------------------------------------------------------
 
-    def _descend(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+    def _descend(self, form: Form, n_components: int | None) -> Factors | None:
         """Conjugate gradients over W, or over the A in W = B g A, which has orthonormal columns."""
-        spectrum = spectrum_of(form)
+        spectrum = form.spectrum()
         alpha = self._alpha_in_frame(spectrum.norm, form)
-        if not exact:
-            check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
-        spectrum = spectrum.truncated(numerical_rank(spectrum))
+        if not spectrum.has_digits(form.n_directions, alpha):
+            return None
+        spectrum = spectrum.truncated(spectrum.rank)
         g = 1.0 / np.sqrt(spectrum.squares + alpha)
         M = g[:, None] * spectrum.cross
         rank = int(np.linalg.matrix_rank(M))

@@ -7,30 +7,26 @@ what they offer beyond the squared loss. The closed form is written here, once.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array, rank_tolerance
-from isthmus.linalg.eigen import descending_eigh, largest_eigenvalue
-from isthmus.problems.forms import Form, GramForm, RowForm, ridge_in_units
-from isthmus.problems.spectrum import (
-    RIDGE_SAFE,
-    Spectrum,
-    cheapest_form,
-    check_digits,
-    is_tied,
-    lacks_digits,
-    numerical_rank,
-    spectrum_of,
-    tie_breaking,
-)
+from isthmus.linalg import EPS, Array
+from isthmus.linalg.eigen import descending_eigh
+from isthmus.problems import Form, Spectrum, cheapest_form
+from isthmus.problems.form import RIDGE_SAFE
+from isthmus.problems.frame import ridge_in_units
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.regression.ridge import ridge_optimum
 from isthmus.validation import check_alpha
 
+# alpha="auto", as a fraction of ||X||^2.
 _AUTO_ALPHA = 1e-6
+# Squared singular values of a fit that fall by more than this have no digits left for their directions.
+_SQUARED_DIGITS = 1e-8
+# Singular values that differ by less than this fraction of the first are equal.
+_TIED = 1e-8
 
 
 class RankConstrained(LatentRegression):
@@ -53,13 +49,17 @@ class RankConstrained(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         return cheapest_form(n, p)
 
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
-        found = self._solve_system(form, n_components)
-        if found is not None:
-            return found
-        spectrum = spectrum_of(form)
+    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
+        norm = form.norm() if self.alpha == "auto" else 0.0
+        if norm is not None:
+            found = system_optimum(form, self._alpha_in_frame(norm, form), n_components)
+            if found is not None:
+                return found
+        spectrum = form.spectrum()
         alpha = self._alpha_in_frame(spectrum.norm, form)
-        optimum = RankOptimum(form, spectrum, alpha, exact)
+        if not spectrum.has_digits(form.n_directions, alpha):
+            return None
+        optimum = RankOptimum(form, spectrum, alpha)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
         scores = np.sqrt(optimum.squares)[:, None] * inner
@@ -71,32 +71,20 @@ class RankConstrained(LatentRegression):
             y_cross=inner.T @ optimum.cross,
             gram=scores.T @ scores,
             solver=spectrum.solver,
-            warning=optimum.tie(r),
+            warning=tie_warning(optimum.sigma[: optimum.rank], r),
         )
 
-    def _solve_system(self, form: Form, n_components: int | None) -> Factors | None:
-        """Solve one linear system, if the ridge weight is large enough for it; "auto" needs ||X|| alone."""
-        if isinstance(form, RowForm):
-            return None
-        norm = 0.0
-        if self.alpha == "auto":
-            norm = largest_eigenvalue(form.gram if isinstance(form, GramForm) else form.xx)
-            if not norm > 0:
-                return None
-        found = ridge_optimum(form, self._alpha_in_frame(norm, form), n_components)
-        if found is None:
-            return None
-        factors, sigma = found
-        factors.warning = tie_warning(sigma, factors.y_loadings.shape[1])
-        return factors
-
     def _solve_path(
-        self, form: Form, n_components: int, alphas: list[float], exact: bool
-    ) -> tuple[Array, list[Array]]:
+        self, form: Form, n_components: int, alphas: list[float]
+    ) -> tuple[Array, list[Array]] | None:
         unit = form.frame.ridge_unit(self.scale)
-        alphas = [ridge_in_units(alpha, unit) for alpha in alphas]
-        spectrum = spectrum_of(form)
-        pairs = [_leading_pair(form, spectrum, alpha, n_components, exact) for alpha in alphas]
+        spectrum = form.spectrum()
+        pairs = []
+        for alpha in alphas:
+            alpha = ridge_in_units(alpha, unit)
+            if not spectrum.has_digits(form.n_directions, alpha):
+                return None
+            pairs.append(_leading_pair(form, spectrum, alpha, n_components))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         ends = np.cumsum([A.shape[1] for A, _ in pairs])
         inner = np.zeros((len(spectrum.squares), ends[-1]))
@@ -118,47 +106,83 @@ class RankConstrained(LatentRegression):
         return ridge_in_units(self.alpha_, unit)
 
 
+def system_optimum(form: Form, alpha: float, n_components: int | None) -> Factors | None:
+    r"""Factors of the best map of a rank by one linear system, where that keeps its digits.
+
+    A single ridge weight does not need the eigenvectors of X'X. With
+    :math:`R = (X^\top X + \alpha I)^{-1} X^\top Y` and the eigenvectors Q of the (q, q) matrix
+    :math:`Y^\top X R`, largest first, the optimum is :math:`R Q_r Q_r^\top`. None where this would cost
+    digits: where X'X is far from orthogonal and no ridge mends that, or where a direction that is used
+    carries too little of the fit.
+    """
+    m, q = form.xy.shape
+    r = q if n_components is None else min(n_components, q)
+    ridge = form.solve(alpha) if 0 < r and q <= m else None
+    if ridge is None:
+        return None
+    products = form.inner(form.xy, ridge)
+    squares, Q = descending_eigh((products + products.T) / 2)
+    if lacks_digits(squares[:r]) or squares[r - 1] <= EPS * form.y_squares.sum():
+        return None
+    sigma = np.sqrt(np.maximum(squares, 0.0))
+    turn = tie_breaking(sigma, r, lambda block: _norms(form, ridge @ Q[:, block]))
+    if turn is not None:
+        Q[:, turn[0]] = Q[:, turn[0]] @ turn[1]
+    Q = Q[:, :r]
+    rotations = ridge @ Q
+    x_cross = form.product(rotations)
+    return Factors(
+        rotations=rotations,
+        y_loadings=Q,
+        weights=None,
+        x_cross=x_cross,
+        y_cross=form.inner(rotations, form.xy),
+        gram=form.inner(rotations, x_cross),
+        solver="dual" if form.is_dual else "moments",
+        warning=tie_warning(sigma, r),
+    )
+
+
+def _norms(form: Form, maps: Array) -> Array:
+    return form.inner(maps, maps)
+
+
 def _leading_pair(
-    form: Form, spectrum: Spectrum, alpha: float, n_components: int, exact: bool
+    form: Form, spectrum: Spectrum, alpha: float, n_components: int
 ) -> tuple[Array, Array]:
     """Rotations along the basis and loadings, through the (q, q) products of the fitted values.
 
     Squaring them costs digits of directions that carry little, but is much cheaper than the singular
     value decomposition; where a direction that is used carries too little, that is taken.
     """
-    if form.xy.shape[1] > len(spectrum.squares):
-        optimum = RankOptimum(form, spectrum, alpha, exact)
-        return optimum.factors(min(n_components, optimum.rank))
-    kept = _kept(form, spectrum, alpha, exact)
-    Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
-    squares, Q = descending_eigh(Z.T @ Z)
-    if lacks_digits(squares[:n_components]):
-        optimum = RankOptimum(form, spectrum, alpha, exact)
-        return optimum.factors(min(n_components, optimum.rank))
-    Q = Q[:, :n_components]
-    return (kept.cross @ Q) / (kept.squares + alpha)[:, None], Q
+    if form.xy.shape[1] <= len(spectrum.squares):
+        kept = _kept(spectrum, alpha)
+        Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
+        squares, Q = descending_eigh(Z.T @ Z)
+        if not lacks_digits(squares[:n_components]):
+            Q = Q[:, :n_components]
+            return (kept.cross @ Q) / (kept.squares + alpha)[:, None], Q
+    optimum = RankOptimum(form, spectrum, alpha)
+    return optimum.factors(min(n_components, optimum.rank))
 
 
-def _kept(form: Form, spectrum: Spectrum, alpha: float, exact: bool) -> Spectrum:
-    """The part of a spectrum that is used with a ridge weight; raises where it lacks digits."""
-    if not exact:
-        check_digits(spectrum, min(form.frame.n_samples - 1, len(form.frame.x_scale)), alpha)
+def _kept(spectrum: Spectrum, alpha: float) -> Spectrum:
+    """The part of a spectrum that is used with a ridge weight."""
     if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
-        return spectrum.truncated(numerical_rank(spectrum))
+        return spectrum.truncated(spectrum.rank)
     return spectrum
 
 
 class RankOptimum:
     """The closed form for every rank, in coordinates along the basis of a spectrum."""
 
-    def __init__(self, form: Form, spectrum: Spectrum, alpha: float, exact: bool) -> None:
-        n, p = form.frame.n_samples, len(form.frame.x_scale)
-        spectrum = _kept(form, spectrum, alpha, exact)
+    def __init__(self, form: Form, spectrum: Spectrum, alpha: float) -> None:
+        spectrum = _kept(spectrum, alpha)
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
         Z = self.g[:, None] * spectrum.cross
         self.P, self.sigma, self.Qt = np.linalg.svd(Z, full_matrices=False)
-        floor = rank_tolerance(n, p) * np.sqrt(form.y_squares.sum())
+        floor = form.tolerance * np.sqrt(form.y_squares.sum())
         self.rank = int(np.count_nonzero(self.sigma > floor))
 
     def factors(self, r: int) -> tuple[Array, Array]:
@@ -171,9 +195,34 @@ class RankOptimum:
             Q[:, block] = Q[:, block] @ turn
         return maps[:, :r], Q[:, :r]
 
-    def tie(self, r: int) -> str | None:
-        """A tie at the last component leaves the best map undetermined."""
-        return tie_warning(self.sigma[: self.rank], r)
+
+# -- digits and ties --------------------------------------------------------------------------
+
+
+def lacks_digits(squares: Array) -> bool:
+    """Whether squared singular values, largest first, fall too far for their directions to be trusted."""
+    return bool(squares.size and squares[-1] < _SQUARED_DIGITS * squares[0])
+
+
+def is_tied(sigma: Array, r: int) -> bool:
+    """Whether the singular values r and r + 1 of the fit are equal, so that the best map is not unique."""
+    return 0 < r < len(sigma) and bool(sigma[r - 1] - sigma[r] <= _TIED * sigma[0])
+
+
+def tie_breaking(
+    sigma: Array, r: int, norms: Callable[[slice], Array]
+) -> tuple[slice, Array] | None:
+    """Where the best map of rank r is not unique, the basis whose first directions have small maps.
+
+    ``sigma`` falls; directions that tie with the last one kept are turned so that those with the
+    smallest coefficients come first, as the faintest ridge would have it. ``norms`` gives, for the
+    columns of a slice, the inner products of their coefficients.
+    """
+    if not is_tied(sigma, r):
+        return None
+    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= _TIED * sigma[0])
+    block = slice(int(tied[0]), int(tied[-1]) + 1)
+    return block, np.linalg.eigh(norms(block))[1]
 
 
 _SMALLEST_TAKEN = "Of the directions that tie those with the smallest coefficients are taken."

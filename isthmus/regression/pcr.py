@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.problems.forms import Form
-from isthmus.problems.spectrum import cheapest_form, check_digits, numerical_rank, spectrum_of
+from isthmus.problems import Form, cheapest_form
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 
@@ -72,16 +71,16 @@ class PCR(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         return cheapest_form(n, p)
 
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
         p, q = form.xy.shape
-        spectrum = spectrum_of(form)
+        spectrum = form.spectrum()
         if spectrum.norm == 0.0:
             return Factors.empty(p, q, spectrum.solver)
         most = min(form.frame.n_samples - 1, p)
         k = most if n_components is None else min(n_components, most)
-        if not exact:
-            check_digits(spectrum, k)
-        k = min(k, numerical_rank(spectrum))
+        if not spectrum.has_digits(k):
+            return None
+        k = min(k, spectrum.rank)
         squares = spectrum.squares[:k]
         B = spectrum.basis[:, :k]
         factors = Factors(

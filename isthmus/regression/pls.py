@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.linalg import EPS, rank_tolerance
-from isthmus.problems.forms import Form, GramForm, InaccurateGram, MomentForm, RowForm
+from isthmus.linalg import rank_tolerance
+from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
+from isthmus.problems.form import GRAM_DIGITS
+from isthmus.problems.paths import FoldPath
 from isthmus.regression.base import LatentRegression
+from isthmus.regression.crossval import Task
 from isthmus.regression.factors import Factors
-from isthmus.regression.pls_algorithms import (
-    GRAM_DIGITS,
-    MomentScores,
-    RowScores,
-    dual_pls,
-    primal_pls,
-)
+from isthmus.regression.pls_algorithms import dual_pls, primal_pls
 from isthmus.validation import check_option
 
 ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
@@ -106,8 +105,6 @@ class PLS(LatentRegression):
     (50, 3)
     """
 
-    _batches_folds = True
-
     def __init__(
         self,
         n_components: Any = 2,
@@ -145,36 +142,25 @@ class PLS(LatentRegression):
             return GramForm  # no fold lifts its map to the features
         return self._cheapest_form(n, p, n_components)
 
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
-        frame = form.frame
-        n, p = frame.n_samples, len(frame.x_scale)
-        most = min(n - 1, p)
+    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
+        most = form.n_directions
         k = most if n_components is None else min(n_components, most)
-        if isinstance(form, GramForm):
-            factors = _solve_dual(form, k, exact)
-        else:
-            factors = self._solve_primal(form, k, exact)
+        factors = _solve_dual(form, k) if form.is_dual else self._solve_primal(form, k)
+        if factors is None:
+            return None
         found, wanted = factors.y_loadings.shape[1], n_components or 0
-        if found < wanted and factors.warning is None:
+        if found < wanted:
             factors.warning = (
                 f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
                 f"covariance with y. Kept {found}."
             )
         return factors
 
-    def _solve_primal(self, form: Any, k: int, exact: bool) -> Factors:
-        p = len(form.xy)
-        tol = rank_tolerance(form.frame.n_samples, len(form.frame.x_scale))
-        moments = isinstance(form, MomentForm)
-        scores: Any = (
-            RowScores(form, k, tol)
-            if not moments
-            else MomentScores(lambda r: r @ form.xx, (1, k, p), n_passes=2)
-        )
-        path = primal_pls(form.xy[None], scores, k, tol=tol, simpls=self.algorithm == "simpls")
-        share = float(path.shares(np.linalg.norm(form.xx))[0]) if moments else 1.0
-        if share < GRAM_DIGITS and not exact:
-            raise InaccurateGram
+    def _solve_primal(self, form: Any, k: int) -> Factors | None:
+        scores = form.new_scores(k)
+        path = primal_pls(form.xy[None], scores, k, form.tolerance, self.algorithm == "simpls")
+        if not scores.has_digits(path.rotations, path.score_norms)[0]:
+            return None
         found = int(path.n_found[0])
         return Factors(
             rotations=path.rotations[0, :found].T,
@@ -183,27 +169,42 @@ class PLS(LatentRegression):
             x_cross=path.x_cross[0, :found].T,
             y_cross=path.score_norms[0, :found, None] * path.y_loadings[0, :found],
             gram=np.diag(path.score_norms[0, :found]),
-            solver="moments" if moments else "rows",
-            scores=None if moments else scores.vectors(found),
-            warning=_few_digits(share) if share < GRAM_DIGITS else None,
+            solver=scores.solver,
+            scores=scores.vectors(found),
         )
 
+    def _fold_tasks(
+        self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
+    ) -> list[Task]:
+        stacks = folds.stacks(splits, n_components)
+        if not stacks:
+            return super()._fold_tasks(folds, splits, n_components, alphas)
+        return [partial(self._stacked_paths, stack, n_components) for stack in stacks]
 
-def _few_digits(share: float) -> str:
-    left = max(0, int(np.log10(max(share, EPS) / EPS)))
-    return (
-        f"The fit has about {left} correct digits: X is nearly collinear and only X'X is known. Fit to all "
-        "rows at once, dense, or keep fewer components."
-    )
+    def _stacked_paths(self, stack: Any, n_components: int) -> Iterator[tuple[int, list[FoldPath]]]:
+        """Paths of many small folds, solved as one."""
+        stack.open()
+        scores = stack.new_scores(n_components)
+        tolerance = rank_tolerance(*stack.folds.rows.shape)
+        simpls = self.algorithm == "simpls"
+        path = primal_pls(stack.cross, scores, n_components, tolerance, simpls)
+        lost = stack.lost | ~scores.has_digits(path.rotations, path.score_norms)
+        for b, split in enumerate(stack.splits):
+            i = stack.start + b
+            if lost[b]:
+                yield i, self._fold_paths(stack.folds.without(split), split.test, n_components, [])
+                continue
+            loadings = path.y_loadings[b].T * stack.y_scale[b][:, None]
+            T = stack.coordinates(b) @ path.rotations[b].T
+            yield i, [FoldPath(T, loadings, stack.y_mean[b])]
 
 
-def _solve_dual(form: GramForm, k: int, exact: bool) -> Factors:
-    path = dual_pls(form.gram, form.Y, k, tol=rank_tolerance(len(form.Y), len(form.frame.x_scale)))
-    # As above, in the coordinates of the samples: t = K a loses its digits to ||K|| ||a||.
+def _solve_dual(form: Any, k: int) -> Factors | None:
+    path = dual_pls(form.gram, form.Y, k, tol=form.tolerance)
+    # In the coordinates of the samples t = K a loses its digits to ||K|| ||a||.
     bound = np.linalg.norm(form.gram) * np.linalg.norm(path.rotations, axis=0)
-    lost = path.n_found < k or (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any()
-    if lost and not exact:
-        raise InaccurateGram
+    if path.n_found < k or (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any():
+        return None
     pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]  # P'W, R = W (P'W)^-1
     return Factors(
         rotations=path.rotations,

@@ -7,30 +7,15 @@ once, because a thousand leave-one-out problems are then a few matrix products.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from isthmus.linalg import Array
 from isthmus.linalg.eigen import leading_eigenvector
-
-GramProduct = Callable[[Array], Array]
-"""Maps directions r (b, p) to X'X r (b, p)."""
-
-
-GRAM_DIGITS = 1e-6
-"""A squared score norm below this fraction of its bound has lost too many digits in a Gram matrix.
-
-X is then a thousand times shorter along one direction that is used than along another, and a fit from
-the Gram matrix is off as if X had been known to a thousand units in the last place.
-"""
-
-_KEPT = 0.25  # of its square: a vector that keeps this is made orthogonal to others in one round
+from isthmus.problems.moments import MomentScores
+from isthmus.problems.rows import RowScores, off
 
 
 @dataclass
@@ -43,12 +28,6 @@ class PrimalPath:
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
-
-    def shares(self, norm: Any) -> NDArray:
-        """The smallest share that r'X'Xr is of ``norm`` r'r, (b,): X'X knows it to eps over this."""
-        bound = norm * np.einsum("bkp,bkp->bk", self.rotations, self.rotations)
-        shares = np.divide(self.score_norms, bound, out=np.ones_like(bound), where=bound > 0)
-        return shares.min(axis=1, initial=1.0)
 
 
 @dataclass
@@ -67,98 +46,10 @@ class DualPath:
         return self.scores.shape[1]
 
 
-# -- scores -----------------------------------------------------------------------------------
-
-
-class RowScores:
-    """Scores of one problem as vectors, each made orthogonal to those before it.
-
-    With orthonormal weights W and unit scores T, X W = T R holds to rounding whatever the condition of
-    X, with R upper triangular: all components are the least squares of a QR decomposition.
-    """
-
-    def __init__(self, rows: Any, n_components: int, tol: float) -> None:
-        self.rows = rows
-        self.n_outputs = rows.Y.shape[1]
-        self.x_cross = np.zeros((1, n_components, len(rows.xy)))
-        self.units = np.zeros((n_components, len(rows.Y)))
-        self.triangle = np.zeros((n_components, n_components))
-        self.smallest = tol * np.sqrt(rows.x_squares.sum())
-
-    def add(self, w: Array, i: int) -> Array:
-        """Make score i that of the direction w (1, p); return its square, (1,)."""
-        t, overlaps = _off(self.rows.times(w[0]), self.units[:i])
-        square = float(t @ t)
-        length = sqrt(square)
-        if length <= self.smallest:
-            return np.zeros(1)
-        self.triangle[:i, i] = overlaps
-        self.triangle[i, i] = length
-        np.divide(t, length, out=self.units[i])
-        self.x_cross[0, i] = self.rows.along(t)
-        return np.array([square])
-
-    def outputs(self, S: Array, i: int) -> Array:
-        """Y't of score i, (1, q)."""
-        products = np.zeros((1, S.shape[1]))
-        np.dot(self.units[i] * self.triangle[i, i], self.rows.Y, out=products[0, : self.n_outputs])
-        return products
-
-    def rotations(self, weights: Array) -> Array:
-        """Directions with t = X r, (1, k, p): W R^-1 times the lengths of the scores."""
-        found = int(np.count_nonzero(self.triangle.diagonal()))
-        triangle = self.triangle[:found, :found]
-        rotations = np.zeros_like(weights)
-        if found:
-            inverse = lapack.dtrtri(triangle)[0]
-            rotations[0, :found] = (inverse * triangle.diagonal()).T @ weights[0, :found]
-        return rotations
-
-    def vectors(self, found: int) -> Array:
-        """The scores themselves, (n, found)."""
-        return self.units[:found].T * self.triangle.diagonal()[:found]
-
-
-class MomentScores:
-    """Scores of a stack of problems of which only products are known: t = X r, X't = X'X r."""
-
-    def __init__(self, product: GramProduct, shape: tuple[int, int, int], n_passes: int) -> None:
-        self.product = product
-        self.n_passes = n_passes
-        self.r = np.zeros(shape)
-        self.x_cross = np.zeros(shape)
-        self.inverses = np.zeros(shape[:2])  # 1 / t't
-
-    def add(self, w: Array, i: int) -> Array:
-        """Make score i that of the directions w (b, p); return its squares, (b,)."""
-        r = w
-        for _ in range(self.n_passes):
-            overlaps = _times(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
-            r = r - _times(_t(self.r[:, :i]), overlaps)
-        h = self.product(r)
-        squares = np.einsum("bp,bp->b", r, h)
-        found = squares > 0
-        self.inverses[:, i] = found / np.where(found, squares, 1.0)
-        self.r[:, i], self.x_cross[:, i] = r * found[:, None], h * found[:, None]
-        return squares * found
-
-    def outputs(self, S: Array, i: int) -> Array:
-        """Y't of score i, (b, q), from what is left of Y'X or, where scores are orthogonal, all of it."""
-        return _times(S, self.r[:, i])
-
-    def rotations(self, weights: Array) -> Array:
-        """Directions with t = X r, (b, k, p)."""
-        return self.r
-
-
-# -- recursions -------------------------------------------------------------------------------
-
-
 def primal_pls(
     cross: Array,
     scores: RowScores | MomentScores,
     n_components: int,
-    *,
     tol: float,
     simpls: bool = False,
 ) -> PrimalPath:
@@ -194,7 +85,7 @@ def primal_pls(
         if not alive.any():
             break
         if b == 1:  # the digits of a stack are looked at afterwards, which is cheaper
-            direction = _off(w[0], weights[0, :i])[0]
+            direction = off(w[0], weights[0, :i])[0]
             w[0] = direction / sqrt(direction @ direction)
         weights[:, i] = w * alive[:, None]
         tt = scores.add(weights[:, i], i)
@@ -206,7 +97,7 @@ def primal_pls(
         n_found += alive
         if simpls:
             for problem, v in zip(basis, h):
-                v = _off(v, problem[:i])[0]
+                v = off(v, problem[:i])[0]
                 problem[i] = v / (np.linalg.norm(v) or 1.0)
             v = basis[:, i]
             S -= np.multiply(_times(S, v)[:, :, None], v[:, None, :], out=step)
@@ -274,21 +165,6 @@ def _leading_right(S: Array) -> tuple[Array, Array]:
         return w, strength
     values, w = leading_eigenvector(_t(S) @ S)
     return w, np.sqrt(np.maximum(values, 0.0))
-
-
-def _off(v: Array, basis: Array) -> tuple[Array, Array]:
-    """What is left of a vector off orthonormal rows, and its products with them.
-
-    What is left of a vector that all but vanishes is rounding error, orthogonal to nothing, before the
-    second round.
-    """
-    overlaps = basis @ v
-    left = v - overlaps @ basis
-    if left @ left < _KEPT * (v @ v):
-        more = basis @ left
-        left -= more @ basis
-        overlaps += more
-    return left, overlaps
 
 
 def _shorten(path: PrimalPath) -> None:

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
 from isthmus.losses import Squared, get_loss
-from isthmus.problems.forms import ridge_in_units, scales_x
+from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,

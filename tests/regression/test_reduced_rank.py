@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from isthmus import ReducedRankRegression
-from isthmus.problems.forms import MomentForm, RowForm
-from isthmus.problems.spectrum import whitening_of
-from isthmus.regression.ridge import ridge_optimum
+from isthmus.problems import GramForm, MomentForm, RowForm
+from isthmus.regression.optimum import system_optimum
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
 YA = np.array([[1, 2, 0], [0, 1, 1], [2, 2, 1], [3, 3, -1], [-2, 1, 3]], dtype=float)
@@ -229,11 +228,11 @@ def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, ra
     X = rng.normal(2, 1, size=(n, p)) * np.geomspace(1, 0.1, p)
     Y = X @ rng.normal(size=(p, q)) + rng.normal(size=(n, q))
     rows = RowForm.from_rows(X, Y, None, False)
-    form = MomentForm.from_rows(X, Y, None, False) if p <= n else rows.gram_form
-    system, sigma = ridge_optimum(form, alpha, rank)
-    if p > n:
-        system.lift(rows.X)
-    peer = ReducedRankRegression(rank, alpha=alpha)._solve(rows, rank, exact=True)
+    form = MomentForm.from_rows(X, Y, None, False) if p <= n else GramForm.of(rows)
+    system = system_optimum(form, alpha, rank)
+    if form.is_dual:
+        system.lift(form.to_features)
+    peer = ReducedRankRegression(rank, alpha=alpha)._solve(rows, rank)
     assert peer.solver == "svd"
     assert_allclose(
         system.rotations @ system.y_loadings.T,
@@ -244,7 +243,8 @@ def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, ra
     for name in ("x_cross", "y_cross", "gram"):
         ours, theirs = (np.linalg.svd(getattr(f, name))[1] for f in (system, peer))
         assert_allclose(ours, theirs, rtol=1e-7, atol=1e-10 * theirs[0])
-    assert_allclose(sigma[: len(peer.gram)] ** 2, (peer.y_cross * peer.y_loadings.T).sum(axis=1))
+    gains = [(f.y_cross * f.y_loadings.T).sum(axis=1) for f in (system, peer)]
+    assert_allclose(gains[0][: len(peer.gram)], gains[1])
 
 
 def test_one_linear_system_is_refused_where_it_would_cost_digits():
@@ -252,23 +252,23 @@ def test_one_linear_system_is_refused_where_it_would_cost_digits():
     X = rng.normal(size=(50, 6))
     planted = X @ rng.normal(size=(6, 1)) @ rng.normal(size=(1, 4))
     full = MomentForm.from_rows(X, X[:, :4] + rng.normal(size=(50, 4)), None, False)
-    assert ridge_optimum(full, 1.0, 2) is not None
-    assert ridge_optimum(full, 0.0, 2) is not None
-    assert ridge_optimum(full, 1.0, 0) is None
-    assert ridge_optimum(MomentForm.from_rows(X, planted, None, False), 1.0, 2) is None
+    assert system_optimum(full, 1.0, 2) is not None
+    assert system_optimum(full, 0.0, 2) is not None
+    assert system_optimum(full, 1.0, 0) is None
+    assert system_optimum(MomentForm.from_rows(X, planted, None, False), 1.0, 2) is None
     constant = MomentForm.from_rows(X, np.ones((50, 4)), None, False)
-    assert ridge_optimum(constant, 1.0, 1) is None
+    assert system_optimum(constant, 1.0, 1) is None
     for smallest in (0.0, 1e-9, 1e-3):
         collinear = X @ np.diag([1, 1, 1, 1, 1, smallest])
         form = MomentForm.from_rows(collinear, X[:, :4] + planted, None, False)
-        assert ridge_optimum(form, 0.0, 2) is None
-        assert ridge_optimum(form, 1e-12, 2) is None
-    wide = RowForm.from_rows(X.T @ X, X.T[:, :4], None, False).gram_form  # rank 5 of 5
-    assert ridge_optimum(wide, 0.0, 1) is not None
-    twice = RowForm.from_rows(
+        assert system_optimum(form, 0.0, 2) is None
+        assert system_optimum(form, 1e-12, 2) is None
+    wide = GramForm.from_rows(X.T @ X, X.T[:, :4], None, False)  # rank 5 of 5
+    assert system_optimum(wide, 0.0, 1) is not None
+    twice = GramForm.from_rows(
         np.repeat(X.T, 2, axis=0), np.repeat(X.T[:, :4], 2, axis=0), None, False
     )
-    assert ridge_optimum(twice.gram_form, 0.0, 1) is None
+    assert system_optimum(twice, 0.0, 1) is None
 
 
 @pytest.mark.parametrize("shape", [(60, 9), (12, 40)], ids=["tall", "wide"])
@@ -279,7 +279,7 @@ def test_whitening_has_orthonormal_directions_whatever_the_condition(shape, cond
     U, _, Vt = np.linalg.svd(rng.normal(size=shape), full_matrices=False)
     X = (U * np.geomspace(1, 1 / condition, min(shape))) @ Vt
     form = RowForm.from_rows(X, rng.normal(size=(n, 2)), None, False)
-    spectrum = whitening_of(form)
+    spectrum = form.whitening()
     assert (spectrum.solver == "svd") == (condition > 1e3)
     k = len(spectrum.squares)
     assert k == min(n - 1, p)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
-from isthmus.problems.forms import Form, Frame, MomentForm, RowForm
+from isthmus.problems import Form, Frame, MomentForm, RowForm
 from isthmus.regression.bayesian.chains import (
     ChainReport,
     Settings,
@@ -278,9 +278,8 @@ class BayesianStiefelRegression(PosteriorModel):
         problem = make_problem(form, self.units, self.fit_intercept, rows, yy)
         return problem if self._law.has_scale else in_own_units(problem, rows[1])
 
-    def _solve(self, form: Form, n_components: int | None, exact: bool) -> Factors:
+    def _solve(self, form: Form, n_components: int | None) -> Factors:
         """Chains from moments alone, for ``partial_fit``."""
-        assert not isinstance(form, MomentForm) or form.xx is not None
         yy = self.moments_.yy if self.noise == "full" else None
         return self._sample(form, self._make_problem(form, None, yy), n_components)
 
@@ -354,10 +353,7 @@ class BayesianStiefelRegression(PosteriorModel):
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         keep = s[:rank] > 1e-12 * max(float(s[0]) if len(s) else 0.0, np.finfo(float).tiny)
         W, s, V = U[:, :rank][:, keep], s[:rank][keep], Vt[:rank][keep].T
-        if isinstance(form, MomentForm):
-            x_cross = form.xx @ W
-        else:
-            x_cross = form.X.T @ (form.X @ W)
+        x_cross = form.product(W)
         return Factors(
             rotations=W,
             y_loadings=V * s,

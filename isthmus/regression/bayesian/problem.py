@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.linalg import Array, column_signs
-from isthmus.problems.forms import MomentForm, RowForm
-from isthmus.problems.spectrum import spectrum_of
-from isthmus.problems.sums import Moments
+from isthmus.problems import MomentForm, Moments, RowForm
 
 # Squared singular values of X below this share of the largest are rounding errors.
 _ZERO = 1e-12
@@ -137,22 +135,8 @@ def make_problem(
     frame = form.frame
     x_unit = _units(form.x_squares, frame.x_mean / frame.x_scale, frame.weight, _X_UNITS[units])
     y_unit = _units(form.y_squares, frame.y_mean / frame.y_scale, frame.weight, _Y_UNITS[units])
-    if isinstance(form, MomentForm):
-        scaled: Any = replace(
-            form,
-            xx=form.xx / np.outer(x_unit, x_unit),
-            xy=form.xy / np.outer(x_unit, y_unit),
-            y_squares=form.y_squares / y_unit**2,
-        )
-    else:
-        scaled = RowForm(
-            frame,
-            form.Y / y_unit,
-            form.x_squares / x_unit**2,
-            form.y_squares / y_unit**2,
-            form.X / x_unit,
-        )
-    spectrum = spectrum_of(scaled)
+    scaled = form.in_units(x_unit, y_unit)
+    spectrum = scaled.spectrum()
     squares, cross, basis = spectrum.squares, spectrum.cross, spectrum.basis
     signs = column_signs(basis) if basis.size else np.ones(basis.shape[1])
     basis, cross = basis * signs, cross * signs[:, None]  # the same draws for the same moments
@@ -243,7 +227,7 @@ def interpolates(problem: Problem, noise: str, rank: int) -> Any:
 
 def uncentred_form(X: Any, Y: NDArray, weights: Array | None) -> MomentForm:
     """Moments about 0."""
-    moments = Moments(X.shape[1], Y.shape[1], full_yy=False)._sum(X, Y, weights)
+    moments = Moments.squares_of(X, Y, weights)
     x_mean, y_mean = moments.x_mean, moments.y_mean
     moments.xx = moments.xx + moments.weight * np.outer(x_mean, x_mean)
     moments.xy = moments.xy + moments.weight * np.outer(x_mean, y_mean)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.problems.forms import Frame
+from isthmus.problems import Frame
 from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.problem import Problem

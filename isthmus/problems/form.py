@@ -1,0 +1,210 @@
+"""One problem, several forms: what a solver may ask of the centred, scaled and weighted data.
+
+A form is *how the second moments are reached*. A solver asks for X'Y, for products with X'X, for a ridge
+solution or for the spectrum; a form answers from rows, from X'X or from XX'. What is asked for in the
+space of the features comes back in the coordinates of the form: a Gram matrix holds a direction X'a as a.
+
+A form may lack the digits that an answer needs, since squaring X squares its condition number. It says so
+when asked (``Spectrum.has_digits``; None for a solution), and ``exactly`` gives the same problem in a form
+that has them all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
+from isthmus.linalg.eigen import largest_eigenvalue
+from isthmus.problems.frame import Frame
+from isthmus.problems.splits import Rows, Split, dense_rows
+
+if TYPE_CHECKING:
+    from isthmus.problems.rows import RowForm
+
+RIDGE_SAFE = 1e-8
+"""A Gram matrix is trusted where the ridge weight is at least this fraction of ||X||^2 ..."""
+SPECTRUM_SAFE = 1e-4
+"""... or where no squared singular value that is used is a smaller fraction of it than this."""
+GRAM_DIGITS = 1e-6
+"""A squared score norm below this fraction of its bound has lost too many digits in a Gram matrix.
+
+X is then a thousand times shorter along one direction that is used than along another, and a fit from
+the Gram matrix is off as if X had been known to a thousand units in the last place.
+"""
+KEPT_VARIANCE = 1e-6
+"""A column that keeps less than this share of its variance in a fold has lost too many digits."""
+
+# Random right-hand sides that ask how large an inverse is, and steps that find a norm.
+_PROBES = 8
+_POWER_STEPS = 4
+
+
+@dataclass
+class Spectrum:
+    """The singular value decomposition ``X = U diag(d) B'``, with ``d`` falling."""
+
+    squares: Array  # d^2, (m,)
+    cross: Array  # diag(d) U'Y, (m, q)
+    basis: Array  # B (p, m); in the coordinates of the samples U diag(1/d) (n, m)
+    solver: str  # "moments", "dual" or "svd"
+
+    @property
+    def norm(self) -> float:
+        """Largest squared singular value, ||X||_2^2."""
+        return float(self.squares[0]) if self.squares.size else 0.0
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether it is that of X'X or XX', which hold half of the digits of X."""
+        return self.solver != "svd"
+
+    @property
+    def rank(self) -> int:
+        """Number of singular values that are not rounding errors."""
+        if not self.is_squared:
+            return len(self.squares)
+        return int(np.count_nonzero(self.squares > GRAM_RANK_TOL * self.norm))
+
+    def truncated(self, rank: int) -> Spectrum:
+        return Spectrum(self.squares[:rank], self.cross[:rank], self.basis[:, :rank], self.solver)
+
+    def has_digits(self, used: int, alpha: float = 0.0) -> bool:
+        """Whether a fit with ``used`` squared singular values and a ridge weight can be read off.
+
+        Without a ridge the relative error of a fit from X'X is near 1e-8 at condition number 1e4 and
+        total at 1e8, where the decomposition of X itself still has nine digits.
+        """
+        if not self.is_squared or self.norm == 0.0 or alpha >= RIDGE_SAFE * self.norm:
+            return True
+        return len(self.squares) >= used and bool(
+            self.squares[used - 1] >= SPECTRUM_SAFE * self.norm
+        )
+
+
+class Form(ABC):
+    """The standardised problem, by one way to its second moments."""
+
+    frame: Frame
+    xy: Any  # X'Y in the coordinates of the form, (m, q)
+    x_squares: Any  # diagonal of X'X, (p,)
+    y_squares: Array  # diagonal of Y'Y, (q,)
+    data: Rows | None  # all rows, of which the form may leave out a fold
+
+    is_dual = False  # directions are held in the coordinates of the samples, X'a as a
+    is_condensed = False  # held as few rows that stand for those of the user
+
+    @property
+    def n_directions(self) -> int:
+        """Most components that centred rows can have."""
+        return min(self.frame.n_samples - 1, len(self.frame.x_scale))
+
+    @property
+    def tolerance(self) -> float:
+        """Below this fraction of the leading one, a singular value is rounding error."""
+        return rank_tolerance(self.frame.n_samples, len(self.frame.x_scale))
+
+    @classmethod
+    @abstractmethod
+    def from_rows(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> Form:
+        """Standardise the rows of a user."""
+
+    @classmethod
+    @abstractmethod
+    def folds(cls, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> Folds:
+        """The problems that are left when folds are taken away."""
+
+    @abstractmethod
+    def product(self, R: Array) -> Array:
+        """X'X times directions."""
+
+    @abstractmethod
+    def spectrum(self) -> Spectrum:
+        """All singular values and directions of X."""
+
+    @abstractmethod
+    def exactly(self) -> RowForm:
+        """The same problem in the form that has all digits."""
+
+    def solve(self, alpha: float) -> Array | None:
+        """(X'X + alpha I)^-1 X'Y by one linear system; None where that would cost digits."""
+        return None
+
+    def norm(self) -> float | None:
+        """||X||_2^2; None where it is zero, or costs as much as the spectrum."""
+        return None
+
+    def inner(self, A: Array, B: Array) -> Array:
+        """Inner products of directions."""
+        return A.T @ B
+
+    def to_features(self, A: Array) -> Array:
+        """Directions in the space of the features, (p, k)."""
+        return A
+
+    def coordinates(self, rows: NDArray) -> Array:
+        """Some rows of ``data`` in the coordinates of the form: ``@ directions`` are their scores."""
+        assert self.data is not None
+        return self.frame.x(dense_rows(self.data.X[rows]))
+
+
+class SquaredForm(Form):
+    """A form that holds a symmetric matrix ``second``, X'X or XX'."""
+
+    second: Array
+    depends = False  # whether centred rows make ``second`` singular
+
+    def product(self, R: Array) -> Array:
+        return self.second @ R
+
+    def norm(self) -> float | None:
+        return largest_eigenvalue(self.second) or None
+
+    def solve(self, alpha: float) -> Array | None:
+        second, cross = self.second, self.xy
+        m, trace = len(second), float(second.trace())
+        shifted = second.copy()
+        shifted.flat[:: m + 1] += alpha
+        if alpha > 0 and alpha >= RIDGE_SAFE * trace:
+            return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
+        if self.depends:
+            # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
+            if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
+                return None  # weighted rows, which depend in another way
+            shifted += trace / m**2
+        probes = np.random.default_rng(0).normal(size=(m, _PROBES))
+        try:
+            solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
+        except np.linalg.LinAlgError:
+            return None
+        # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
+        inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
+        x = probes[:, 0]
+        for _ in range(_POWER_STEPS):
+            x = shifted @ (x / np.linalg.norm(x))
+        safe = np.linalg.norm(x) * inverse_norm * SPECTRUM_SAFE < 1.0
+        return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if safe else None
+
+
+class Folds(ABC):
+    """All rows of a cross-validation, from which one fold after the other is taken away."""
+
+    def __init__(self, rows: Rows, scale: bool | str) -> None:
+        self.rows, self.scale = rows, scale
+
+    @abstractmethod
+    def without(self, split: Split) -> Form:
+        """The problem of the training rows, means and scales redone."""
+
+    def stacks(self, splits: Sequence[Split], n_components: int) -> list[Any]:
+        """Many small folds to be solved at once; empty where each is better solved by itself."""
+        return []
+
+
+Remake = Callable[[], "RowForm"]
+"""Makes a problem anew from rows."""

@@ -1,0 +1,216 @@
+"""A fitted linear map of low rank: predicting, transforming, and the maps of smaller rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from isthmus.linalg import Array, row_blocks
+
+FLOATS = (np.float64, np.float32)
+# Entries of X that are centred at a time: they stay in cache.
+_PREDICT_BLOCK = 2**17
+
+
+class FittedMap(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
+    """What every latent-variable regression does once it is fitted."""
+
+    missing: str
+    n_components_: int
+    x_mean_: Array
+    x_scale_: Array
+    y_mean_: Array
+    y_scale_: Array
+    x_rotations_: Array
+    x_loadings_: Array
+    y_loadings_: Array
+    coef_: Array
+    _x_rest: Array  # what rounding took from x_mean_
+    _nesting: (
+        Array | None
+    )  # turns the basis shown into one whose first columns are maps of smaller rank
+    _y_is_1d: bool
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``, in the shape of the ``y`` that was fitted.
+        """
+        rows = self._check_new(X)
+        Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
+        return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
+
+    def predict_path(self, X: ArrayLike) -> NDArray:
+        """Predict with 1, 2, ..., ``n_components_`` components.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        path : ndarray of shape (n_components_, n_samples[, n_targets])
+            ``path[i]`` is the prediction of the map with ``i + 1`` components.
+        """
+        rows = self._check_new(X)
+        rotations, loadings = self._path_factors()
+        steps = self._affine(rows, rotations).T[:, :, None] * loadings.T[:, None, :]
+        path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
+        return (path[:, :, 0] if self._y_is_1d else path).astype(rows.dtype, copy=False)
+
+    @property
+    def coef_path_(self) -> NDArray:
+        """Coefficients of 1..``n_components_`` components, (n_components_[, n_targets], n_features)."""
+        check_is_fitted(self)
+        rotations, loadings = self._path_factors()
+        steps = loadings.T[:, :, None] * rotations.T[:, None, :]
+        path = np.cumsum(steps, axis=0, out=steps)
+        return path[:, 0] if self._y_is_1d else path
+
+    def _path_factors(self) -> tuple[Array, Array]:
+        """Factors in the user's units of which the first r columns are the map with r components."""
+        rotations: Array = self.x_rotations_
+        loadings: Array = self.y_loadings_
+        if self._nesting is not None:
+            rotations = np.linalg.solve(self._nesting.T, rotations.T).T.astype(np.float64)
+            loadings = loadings @ self._nesting.T
+        return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Scores of the inputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        T : ndarray of shape (n_samples, n_components_)
+            ``((X - x_mean_) / x_scale_) @ x_rotations_``.
+        """
+        rows = self._check_new(X)
+        T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
+        return T.astype(rows.dtype, copy=False)
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray:
+        """Inputs that have the given scores: the least squares reconstruction.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            ``(X @ x_loadings_.T) * x_scale_ + x_mean_``.
+        """
+        check_is_fitted(self)
+        T = check_array(X, dtype=FLOATS, input_name="X", ensure_min_features=0)
+        if T.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {T.shape[1]} columns of scores, but this {type(self).__name__} has "
+                f"{self.n_components_} components."
+            )
+        original = (T @ self.x_loadings_.T) * self.x_scale_ + self.x_mean_
+        return original.astype(T.dtype, copy=False)
+
+    def y_scores(self, y: ArrayLike) -> NDArray:
+        """Scores of the outputs: their least squares coordinates along ``y_loadings_``.
+
+        Parameters
+        ----------
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        U : ndarray of shape (n_samples, n_components_)
+            Minimum norm coordinates where there are more components than targets.
+        """
+        check_is_fitted(self)
+        Y = check_array(y, dtype=FLOATS, ensure_2d=False, input_name="y")
+        Y = Y.reshape(len(Y), -1)
+        if Y.shape[1] != len(self.y_mean_):
+            raise ValueError(f"y has {Y.shape[1]} targets, expected {len(self.y_mean_)}.")
+        Z = (Y - self.y_mean_) / self.y_scale_
+        return (Z @ np.linalg.pinv(self.y_loadings_.T)).astype(Y.dtype, copy=False)
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        model = getattr(self, "missing_model_", None)
+        try:
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr" if model is None else False,
+                dtype=FLOATS,
+                ensure_all_finite=True if model is None else "allow-nan",
+            )
+        except ValueError as error:
+            raise self._with_hint(error) from error
+        return X if model is None else model.filled(X)
+
+    def _with_hint(self, error: ValueError) -> ValueError:
+        """The error of a check; where it is about NaN, with what can be done about them."""
+        first = str(error).split("\n")[0]
+        if "contains NaN" not in first:
+            return error
+        if "missing" in self.get_params(deep=False):
+            return ValueError(
+                f"{first}\nNaN is refused unless missing='em' is asked for, which fits by "
+                "expectation-maximisation."
+            )
+        return ValueError(
+            f"{first}\nNaN is refused: leave out or fill those rows, or take a model with missing='em' "
+            "(PCR, PLS, ReducedRankRegression)."
+        )
+
+    def _affine(self, X: Any, A: Array) -> Array:
+        """(X - x_mean_) @ A in float64; centred first, or a large mean would cost digits."""
+        if sparse.issparse(X):
+            return X @ A - (self.x_mean_ @ A + self._x_rest @ A)
+        out = np.empty((X.shape[0], A.shape[1]))
+        for rows in row_blocks(X.shape[0], max(64, _PREDICT_BLOCK // max(X.shape[1], 1))):
+            np.matmul(X[rows] - self.x_mean_, A, out=out[rows])
+        out -= self._x_rest @ A
+        return out
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.missing != "em"
+        tags.input_tags.allow_nan = self.missing == "em"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
