@@ -84,9 +84,9 @@ def neighbours(K: NDArray, Y: list[str], wanted: list[str]) -> float:
 
 
 def model(setting: Setting, K: NDArray, Y: list[str], preimage: Any) -> Any:
-    outputs = KernelMap(SequenceKernel(setting.stop), preimage=preimage)
+    outputs = KernelMap(kernel=SequenceKernel(setting.stop), preimage=preimage)
     words = [placed(y) for y in Y] if setting.placed else Y
-    return DependencyRegressor(KernelMap("precomputed"), Ridge(setting.alpha), outputs).fit(
+    return DependencyRegressor(KernelMap(kernel="precomputed"), Ridge(setting.alpha), outputs).fit(
         K, words
     )
 

@@ -78,7 +78,7 @@ def search(model: Any, grid: dict[str, Any], X: NDArray, Y: NDArray) -> Any:
 def fits(X: NDArray, Y: NDArray) -> dict[str, Any]:
     """Every method, with its hyperparameters chosen on these rows."""
     linear = search(
-        DependencyRegressor(KernelMap("rbf"), Ridge()),
+        DependencyRegressor(KernelMap(), Ridge()),
         kernel_grid(X, "inputs__", "map__alpha"),
         X,
         Y,
@@ -86,7 +86,7 @@ def fits(X: NDArray, Y: NDArray) -> dict[str, Any]:
     gamma, alpha = linear.inputs.gamma, linear.map.alpha
     low_rank = search(
         DependencyRegressor(
-            KernelMap("rbf", gamma=gamma, random_state=0),
+            KernelMap(gamma=gamma, random_state=0),
             ReducedRankRegression(alpha=alpha, scale=False),
         ),
         {"map__n_components": sorted({1, 2, Y.shape[1] // 2, Y.shape[1]} - {0})},
@@ -95,7 +95,7 @@ def fits(X: NDArray, Y: NDArray) -> dict[str, Any]:
     ).best_estimator_
     return {
         "DependencyRegressor, no search": DependencyRegressor(
-            KernelMap("rbf", random_state=0), RidgeCV(ALPHAS)
+            KernelMap(random_state=0), RidgeCV(ALPHAS)
         ).fit(X, Y),
         "DependencyRegressor, linear outputs": linear,
         "DependencyRegressor, low rank": low_rank,
@@ -110,16 +110,14 @@ def fits(X: NDArray, Y: NDArray) -> dict[str, Any]:
 
 def rbf_outputs(X: NDArray, Y: NDArray) -> Any:
     """Outputs with a kernel of their own; widths and ridge weight by at most 400 rows, then all rows."""
-    outputs = KernelMap(
-        "rbf", n_components=min(100, len(X) // 4), preimage="learned", random_state=0
-    )
+    outputs = KernelMap(n_components=min(100, len(X) // 4), preimage="learned", random_state=0)
     x_gamma, y_gamma = median_gamma(X, random_state=0), median_gamma(Y, random_state=0)
     grid = {
         "inputs__gamma": [factor * x_gamma for factor in WIDTHS[1::2]],
         "map__alpha": list(ALPHAS[1:]),
         "outputs__gamma": [factor * y_gamma for factor in OUTPUT_WIDTHS],
     }
-    model = DependencyRegressor(KernelMap("rbf"), Ridge(), outputs)
+    model = DependencyRegressor(KernelMap(), Ridge(), outputs)
     found = search(model, grid, X[:SEARCH_ROWS], Y[:SEARCH_ROWS])
     return clone(found.best_estimator_).fit(X, Y)
 
@@ -174,7 +172,7 @@ def contest_of(n: int, p: int, q: int) -> list[Row]:
     X, Y = low_rank_data(n, p, q)
     Y = Y - Y.mean(axis=0)
     gamma = 1 / (2 * p)
-    ours = DependencyRegressor(KernelMap("rbf", gamma=gamma), Ridge(1.0))
+    ours = DependencyRegressor(KernelMap(gamma=gamma), Ridge(1.0))
     peer = KernelRidge(kernel="rbf", gamma=gamma, alpha=1.0)
     times = best_times({"ours": lambda: ours.fit(X, Y), "peer": lambda: peer.fit(X, Y)}, 15)
     shape = f"{n} x {p} -> {q}"

@@ -281,7 +281,7 @@ def sarcos_part(_: object = None) -> list[str]:
         "kernel ridge": (search.predict(X_test) + mean) * scale,
         "5 nearest neighbours": KNeighborsRegressor(5).fit(X, Y).predict(X_test),
     }
-    inputs = KernelMap("rbf", gamma=best["gamma"])
+    inputs = KernelMap(gamma=best["gamma"])
     for rank in (None, 4):
         model = DependencyRegressor(inputs, ReducedRankRegression(rank, alpha=best["alpha"]))
         name = "DependencyRegressor" + ("" if rank is None else f", rank {rank}")

@@ -85,10 +85,10 @@ def map_rows(repeats: int) -> Iterator[Row]:
     """Exact kernel principal components."""
     for name, X in map_data().items():
         gamma = median_gamma(X, random_state=0)
-        ours = KernelMap("rbf", COMPONENTS, gamma=gamma, method="exact").fit(X)
+        ours = KernelMap(COMPONENTS, gamma=gamma, solver="exact").fit(X)
         peers, left_out = accurate_peers(X, gamma)
         seconds, theirs, solver = contest(
-            lambda X=X, gamma=gamma: KernelMap("rbf", COMPONENTS, gamma=gamma).fit(X),  # type: ignore[misc]
+            lambda X=X, gamma=gamma: KernelMap(COMPONENTS, gamma=gamma).fit(X),  # type: ignore[misc]
             {s: (lambda model=model, X=X: model.fit(X)) for s, model in peers.items()},  # type: ignore[misc]
             repeats,
         )
@@ -134,9 +134,9 @@ def landmark_rows(repeats: int) -> Iterator[Row]:
     """Growth with the number of rows."""
     X = np.random.default_rng(0).standard_normal((max(SIZES), 20))
     models = {
-        "Landmarks": Landmarks("rbf", LANDMARKS, gamma=0.02, random_state=0),
+        "Landmarks": Landmarks(LANDMARKS, gamma=0.02, random_state=0),
         "KernelMap, landmarks": KernelMap(
-            "rbf", 30, gamma=0.02, method="landmarks", n_landmarks=LANDMARKS, random_state=0
+            30, gamma=0.02, solver="landmarks", n_landmarks=LANDMARKS, random_state=0
         ),
     }
     for name, model in models.items():

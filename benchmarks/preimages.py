@@ -75,7 +75,7 @@ def methods() -> dict[str, Any]:
 
 def noise_lines(X: NDArray, clean: NDArray, rows: list[Row]) -> list[str]:
     gamma = median_gamma(X, random_state=0)
-    embedding = KernelMap("rbf", N_AXES, gamma=gamma).fit(X)
+    embedding = KernelMap(N_AXES, gamma=gamma).fit(X)
     scores = embedding.transform(X)
     fitted = {name: method.fit(X, scores, embedding) for name, method in methods().items()}
     rng = np.random.default_rng(1)
@@ -182,8 +182,8 @@ def _resolution(factor: int, seeds: list[int]) -> dict[str, NDArray]:
         alpha = min(
             (0.01, 0.03, 0.1, 0.3, 1.0), key=lambda a, A=A, X=X, g=gamma: _held_out(A, X, g, a)
         )
-        inputs, map_ = KernelMap("rbf", gamma=gamma), Ridge(alpha)
-        outputs = KernelMap("rbf", N_OUTPUT_AXES, gamma=median_gamma(X, random_state=0))
+        inputs, map_ = KernelMap(gamma=gamma), Ridge(alpha)
+        outputs = KernelMap(N_OUTPUT_AXES, gamma=median_gamma(X, random_state=0))
         straight = DependencyRegressor(inputs, map_).fit(A, X).predict(B)
         table.setdefault(STRAIGHT, []).append(rmse(straight, clean))
         peer = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma).fit(A, X).predict(B)
@@ -197,7 +197,7 @@ def _resolution(factor: int, seeds: list[int]) -> dict[str, NDArray]:
 
 
 def _held_out(A: NDArray, X: NDArray, gamma: float, alpha: float) -> float:
-    model = DependencyRegressor(KernelMap("rbf", gamma=gamma), Ridge(alpha)).fit(A[:1000], X[:1000])
+    model = DependencyRegressor(KernelMap(gamma=gamma), Ridge(alpha)).fit(A[:1000], X[:1000])
     return rmse(model.predict(A[1000:]), X[1000:])
 
 
@@ -230,7 +230,7 @@ def textbook_distance(X: NDArray, squared: NDArray, s: int = 10) -> NDArray:
 
 def batch_rows(X: NDArray, clean: NDArray) -> list[Row]:
     gamma = median_gamma(X, random_state=0)
-    embedding = KernelMap("rbf", N_AXES, gamma=gamma).fit(X)
+    embedding = KernelMap(N_AXES, gamma=gamma).fit(X)
     scores = embedding.transform(X)
     rng = np.random.default_rng(1)
     noisy = clean + 0.5 * rng.normal(size=clean.shape)

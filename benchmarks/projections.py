@@ -79,7 +79,7 @@ def exact_forms(repeats: int) -> list[Row]:
     labels = np.argsort(np.argsort(Y[:, 0])) * 50 // len(X)
     gx, gy = median_gamma(X, random_state=0), median_gamma(Y, random_state=0)
     sir = KernelSIR(n_components=30, gamma=gx, n_slices=50, slices="classes", cv=None)
-    coir = COIR(n_components=30, gamma=gx, gamma_y=gy, cv=None)
+    coir = COIR(n_components=30, gamma=gx, kernel_y=RBF(gy), cv=None)
     return [
         compare(
             "kernel SIR, one Cholesky factor",
@@ -117,7 +117,7 @@ def landmarks(repeats: int) -> list[Row]:
         for k, part in enumerate((images[:2000], images[2000:]))
     )
     gx, gy = median_gamma(X, random_state=0), median_gamma(Y, random_state=0)
-    options = {"n_components": 30, "gamma": gx, "gamma_y": gy, "cv": None, "random_state": 0}
+    options = {"n_components": 30, "gamma": gx, "kernel_y": RBF(gy), "cv": None, "random_state": 0}
     few = COIR(solver="features", n_landmarks=400, **options)
     exact = COIR(**options)
     best = best_times(

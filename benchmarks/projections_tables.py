@@ -113,7 +113,7 @@ def curves() -> Lines:
                 "kernel SIR, 5 slices": KernelSIR(alpha="cv", n_slices=5),
                 "kernel SIR, 20 slices": KernelSIR(alpha="cv", n_slices=20),
                 "SIR (linear), 10 slices": SIR(2),
-                "kernel PCA": KernelMap("rbf", 2),
+                "kernel PCA": KernelMap(2),
             }.items():
                 Z = model.fit(X[train], Y[train]).transform(X)
                 found = KNeighborsRegressor(10).fit(Z[train], y[train])
@@ -160,7 +160,7 @@ def directions() -> Lines:
             X, Y, plane = make_curves(
                 300, noise_outputs=noise_outputs, directions="random", random_state=seed
             )
-            models = {"KDR": KDR(2), "COIR, linear": COIR("linear", 2, cv=None)}
+            models = {"KDR": KDR(2), "COIR, linear": COIR(2, "linear", cv=None)}
             times = best_times({k: partial(m.fit, X, Y) for k, m in models.items()}, 1)
             ratios.append(times["KDR"] / times["COIR, linear"])
             for name, model in models.items():
@@ -196,7 +196,7 @@ def silhouettes() -> Lines:
         spaces = {
             "COIR": tuned(COIR(n_components=r)),
             "kernel SIR, 20 slices": tuned(KernelSIR(n_components=r, n_slices=20)),
-            "kernel PCA": KernelMap("rbf", r),
+            "kernel PCA": KernelMap(r),
         }
         for name, model in spaces.items():
             Z = model.fit(X[train], Y[train]).transform(X)
@@ -241,7 +241,7 @@ def statue() -> Lines:
             "kernel CCA, linear outputs": tuned(KernelCCA(n_components=r, kernel_y="linear")),
             "kernel SIR, 20 slices": tuned(KernelSIR(n_components=r, n_slices=20)),
             "MORP": tuned(MORP(n_components=r)),
-            "kernel PCA": KernelMap("rbf", r),
+            "kernel PCA": KernelMap(r),
         }
         for name, model in spaces.items():
             Z = model.fit(X[train], Y[train]).transform(X)
@@ -290,13 +290,15 @@ def digits() -> Lines:
     rows, found = [], {}
     spaces: dict[str, object] = {
         "COIR": tuned(COIR(n_components=30)),
-        "COIR, raw inverse scale": tuned(COIR(n_components=30, method="inverse", scale="raw")),
+        "COIR, raw inverse scale": tuned(
+            COIR(n_components=30, eigenproblem="inverse", score_scale="raw")
+        ),
         "COIR, 400 landmarks": COIR(
             n_components=30, solver="features", n_landmarks=400, alpha="cv"
         ),
         "kernel SIR, 50 slices": tuned(KernelSIR(n_components=30, n_slices=50)),
         "kernel SIR, 200 slices": tuned(KernelSIR(n_components=30, n_slices=200)),
-        "kernel PCA": KernelMap("rbf", 30),
+        "kernel PCA": KernelMap(30),
     }
     for name, model in spaces.items():
         Z = model.fit(X, Y).transform(X)  # type: ignore[attr-defined]
@@ -430,7 +432,7 @@ def label_scores(name: str, draw: int) -> dict[str, NDArray]:
             n_components=min(10, len(known)), kernel_y="linear", alpha=3e-2 * 300, cv=None
         ),
         "COIR": lambda: COIR(n_components=10, alpha="cv"),
-        "kernel PCA": lambda: KernelMap("rbf", 10),
+        "kernel PCA": lambda: KernelMap(10),
     }
     found = {}
     for method, make in methods.items():

@@ -106,13 +106,9 @@ def intersection_ridge(table: Table) -> float:
 def dependency(table: Table, best: dict[str, float], tv_alpha: float) -> None:
     """Kernel dependency estimation: linear outputs, a low rank, and a kernel on the outputs."""
     gaussian = KernelMap(
-        "rbf",
-        gamma=float(best["gamma"]),
-        method="landmarks",
-        n_landmarks=LANDMARKS,
-        random_state=0,
+        gamma=float(best["gamma"]), solver="landmarks", n_landmarks=LANDMARKS, random_state=0
     )
-    crossing = KernelMap(TV, method="landmarks", n_landmarks=LANDMARKS, random_state=0)
+    crossing = KernelMap(kernel=TV, solver="landmarks", n_landmarks=LANDMARKS, random_state=0)
     ranks = [2, 4, 8, 16, 32]
     for name, inputs, alpha in (
         ("Gaussian", gaussian, float(best["alpha"])),
@@ -123,7 +119,7 @@ def dependency(table: Table, best: dict[str, float], tv_alpha: float) -> None:
             f"DependencyRegressor, {name}, rank chosen", pipe, {"map__n_components": ranks}
         )
     for preimage, label in (("learned", "learned pre-image"), ("nearest", "nearest posture")):
-        outputs = KernelMap("rbf", n_components=60, preimage=preimage, random_state=0)
+        outputs = KernelMap(n_components=60, preimage=preimage, random_state=0)
         model = DependencyRegressor(gaussian, Ridge(float(best["alpha"])), outputs)
         model.fit(table.X, table.Y)
         table.add(
@@ -148,9 +144,9 @@ def projections(table: Table) -> None:
         "random_state": 0,
     }
     models = {
-        "COIR": COIR(TV, **common),
-        "KernelSIR": KernelSIR(TV, n_slices=20, **common),
-        "MORP": MORP(TV, **common),
+        "COIR": COIR(kernel=TV, **common),
+        "KernelSIR": KernelSIR(kernel=TV, n_slices=20, **common),
+        "MORP": MORP(kernel=TV, **common),
     }
     trace = float(gram_diagonal(TV, table.X).sum())
     alphas = [share * trace for share in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)]

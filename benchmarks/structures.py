@@ -211,7 +211,7 @@ def exact_sequences(trials: int, method: str, bound: float) -> Row:
         rng = np.random.RandomState(trial)
         points = _words(rng, 30, 20, 20)
         kernel = SequenceKernel(STOP)
-        embedding = KernelMap(kernel, center=False).fit(points)
+        embedding = KernelMap(kernel=kernel, center=False).fit(points)
         search = SequenceSearch(method, random_state=trial)
         search.fit(points[1:], embedding.transform(points[1:]), embedding)
         sizes = None if method == "auto" else [[20]]
@@ -229,7 +229,7 @@ def exact_graphs(m: int, trials: int, method: str, bound: float) -> Row:
         rng = np.random.RandomState(trial)
         points = [_random_graph(rng, m, 3) for _ in range(5)]
         kernel = GraphKernel(STOP)
-        embedding = KernelMap(kernel, center=False).fit(points)
+        embedding = KernelMap(kernel=kernel, center=False).fit(points)
         search = GraphSearch(method, random_state=trial)
         search.fit(points[1:], embedding.transform(points[1:]), embedding)
         _, loss = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
@@ -265,7 +265,7 @@ def automata_rows(
         rng = np.random.RandomState(repeat)
         machines = automaton(rng), automaton(rng)
         X = [drawn(machine, rng) for machine in machines for _ in range(250)]
-        embedding = KernelMap(SequenceKernel(1 / 25), n_components=n_components).fit(X)
+        embedding = KernelMap(kernel=SequenceKernel(1 / 25), n_components=n_components).fit(X)
         scores = embedding.transform(X)
         i, j = rng.randint(250), 250 + rng.randint(250)
         Z = np.outer(1 - shares, scores[i]) + np.outer(shares, scores[j])

@@ -44,7 +44,7 @@ def spoken(machine, rng):
 
 def along(objects, kernel, search, first, last):
     """Objects found between two of the given ones, and the losses of both methods."""
-    embedding = KernelMap(kernel).fit(objects)
+    embedding = KernelMap(kernel=kernel).fit(objects)
     scores = embedding.transform(objects)
     Z = np.outer(1 - SHARES, scores[first]) + np.outer(SHARES, scores[last])
     found, losses = search.fit(objects, scores, embedding).inverse(Z, return_loss=True)

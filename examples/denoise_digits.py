@@ -30,7 +30,7 @@ def main():
     train, clean = X[:1000], X[1000:1300]
     noisy = clean + NOISE * rng.standard_normal(clean.shape)
 
-    embedding = KernelMap("rbf", N_AXES, random_state=SEED)
+    embedding = KernelMap(N_AXES, random_state=SEED)
     scores = embedding.fit_transform(train)
     Z = embedding.transform(noisy)
     methods = {

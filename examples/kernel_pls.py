@@ -59,14 +59,14 @@ def dual_kernel_pls(K, Kt, Y, n_components):
 def difference_from_dual(train, test, n_components=5, gamma=1.0):
     """Largest difference between the predictions of the two roads."""
     kernel = RBF(gamma)
-    model = make_pipeline(KernelMap(kernel), PLS(n_components, scale=False)).fit(*train)
+    model = make_pipeline(KernelMap(kernel=kernel), PLS(n_components, scale=False)).fit(*train)
     dual = dual_kernel_pls(kernel(train[0]), kernel(test[0], train[0]), train[1], n_components)
     return float(np.abs(model.predict(test[0]) - dual).max())
 
 
 def choose(train):
     """Width and number of components by cross-validation, as of any pipeline."""
-    pipeline = make_pipeline(KernelMap("rbf"), PLS(scale=False))
+    pipeline = make_pipeline(KernelMap(), PLS(scale=False))
     grid = {"kernelmap__gamma": [0.1, 0.3, 1.0, 3.0], "pls__n_components": [2, 5, 10, 20]}
     return GridSearchCV(pipeline, grid, cv=5).fit(*train)
 

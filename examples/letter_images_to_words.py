@@ -98,7 +98,7 @@ def main():
 
     def read(preimage, known=words[train], **options):
         model = DependencyRegressor(
-            KernelMap("rbf"), Ridge(1e-2), KernelMap(SequenceKernel(0.2), preimage=preimage)
+            KernelMap(), Ridge(1e-2), KernelMap(kernel=SequenceKernel(0.2), preimage=preimage)
         ).fit(X[train], known)
         return model.predict(X[test], **options)
 

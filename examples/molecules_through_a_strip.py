@@ -45,9 +45,9 @@ def main():
     print("rank  exact  likeness")
     for rank in RANKS:
         model = DependencyRegressor(
-            KernelMap(kernel),
+            KernelMap(kernel=kernel),
             ReducedRankRegression(rank, alpha=1e-4),
-            KernelMap(kernel, preimage=CandidateSearch(molecules)),
+            KernelMap(kernel=kernel, preimage=CandidateSearch(molecules)),
         ).fit(train, train)
         answers = model.predict(test)
         values = np.array([own[i, molecules.index(z)] for i, z in enumerate(answers)])

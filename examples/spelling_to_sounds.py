@@ -78,7 +78,7 @@ def main():
         shares["nearest neighbour"].append(right([spoken[i] for i in nearest], wanted))
         for name, preimage in methods.items():
             model = DependencyRegressor(
-                KernelMap(letters), Ridge(1e-3), KernelMap(phones, preimage=preimage)
+                KernelMap(kernel=letters), Ridge(1e-3), KernelMap(kernel=phones, preimage=preimage)
             ).fit(words[:n], spoken[:n])
             shares[name].append(right(model.predict(test), wanted))
     print(f"{'training words':<20}" + "".join(f"{n:>8}" for n in SIZES))

@@ -38,8 +38,8 @@ def main():
         fine[N_TRAIN:],
     )
 
-    inputs, ridge = KernelMap("rbf", random_state=SEED), Ridge(0.01)
-    outputs = KernelMap("rbf", n_components=150, random_state=SEED)
+    inputs, ridge = KernelMap(random_state=SEED), Ridge(0.01)
+    outputs = KernelMap(n_components=150, random_state=SEED)
     models = {
         "straight to pixels": DependencyRegressor(inputs, ridge),
         "learned": DependencyRegressor(inputs, ridge, outputs.set_params(preimage=Learned())),

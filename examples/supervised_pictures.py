@@ -37,7 +37,7 @@ def main():
     X, y, _ = make_curves(N_TRAIN + N_TEST, random_state=SEED)
     X, X_new, y, y_new = X[:N_TRAIN], X[N_TRAIN:], y[:N_TRAIN], y[N_TRAIN:]
     models = {
-        "kernel PCA": KernelMap("rbf", 2),
+        "kernel PCA": KernelMap(2),
         "COIR, hardly a ridge": COIR(alpha=1e-6 * N_TRAIN),
         "COIR, ridge by cross-validation": COIR(alpha="cv"),
     }

@@ -37,8 +37,8 @@ def main():
     X, Y = halves(digits[:N_TRAIN])
     X_test, Y_test = halves(digits[N_TRAIN : N_TRAIN + N_CANDIDATES])
 
-    outputs = KernelMap("rbf", n_components=100, preimage="learned", random_state=SEED)
-    model = DependencyRegressor(KernelMap("rbf", random_state=SEED), Ridge(0.1), outputs).fit(X, Y)
+    outputs = KernelMap(n_components=100, preimage="learned", random_state=SEED)
+    model = DependencyRegressor(KernelMap(random_state=SEED), Ridge(0.1), outputs).fit(X, Y)
     print(f"R2 of the right half's pixels: {model.score(X_test, Y_test):.2f}")
     small = compress(model, 150)
     print(f"the same with 150 of {N_TRAIN} points: {small.score(X_test, Y_test):.2f}")

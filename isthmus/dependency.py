@@ -59,7 +59,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     inputs : transformer, default=None
-        ``phi`` of the inputs, as a rule a :class:`~isthmus.KernelMap`; None: ``KernelMap("rbf")``.
+        ``phi`` of the inputs, as a rule a :class:`~isthmus.KernelMap`; None: ``KernelMap()``.
     map : regressor, default=None
         ``T``: ours or any regressor of scikit-learn; None: ``Ridge()``, whose weight is 1 on the scale of
         scikit-learn's ``Ridge``: repeated rows weigh more against it. One that predicts a single output is
@@ -103,9 +103,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> x = np.linspace(0, 3, 40)[:, None]
     >>> y = np.hstack([np.sin(2 * x), np.cos(2 * x)])  # a circle
     >>> model = DependencyRegressor(
-    ...     KernelMap("rbf", gamma=2.0),
+    ...     KernelMap(gamma=2.0),
     ...     Ridge(1e-3),
-    ...     KernelMap("rbf", gamma=0.5, preimage="fixed_point"),
+    ...     KernelMap(gamma=0.5, preimage="fixed_point"),
     ... ).fit(x, y)
     >>> model.predict([[0.5]]).round(1)
     array([[0.8, 0.5]])
@@ -153,6 +153,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_flag("scale_y", self.scale_y)
         inputs = KernelMap() if self.inputs is None else clone(self.inputs)
         map_ = Ridge() if self.map is None else clone(self.map)
+        for stage in (inputs, self.outputs):
+            if isinstance(stage, KernelMap):
+                stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
         check_enough_samples(len(Y))
         for name in ("inputs_", "map_", "outputs_", "preimage_", "expansion_", "y_loadings_"):
@@ -242,10 +245,9 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if (
             inputs.n_components is not None
             or not inputs.center
-            or inputs._method(len(X)) != "exact"
+            or inputs._chosen_solver(len(X)) != "exact"
         ):
             return False
-        inputs._check_options()
         kernel = inputs._resolve(X)
         K = gram(kernel, X, n_jobs=inputs.n_jobs)
         if getattr(kernel, "positive_semidefinite", False) is False:
@@ -296,7 +298,7 @@ class DependencyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Make an expansion of phi and a linear T, where T proves to be linear."""
         if (
             not hasattr(self.inputs_, "collapse")
-            or getattr(self.inputs_, "method_", "") == "fourier"
+            or getattr(self.inputs_, "solver_", "") == "fourier"
         ):
             return
         factors = _map_factors(self.map_)

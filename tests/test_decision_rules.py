@@ -143,7 +143,7 @@ def test_a_tie_of_all_ridge_weights_in_a_fit():
     """One input: every ridge orders the rows alike, so that all have the same neighbours."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 1))
-    model = KernelSIR("linear", 1, alpha="cv").fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
+    model = KernelSIR(1, "linear", alpha="cv").fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
     scores = model.cv_results_["mean_test_score"]
     assert np.ptp(scores) == 0 and len(scores) == len(FRACTIONS) == 12
     assert_allclose(model.alpha_, FRACTIONS[-1] * ((X - X.mean()) ** 2).sum())

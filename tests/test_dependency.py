@@ -52,9 +52,9 @@ def centred_kernel_ridge(X, Y, X_test, alpha):
 
 OUTPUTS = [
     None,
-    KernelMap("linear"),
-    KernelMap(Linear(), preimage="exact"),
-    KernelMap("linear", preimage="auto"),
+    KernelMap(kernel="linear"),
+    KernelMap(kernel=Linear(), preimage="exact"),
+    KernelMap(kernel="linear", preimage="auto"),
 ]
 
 
@@ -73,7 +73,7 @@ def test_linear_outputs_are_centred_kernel_ridge(outputs, map_, solver, data):
 def test_linear_output_kernel_through_all_three_stages(data):
     """With fewer components asked for than would be taken as they are, the long road: the same."""
     X, Y, X_test, _ = data
-    outputs = KernelMap("linear", n_components=3, preimage="exact")
+    outputs = KernelMap(kernel="linear", n_components=3, preimage="exact")
     model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs).fit(X, Y)
     assert model.outputs_ is not None
     assert_allclose(model.predict(X_test), centred_kernel_ridge(X, Y, X_test, 0.3), rtol=1e-8)
@@ -95,8 +95,8 @@ def test_linear_output_kernel_through_all_three_stages(data):
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_collapse_is_exact(map_, method, data):
     X, Y, X_test, _ = data
-    inputs = KernelMap(gamma=GAMMA, method=method, n_landmarks=30, random_state=0)
-    outputs = KernelMap("rbf", gamma=0.1, n_components=10, preimage="nearest")
+    inputs = KernelMap(gamma=GAMMA, solver=method, n_landmarks=30, random_state=0)
+    outputs = KernelMap(gamma=0.1, n_components=10, preimage="nearest")
     model = DependencyRegressor(inputs, map_, outputs, solver="stages").fit(X, Y)
     direct = model.map_.predict(model.inputs_.transform(X_test))
     assert_allclose(model.predict_embedding(X_test), direct, rtol=1e-7, atol=1e-9)
@@ -128,7 +128,7 @@ def test_the_expansion_of_a_model_is_its_prediction(columns, map_, solver, data)
 
 def test_the_expansion_with_an_output_kernel_is_the_embedding(data):
     X, Y, X_test, _ = data
-    outputs = KernelMap("rbf", gamma=0.1, n_components=10, preimage="nearest")
+    outputs = KernelMap(gamma=0.1, n_components=10, preimage="nearest")
     model = DependencyRegressor(KernelMap(gamma=GAMMA), PLS(3), outputs).fit(X, Y)
     f = Expansion.from_model(model)
     assert_allclose(f(X_test), model.predict_embedding(X_test), atol=1e-9)
@@ -137,7 +137,9 @@ def test_the_expansion_with_an_output_kernel_is_the_embedding(data):
 
 def test_noise_in_the_kernel_is_a_ridge_and_no_part_of_the_expansion(data):
     X, Y, X_test, _ = data
-    noisy = DependencyRegressor(KernelMap(RBF(GAMMA) + WhiteKernel(0.2)), Ridge(0.1)).fit(X, Y)
+    noisy = DependencyRegressor(KernelMap(kernel=RBF(GAMMA) + WhiteKernel(0.2)), Ridge(0.1)).fit(
+        X, Y
+    )
     plain = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3)).fit(X, Y)
     assert_allclose(noisy.predict(X_test), plain.predict(X_test), rtol=1e-9)
     same = compress(noisy, 60)
@@ -149,10 +151,7 @@ def test_noise_in_the_kernel_is_a_ridge_and_no_part_of_the_expansion(data):
     "outputs",
     [
         None,
-        *(
-            KernelMap("rbf", 5, gamma=0.1, preimage=p)
-            for p in ("nearest", "learned", "fixed_point")
-        ),
+        *(KernelMap(5, gamma=0.1, preimage=p) for p in ("nearest", "learned", "fixed_point")),
     ],
     ids=str,
 )
@@ -198,9 +197,9 @@ def test_plain_transformers_are_inputs(data):
 
 def test_leave_one_out_scores_are_those_of_refits(data):
     X, Y, _, _ = data
-    outputs = KernelMap("rbf", gamma=0.1, n_components=5, preimage=Learned())
+    outputs = KernelMap(gamma=0.1, n_components=5, preimage=Learned())
     model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs).fit(X, Y)
-    scores = KernelMap("rbf", gamma=0.1, n_components=5).fit_transform(Y)
+    scores = KernelMap(gamma=0.1, n_components=5).fit_transform(Y)
     for i in (0, 7, 59):
         rest = np.arange(60) != i
         alone = centred_kernel_ridge(X[rest], scores[rest], X[[i]], 0.3)
@@ -209,7 +208,7 @@ def test_leave_one_out_scores_are_those_of_refits(data):
 
 def test_learned_preimage_sees_predicted_scores(data):
     X, Y, _, _ = data
-    outputs = KernelMap("rbf", gamma=0.1, n_components=5, preimage="learned")
+    outputs = KernelMap(gamma=0.1, n_components=5, preimage="learned")
     for solver in ("dual", "stages"):
         true = DependencyRegressor(
             KernelMap(gamma=GAMMA), Ridge(0.3), outputs, solver=solver, cv=None
@@ -226,7 +225,7 @@ def test_learned_preimage_sees_predicted_scores(data):
 def test_ridge_weight_of_the_preimage_is_chosen_by_rows_no_stage_has_seen(data):
     X, Y, _, _ = data
     alphas = (1e-6, 0.1, 10.0)
-    outputs = KernelMap("rbf", gamma=0.1, n_components=5, preimage=Learned(alpha=alphas))
+    outputs = KernelMap(gamma=0.1, n_components=5, preimage=Learned(alpha=alphas))
     model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(0.3), outputs).fit(X, Y)
     order = np.random.default_rng(0).permutation(60)
     held, rest = order[:12], order[12:]
@@ -270,7 +269,9 @@ KINDS = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 2])
 def test_words_in_and_words_out():
     rng = np.random.default_rng(0)
     X = np.eye(3)[KINDS] + 0.05 * rng.normal(size=(12, 3))
-    out = DependencyRegressor(KernelMap(gamma=1.0), Ridge(0.01), KernelMap(overlap)).fit(X, WORDS)
+    out = DependencyRegressor(KernelMap(gamma=1.0), Ridge(0.01), KernelMap(kernel=overlap)).fit(
+        X, WORDS
+    )
     assert isinstance(out.preimage_, Nearest)
     predicted = out.predict(np.eye(3))
     assert [set(word) for word in predicted] == [set("ab"), set("cd"), set("ef")]
@@ -284,11 +285,11 @@ def test_words_in_and_words_out():
     assert_allclose(out.score(X, WORDS), 1 - np.mean(loss) / spread.mean(), atol=1e-12)
     ranked, losses = out.predict(X[:2], n_best=3, return_loss=True)
     assert len(ranked[0]) == 3 and losses.shape == (2, 3) and (np.diff(losses) >= 0).all()
-    into = DependencyRegressor(KernelMap(overlap), Ridge(0.01)).fit(WORDS, X)
+    into = DependencyRegressor(KernelMap(kernel=overlap), Ridge(0.01)).fit(WORDS, X)
     assert_allclose(into.predict(["aabb"]), [[1, 0, 0]], atol=0.1)
-    both = DependencyRegressor(KernelMap(overlap), Ridge(0.01), KernelMap(overlap)).fit(
-        WORDS, WORDS
-    )
+    both = DependencyRegressor(
+        KernelMap(kernel=overlap), Ridge(0.01), KernelMap(kernel=overlap)
+    ).fit(WORDS, WORDS)
     assert set(both.predict(["bbaa"])[0]) == set("ab")
     scores = cross_val_score(both, WORDS, WORDS, cv=3)
     assert np.isfinite(scores).all()
@@ -298,7 +299,9 @@ def test_precomputed_inputs(data):
     X, Y, X_test, _ = data
     K, K_test = rbf_kernel(X, X, GAMMA), rbf_kernel(X_test, X, GAMMA)
     for solver in ("auto", "stages"):
-        model = DependencyRegressor(KernelMap("precomputed"), Ridge(0.3), solver=solver).fit(K, Y)
+        model = DependencyRegressor(KernelMap(kernel="precomputed"), Ridge(0.3), solver=solver).fit(
+            K, Y
+        )
         assert_allclose(model.predict(K_test), centred_kernel_ridge(X, Y, X_test, 0.3), rtol=1e-8)
     search = GridSearchCV(model, {"map__alpha": [0.1, 1.0]}, cv=3).fit(K, Y)
     assert search.predict(K_test).shape == (30, 3)
@@ -306,9 +309,7 @@ def test_precomputed_inputs(data):
 
 def test_all_three_stages_are_reached_by_a_search(data):
     X, Y, _, _ = data
-    model = DependencyRegressor(
-        KernelMap(gamma=GAMMA), Ridge(), KernelMap("rbf", preimage=FixedPoint())
-    )
+    model = DependencyRegressor(KernelMap(gamma=GAMMA), Ridge(), KernelMap(preimage=FixedPoint()))
     grid = {
         "inputs__gamma": [1e-6, GAMMA],
         "map__alpha": [0.1, 1e5],
@@ -325,11 +326,9 @@ def test_shapes_scores_and_pickles(data):
     X, Y, X_test, Y_test = data
     flat = DependencyRegressor().fit(X, Y[:, 0])
     assert flat.predict(X_test).shape == (30,)
-    kernel_outputs = DependencyRegressor(outputs=KernelMap("rbf", preimage="learned")).fit(
-        X, Y[:, 0]
-    )
+    kernel_outputs = DependencyRegressor(outputs=KernelMap(preimage="learned")).fit(X, Y[:, 0])
     assert kernel_outputs.predict(X_test).shape == (30,)
-    model = DependencyRegressor(outputs=KernelMap("rbf", preimage="fixed_point")).fit(X, Y)
+    model = DependencyRegressor(outputs=KernelMap(preimage="fixed_point")).fit(X, Y)
     predicted, losses = model.predict(X_test, return_loss=True)
     assert losses.shape == (30,) and (losses >= 0).all()
     assert_allclose(model.score(X_test, Y_test), r2_score(Y_test, predicted))
@@ -396,9 +395,7 @@ def test_kernel_ridge_without_intercept_differs(data):
     [
         DependencyRegressor(),
         DependencyRegressor(solver="stages"),
-        DependencyRegressor(
-            KernelMap(n_components=0.9), Ridge(), KernelMap("rbf", preimage="learned")
-        ),
+        DependencyRegressor(KernelMap(n_components=0.9), Ridge(), KernelMap(preimage="learned")),
     ]
 )
 def test_sklearn_contract(estimator, check):

@@ -22,4 +22,4 @@ def test_of_a_tie_the_first_counts_whatever_rounding_says():
 
 def test_a_ready_matrix_is_pairwise_however_it_is_named():
     for kernel in ("precomputed", Precomputed()):
-        assert COIR(kernel).__sklearn_tags__().input_tags.pairwise
+        assert COIR(kernel=kernel).__sklearn_tags__().input_tags.pairwise

@@ -220,7 +220,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _features(self, gamma: float | None, n_samples: int) -> KernelMap:
         most = _MOST_FEATURES if n_samples > _MOST_FEATURES else None  # None: all that there are
         return KernelMap(
-            self.kernel, n_components=most, gamma=gamma, random_state=self.random_state
+            kernel=self.kernel, n_components=most, gamma=gamma, random_state=self.random_state
         )
 
     def predict(self, X: ArrayLike) -> NDArray:

@@ -66,7 +66,9 @@ def _named(kernel: Any, gamma: float | None, model: Any, X: Any) -> Any:
     if not isinstance(kernel, str):
         return resolve_kernel(kernel, X)
     gamma = 1.0 / X.shape[1] if gamma is None else gamma
-    return resolve_kernel(kernel, X, gamma=gamma, degree=model.degree, coef0=model.coef0)
+    names = {"poly": ("degree", "coef0"), "polynomial": ("degree", "coef0"), "sigmoid": ("coef0",)}
+    numbers = {name: getattr(model, name) for name in names.get(kernel, ())}
+    return resolve_kernel(kernel, X, gamma=gamma, **numbers)
 
 
 def _dense(X: Any) -> Any:
@@ -111,7 +113,7 @@ def _pairs_of_classes(model: Any) -> Array:
 def _with_params(model: Any, points: Any) -> Any:
     """The kernel of a model; a function with the arguments that the model gives it."""
     if callable(model.kernel) and model.kernel_params:
-        return resolve_kernel(model.kernel, points, kernel_params=model.kernel_params)
+        return resolve_kernel(model.kernel, points, **model.kernel_params)
     return model.kernel
 
 

@@ -4,9 +4,9 @@
 class                       what it is
 =========================== ============================================================
 :class:`KernelMap`          kernel principal components, and the map whose inner products
-                            are the kernel; exact, by landmarks or by random waves
+                            are the kernel; exact, by landmarks or by random features
 :class:`Landmarks`          coordinates in the span of a few samples, for any kernel
-:class:`FourierFeatures`    random waves, for kernels of a distance
+:class:`FourierFeatures`    random Fourier features, for kernels of a distance
 =========================== ============================================================
 """
 

@@ -11,65 +11,68 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.features.samples import check_samples
+from isthmus.features.samples import check_no_kernel, check_samples
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, resolve_kernel
 
 NAMES = "rbf, laplacian and l2_laplacian"
 
 
 class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Random waves whose inner products are the kernel on average, [RR2007]_.
+    r"""Compute random Fourier features, whose inner products average to the kernel, [RR2007]_.
 
     .. math::
         F(x) = m^{-1/2} \, [\cos(x^\top W), \sin(x^\top W)]
 
     ``W`` (p, m) is drawn from the kernel's spectrum: normal with variance ``2 gamma`` for the
-    Gaussian kernel, Cauchy for the Laplacian ones. It does not look at the data; at equal size
-    landmarks are closer to the kernel.
+    Gaussian kernel, Cauchy for the Laplacian ones. It does not depend on the data; at equal size
+    landmarks approximate the kernel better.
 
     Parameters
     ----------
+    n_components : int, default=100
+        Number of features, a cosine and a sine per wave; an odd number is rounded up.
     kernel : kernel object or str, default="rbf"
         The Gaussian or one of the Laplacian kernels.
-    n_waves : int, default=50
-        Number of waves; each gives two features, a cosine and a sine.
     gamma : float or None, default=None
         Inverse width of a kernel given by name; None is the median rule.
     random_state : int, RandomState or None, default=None
-        Seed of the waves.
+        Seed for the waves.
 
     Attributes
     ----------
     kernel_ : kernel object
-        The kernel, with every number set.
-    waves_ : ndarray of shape (n_features, n_waves)
+        The kernel with every number set.
+    waves_ : ndarray of shape (n_features, m)
         ``W``.
     """
 
     def __init__(
         self,
+        n_components: int = 100,
         kernel: Any = "rbf",
-        n_waves: int = 50,
         *,
         gamma: float | None = None,
         random_state: Any = None,
     ):
+        self.n_components = n_components
         self.kernel = kernel
-        self.n_waves = n_waves
         self.gamma = gamma
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> FourierFeatures:
-        """Draw the waves; of ``X`` only the width of the kernel and the number of columns matter."""
-        check_scalar(self.n_waves, "n_waves", Integral, min_val=1)
+        """Draw the waves; ``X`` only sets the width of the kernel and the number of columns."""
+        check_no_kernel(self.n_components, type(self).__name__)
+        check_scalar(self.n_components, "n_components", Integral, min_val=1)
         X = check_samples(self, X, "rbf", reset=True)
         rng = check_random_state(self.random_state)
         self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, random_state=rng)
-        self.waves_ = _draw(self.kernel_, X.shape[1], self.n_waves, rng).astype(X.dtype)
+        self.waves_ = _draw(self.kernel_, X.shape[1], (self.n_components + 1) // 2, rng).astype(
+            X.dtype
+        )
         return self
 
     def transform(self, X: Any) -> NDArray:
-        """Features of ``X`` (n_samples, 2 n_waves)."""
+        """Return the features of ``X`` (n_samples, 2 m)."""
         check_is_fitted(self)
         X = check_samples(self, X, "rbf", reset=False)
         half = self.waves_.shape[1]
@@ -96,7 +99,7 @@ def _draw(kernel: Any, p: int, half: int, rng: np.random.RandomState) -> NDArray
         return np.sqrt(2.0 * gamma) * rng.standard_normal((p, half))
     if isinstance(kernel, Laplacian):
         return gamma * rng.standard_cauchy((p, half))
-    if isinstance(kernel, L2Laplacian):  # many-dimensional Cauchy: one radius a wave
+    if isinstance(kernel, L2Laplacian):  # multivariate Cauchy: one radius per wave
         radius = np.abs(rng.standard_normal(half))
         return gamma * rng.standard_normal((p, half)) / radius
     raise ValueError(f"Fourier features are for {NAMES}, not for {kernel!r}; use landmarks.")

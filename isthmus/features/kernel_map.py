@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus.expansion import Expansion
+from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.exact import fit_exact
-from isthmus.features.low_rank import fit_features
-from isthmus.features.samples import check_samples, set_kernel_tags
+from isthmus.features.low_rank import fit_fourier, fit_landmarks
+from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
 from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.validation import check_option
 
 EXACT_ROWS = 3000
-FLOAT32_TOL = 1e-6
-_OF_ONE_METHOD = (
+SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
+_OF_ONE_SOLVER = (
     "features_",
+    "feature_means_",
     "components_",
     "points_",
     "dual_coef_",
+    "row_means_",
+    "mean_coef_",
     "preimage_",
     "offset_",
     "compression_",
@@ -45,53 +49,54 @@ def _has_preimage(self: Any) -> bool:
 
 
 class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Coordinates of samples in the feature space of a kernel: kernel principal components.
+    r"""Map samples to the feature space of a kernel: kernel principal components.
 
     With the centred Gram matrix :math:`K_c = U \Lambda U^\top` the axes are
     :math:`v_j = \sum_i A_{ij} (\phi(x_i) - \bar\phi)`, :math:`A = U \Lambda^{-1/2}`, the coordinates of
     training samples :math:`U \Lambda^{1/2}` and those of new ones :math:`K_{t,c} A` [SSM1998]_.
 
     ``center=False`` gives the map whose inner products are the kernel: at full rank
-    ``transform(x) @ transform(x_i) = k(x, x_i)`` for every ``x``. Put before any linear method it makes
-    a kernel method of it.
+    ``transform(x) @ transform(x_i) = k(x, x_i)`` for every ``x``. Placed before a linear method it makes
+    it a kernel method.
 
     Parameters
     ----------
-    kernel : kernel object, str or callable, default="rbf"
-        A kernel of :mod:`isthmus.kernels` or of scikit-learn's Gaussian processes, a metric name,
-        a function of two samples, ``"precomputed"``. Kernels of objects take lists of objects.
     n_components : int, float or None, default=None
         Number of coordinates; a fraction in (0, 1] of the trace; None: all of the rank.
+    kernel : kernel object, str or callable, default="rbf"
+        A kernel of :mod:`isthmus.kernels` or of scikit-learn's Gaussian processes, a metric name,
+        a function of two samples, ``"precomputed"``. Kernels of objects take lists of objects. The
+        parameters of a kernel object can be searched as ``kernel__degree`` and the like.
     center : bool, default=True
         Whether the mean of the training samples is the origin.
-    method : {"auto", "exact", "landmarks", "fourier"}, default="auto"
-        ``"exact"`` up to 3000 rows, else ``"landmarks"``; told in ``method_``.
-    preimage : None, "auto" or pre-image object, default=None
-        What brings coordinates back to samples in ``inverse_transform``.
+    solver : {"auto", "exact", "landmarks", "fourier"}, default="auto"
+        ``"auto"`` is ``"exact"`` up to 3000 rows and ``"landmarks"`` beyond.
+    preimage : None, "auto", str or pre-image object, default=None
+        Method that ``inverse_transform`` uses; see :func:`isthmus.preimages.make_preimage`.
     tol : float, default=1e-10
         Eigenvalues at or below this fraction of the largest are zero (at least 1e-6 in float32).
-    gamma, degree, coef0, kernel_params
-        Parameters of kernels given by name; ``gamma=None`` is the median rule.
+    gamma : float or None, default=None
+        Inverse width of a kernel given by name; None is the median rule.
     n_landmarks : int, default=800
         Number of landmarks, or of random Fourier features.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
-        How landmarks are chosen; see :class:`Landmarks`.
+        Choice of the landmarks; see :class:`Landmarks`.
     indefinite : {"raise", "clip"}, default="raise"
-        A kernel whose smallest eigenvalue is below -0.05 of the largest is refused, or its
-        negative eigenvalues are set to zero with a warning.
+        What to do with a kernel whose smallest eigenvalue is below -0.05 of the largest: raise an
+        error, or set its negative eigenvalues to zero and warn.
     random_state : int, RandomState or None, default=None
-        Seed of landmarks, waves and of the rows that the median rule looks at.
+        Seed for landmarks, Fourier features and the rows that the median rule uses.
     n_jobs : int or None, default=None
-        Pieces of the Gram matrix that are computed side by side.
+        Number of threads for the Gram matrix.
 
     Attributes
     ----------
     kernel_ : kernel object
-        The kernel, with every number set.
+        The kernel with every number set.
     points_ : array or list
-        Training samples or landmarks; numbers of columns for a precomputed kernel.
+        Training samples or landmarks; column numbers for a precomputed kernel.
     eigenvalues_ : ndarray of shape (n_components_,)
-        Of the centred Gram matrix, largest first.
+        Eigenvalues of the centred Gram matrix, largest first.
     dual_coef_ : ndarray of shape (n_points, n_components_)
         ``A``; for landmarks the axes' own coefficients.
     row_means_ : ndarray of shape (n_points,)
@@ -102,53 +107,47 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Coefficients of the training mean; zeros without centring.
     residual_ : ndarray of shape (n_samples,)
         Squared distance of each training sample from the span of the axes.
-    method_ : str
-        How it was computed: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
+    solver_ : str
+        The solver that was used: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
     n_components_ : int
         The number of coordinates.
     offset_ : ndarray of shape (n_components_,)
-        Constant terms of the coordinates beside those of centring; of compressed maps only.
+        Constant terms of the coordinates in addition to centring; only in compressed maps.
     preimage_ : pre-image object
-        Fitted, where ``preimage`` is given.
+        The fitted pre-image method, if ``preimage`` is given.
 
     Examples
     --------
     >>> import numpy as np
     >>> from isthmus import KernelMap
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    >>> KernelMap("rbf", gamma=0.5).fit(X).eigenvalues_.round(8)
+    >>> KernelMap(gamma=0.5).fit(X).eigenvalues_.round(8)
     array([1.18405044, 0.63212056, 0.3021158 ])
     """
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: int | float | None = None,
+        kernel: Any = "rbf",
         *,
         center: bool = True,
-        method: str = "auto",
+        solver: str = "auto",
         preimage: Any = None,
         tol: float = 1e-10,
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
         n_landmarks: int = 800,
         selection: str = "auto",
         indefinite: str = "raise",
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.center = center
-        self.method = method
+        self.solver = solver
         self.preimage = preimage
         self.tol = tol
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.selection = selection
         self.indefinite = indefinite
@@ -176,18 +175,32 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.kernel_ = self._resolve(X)
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
-        self.method_ = self._method(len(X))
-        for name in _OF_ONE_METHOD:
-            self.__dict__.pop(name, None)  # of an earlier fit by another method
-        scores = fit_exact(self, X) if self.method_ == "exact" else fit_features(self, X)
-        self.n_components_ = len(self.eigenvalues_)
+        self.solver_ = self._chosen_solver(len(X))
+        for name in _OF_ONE_SOLVER:
+            self.__dict__.pop(name, None)  # set by an earlier fit with another solver
+        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options())
+        for name, value in axes.attributes().items():
+            setattr(self, name, value)
+        self.n_components_ = len(axes.eigenvalues)
         if self.preimage is not None:
-            self._fit_preimage(X, scores)
-        return scores
+            self._fit_preimage(X, axes.scores)
+        return axes.scores
+
+    def _options(self) -> MapOptions:
+        return MapOptions(
+            self.n_components,
+            self.center,
+            self.tol,
+            self.n_landmarks,
+            self.selection,
+            self.indefinite,
+            self.random_state,
+            self.n_jobs,
+        )
 
     def _check_options(self) -> None:
-        check_component_number(self.n_components)
-        check_option("method", self.method, ("auto", "exact", "landmarks", "fourier"))
+        check_component_number(self.n_components, type(self).__name__)
+        check_option("solver", self.solver, ("auto", *SOLVERS))
         check_option("indefinite", self.indefinite, ("raise", "clip"))
         if not isinstance(self.tol, Real) or not 0 <= self.tol < 1:
             raise ValueError(f"tol == {self.tol!r}, must be >= 0 and < 1.")
@@ -198,23 +211,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
 
     def _resolve(self, X: Any) -> Any:
-        return resolve_kernel(
-            self.kernel,
-            X,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
-        )
+        return resolve_kernel(self.kernel, X, gamma=self.gamma, random_state=self.random_state)
 
-    def _method(self, n: int) -> str:
-        if self.method != "auto":
-            return self.method
+    def _chosen_solver(self, n: int) -> str:
+        if self.solver != "auto":
+            return self.solver
         return "exact" if n <= EXACT_ROWS else "landmarks"
-
-    def _rank_tol(self, dtype: Any) -> float:
-        return max(self.tol, FLOAT32_TOL) if dtype == np.float32 else self.tol
 
     def _fit_preimage(self, X: Any, scores: NDArray) -> None:
         from isthmus.preimages import make_preimage
@@ -229,10 +231,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- new samples ----------------------------------------------------------------------------
 
     def transform(self, X: Any) -> NDArray:
-        """Coordinates of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
+        """Return the coordinates of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
         check_is_fitted(self)
         X = check_samples(self, X, self.kernel_, reset=False)
-        if self.method_ == "fourier":
+        if self.solver_ == "fourier":
             return self._centred_features(X) @ self.components_
         coef = self._coef()
         dtype = _result_type(X, getattr(self, "offset_", coef))
@@ -245,10 +247,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return Z
 
     def residual(self, X: Any) -> NDArray:
-        """Squared distance of new samples from the span of the axes (n_samples,)."""
+        """Return the squared distance of new samples from the span of the axes (n_samples,)."""
         Z = self.transform(X)
         X = check_samples(self, X, self.kernel_, reset=False)
-        if self.method_ == "fourier":
+        if self.solver_ == "fourier":
             lengths = (self._centred_features(X) ** 2).sum(axis=1)
         else:
             lengths = gram_diagonal(self.kernel_, X).astype(np.float64)
@@ -260,7 +262,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @available_if(_has_preimage)
     def inverse_transform(self, Z: Any, *, return_loss: bool = False, **options: Any) -> Any:
-        """Samples whose images are near the points with coordinates ``Z`` (and how near)."""
+        """Return samples whose images are near the points with coordinates ``Z``, and their losses."""
         check_is_fitted(self)
         Z = check_array(Z, dtype=[np.float64, np.float32])
         self._check_width(Z)
@@ -269,7 +271,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- expansions -----------------------------------------------------------------------------
 
     def expand(self, Z: Any) -> NDArray:
-        r"""Coefficients ``G`` (t, n_points) of the points with coordinates ``Z`` (t, n_components_).
+        r"""Return coefficients ``G`` (t, n_points) of the points with coordinates ``Z`` (t, n_components_).
 
         :math:`\Psi = \bar\phi + \sum_j b_j v_j = \sum_i G_i \phi(x_i)`. The mean is in it: in the
         exact form the entries of each centred row sum to 1.
@@ -281,7 +283,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return Z @ self._coef().T + self._mean_coef("expand")
 
     def collapse(self, W: Any) -> tuple[NDArray, NDArray]:
-        """``coef, offset`` with ``transform(x) @ W = gram(kernel_, x, points_) @ coef + offset``."""
+        """Return ``coef, offset`` with ``transform(x) @ W = gram(kernel_, x, points_) @ coef + offset``."""
         check_is_fitted(self)
         self._refuse_fourier("collapse")
         coef = self._coef() @ np.asarray(W)
@@ -291,25 +293,22 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return coef, offset
 
     def to_expansion(self) -> Expansion:
-        """The coordinates as functions ``sum_i a_i k(x_i, x) + b``.
-
-        In the exact form their values at the training samples are ``A lambda`` and cost nothing.
-        """
+        """Return the coordinates as functions ``sum_i a_i k(x_i, x) + b``."""
         check_is_fitted(self)
         coef, offset = self.collapse(np.eye(self.n_components_))
-        is_exact = self.method_ == "exact"
+        is_exact = self.solver_ == "exact"
         values = self.dual_coef_ * self.eigenvalues_ - offset if is_exact else None
         return Expansion(self.points_, coef, self.kernel_, offset, values=values)
 
     def with_expansion(self, expansion: Expansion) -> KernelMap:
-        """A map of the same kind whose coordinates are other functions, as a rule of fewer points.
+        """Return a copy whose coordinates are other functions, usually of fewer points.
 
         ``inverse_transform`` stays that of the original, with the samples that it needs.
 
         Parameters
         ----------
         expansion : Expansion
-            One function a component, with this map's kernel.
+            One function per component, with this map's kernel.
 
         Returns
         -------
@@ -321,16 +320,16 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         coef = expansion.coef.reshape(expansion.n_points, -1)
         if coef.shape[1] != self.n_components_:
             raise ValueError(
-                f"expansion has {coef.shape[1]} outputs, must have {self.n_components_}: one a component."
+                f"expansion has {coef.shape[1]} outputs, must have {self.n_components_}, one per component."
             )
         other = copy(self)
         for name in ("offset_", "compression_"):
             other.__dict__.pop(name, None)
-        other.method_ = "landmarks"  # points that stand for others, the means known apart
+        other.solver_ = "landmarks"  # points that stand for others, the means known apart
         other.points_, other.dual_coef_ = expansion.points, coef
         other.row_means_, other.mean_coef_ = self._mean_at(expansion.points)
         offset = expansion.intercept + other.row_means_ @ coef
-        # Few coefficients may be large: they stay in double precision, what they give does not.
+        # Few coefficients may be large: they stay in float64, the coordinates do not.
         before = self.offset_ if hasattr(self, "offset_") else self.dual_coef_
         other.offset_ = offset.astype(before.dtype)
         return other
@@ -353,13 +352,13 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.mean_coef_ is None:
             raise ValueError(
                 f"{name} needs kernel values of the points that are left, and the kernel is "
-                "precomputed: ask the map that was compressed."
+                "precomputed: use the map before compression."
             )
         return self.mean_coef_
 
     def _coef(self) -> NDArray:
         """Coefficients of the axes on the points themselves."""
-        if self.method_ == "exact" and self.center:
+        if self.solver_ == "exact" and self.center:
             return self.dual_coef_ - self.dual_coef_.mean(axis=0)
         return self.dual_coef_
 
@@ -372,9 +371,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError(f"Z has {Z.shape[1]} columns, must have {self.n_components_}.")
 
     def _refuse_fourier(self, name: str) -> None:
-        if self.method_ == "fourier":
+        if self.solver_ == "fourier":
             raise ValueError(
-                f"{name} needs points; random Fourier features have none: use method='landmarks'."
+                f"{name} needs points; random Fourier features have none: use solver='landmarks'."
             )
 
     @property
@@ -385,18 +384,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return set_kernel_tags(tags, self.kernel)
-
-
-def check_component_number(value: Any) -> None:
-    """A whole number >= 1, a fraction in (0, 1] or None."""
-    if value is None:
-        return
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and (int(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1):
-        return
-    raise ValueError(
-        f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or None."
-    )
 
 
 def _result_type(X: Any, coef: NDArray) -> Any:

@@ -11,7 +11,12 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
+from isthmus.features.samples import (
+    check_no_kernel,
+    check_samples,
+    set_kernel_tags,
+    takes_vectors,
+)
 from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import (
     SMALL,
@@ -28,47 +33,46 @@ from isthmus.linalg import row_blocks
 from isthmus.linalg.eigen import smallest_ritz_value
 from isthmus.validation import check_memory, check_option, check_rank
 
-# Blocks of this size stay in memory that was used before; larger ones are asked of the system anew
-# each time, which makes a row of many dearer than a row of few.
+# Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22
 
 
 class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Coordinates in the span of landmarks, :math:`\phi_m(x) = L^{-1} k(Z, x)`, :math:`K_{ZZ} = LL^\top`.
+    r"""Map samples to the span of landmarks, :math:`\phi_m(x) = L^{-1} k(Z, x)`, :math:`K_{ZZ} = LL^\top`.
 
     Inner products of the features approximate the kernel, :math:`FF^\top = K_{XZ} K_{ZZ}^{-1} K_{ZX}`
-    [WS2001]_, and are the kernel itself wherever one of two samples is a landmark. Any kernel
-    serves, of objects and precomputed ones too; cost and memory are linear in the number of samples.
+    [WS2001]_, and are the kernel itself if one of two samples is a landmark. Any kernel can be used,
+    of objects and precomputed ones too; cost and memory are linear in the number of samples.
 
     Parameters
     ----------
-    kernel : kernel object, str or callable, default="rbf"
-        See :func:`isthmus.kernels.resolve_kernel`.
     n_components : int, default=100
         Number of landmarks; those that depend on the others are dropped.
+    kernel : kernel object, str or callable, default="rbf"
+        As in :class:`KernelMap`.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
-        How they are chosen. ``"auto"``: uniform for vectors and precomputed kernels, pivoted
-        Cholesky for other objects. ``"kmeans"`` pays when kernel values are dear.
+        Choice of the landmarks. ``"auto"``: uniform for vectors and precomputed kernels, pivoted
+        Cholesky for other objects. ``"kmeans"`` is worth its cost if kernel values are expensive.
     indefinite : {"raise", "clip"}, default="raise"
-        What to do where the kernel has negative eigenvalues below -0.05 of the largest; smaller ones
-        are a warning. With either, landmarks that say no more than the negative part are dropped.
-    gamma, degree, coef0, kernel_params
-        Parameters of kernels given by name; ``gamma=None`` is the median rule.
+        What to do if the kernel has negative eigenvalues below -0.05 of the largest; smaller ones
+        give a warning. Landmarks whose pivot is below the negative part are dropped in either case.
+    gamma : float or None, default=None
+        Inverse width of a kernel given by name; None is the median rule.
     random_state : int, RandomState or None, default=None
-        Seed of the selection and of the rows that the median rule looks at.
+        Seed for the selection and the rows that the median rule uses.
     n_jobs : int or None, default=None
-        Pieces of the Gram matrix that are computed side by side.
+        Number of threads for the Gram matrix.
 
     Attributes
     ----------
     kernel_ : kernel object
-        The kernel, with every number set.
+        The kernel with every number set.
     points_ : array or list
-        The landmarks; numbers of columns for a precomputed kernel.
+        The landmarks; column numbers for a precomputed kernel.
     factor_ : ndarray of shape (m, m)
         The lower triangular ``L``.
     indices_ : ndarray of shape (m,) or None
-        Which training samples they are; None for centres of k-means.
+        Indices of the landmarks among the training samples; None for centres of k-means.
     n_components_ : int
         The number of landmarks that were kept.
 
@@ -77,33 +81,27 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> import numpy as np
     >>> from isthmus import Landmarks
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> features = Landmarks("rbf", 20, random_state=0).fit_transform(X)
+    >>> features = Landmarks(20, random_state=0).fit_transform(X)
     >>> features.shape
     (50, 20)
     """
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: int = 100,
+        kernel: Any = "rbf",
         *,
         selection: str = "auto",
         indefinite: str = "raise",
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.selection = selection
         self.indefinite = indefinite
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -139,21 +137,16 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return K
 
     def _choose(self, X: Any) -> tuple[Any, Any]:
-        """Checked samples and the landmarks among them; numbers of columns of a precomputed kernel."""
+        """Return the checked samples and the landmarks, as column numbers for a precomputed kernel."""
         check_option("selection", self.selection, ("auto", *METHODS))
         check_option("indefinite", self.indefinite, ("raise", "clip"))
+        check_no_kernel(self.n_components, type(self).__name__)
         m = check_rank(self.n_components, minimum=1, allowed="an integer")
         if m is None:
             raise ValueError("n_components == None, must be an integer >= 1.")
         X = check_samples(self, X, self.kernel, reset=True)
         self.kernel_ = resolve_kernel(
-            self.kernel,
-            X,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            random_state=self.random_state,
+            self.kernel, X, gamma=self.gamma, random_state=self.random_state
         )
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
@@ -181,20 +174,20 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             tol = max(tol, self._negative_share(K))
         self.factor_, keep = landmark_factor(K, tol)
         if len(keep) == 0:
-            raise ValueError(f"{self.kernel_!r} is zero for every landmark: nothing to map to.")
+            raise ValueError(f"{self.kernel_!r} is zero for every landmark.")
         self.points_ = take(points, keep)
         self.indices_ = None if self.indices_ is None else self.indices_[keep]
         self.n_components_ = len(keep)
         return keep
 
     def _negative_share(self, K: NDArray) -> float:
-        """How far below zero eigenvalues lie, in kernel values: pivots below it say nothing."""
+        """Return the pivot tolerance implied by the most negative eigenvalue."""
         smallest, largest = extreme_eigenvalues(K, K.dtype)
         check_psd(smallest, largest, K.dtype, clip=self.indefinite == "clip")
         return min(max(-smallest, 0.0) / max(float(K.diagonal().max()), np.finfo(float).tiny), 0.5)
 
     def _check_all(self, K: NDArray) -> None:
-        """The same of a whole matrix, which is too large for more than a few products with it."""
+        """Check a whole matrix, of which only a few matrix products can be afforded."""
         if len(K) <= SMALL:
             self._negative_share(K)
             return
@@ -207,7 +200,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return "uniform" if takes_vectors(self.kernel_, X) else "cholesky"
 
     def transform(self, X: Any) -> NDArray:
-        """Features of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
+        """Return the features of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
         check_is_fitted(self)
         X = check_samples(self, X, self.kernel_, reset=False)
         return self._features(X)

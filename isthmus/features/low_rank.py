@@ -8,44 +8,71 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
-from isthmus.features.spectrum import choose_rank
-from isthmus.kernels import gram_diagonal
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.linalg import column_signs
 
 
-def fit_features(model: Any, X: Any) -> NDArray:
-    """Set the fitted attributes of a kernel map; return the training coordinates."""
-    features: Landmarks | FourierFeatures
-    if model.method_ == "landmarks":
-        features = _landmarks(model)
-        F = features._fit_features(X)
-    else:
-        features = _fourier(model, X)
-        F = features.transform(X)
-    means = F.mean(axis=0, dtype=np.float64) if model.center else np.zeros(F.shape[1])
-    axes, scores = _principal_axes(model, F, means)
-    if isinstance(features, Landmarks):
-        model.points_ = features.points_
-        L = features.factor_
-        model.dual_coef_ = solve_triangular(L, axes, lower=True, trans="T").astype(F.dtype)
-        model.row_means_ = L @ means
-        model.mean_coef_ = solve_triangular(L, means, lower=True, trans="T")
-        lengths = gram_diagonal(model.kernel_, X).astype(np.float64)
-    else:
-        model.features_, model.feature_means_ = features, means.astype(F.dtype)
-        model.components_ = axes.astype(F.dtype)
-        lengths = np.ones(len(X))
-    model.mean_ = float(means @ means)
-    if model.center:
-        lengths += model.mean_ - 2.0 * (F @ means)
-    model.residual_ = np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0)
-    return scores
+def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
+    """Find the axes in the span of landmarks."""
+    landmarks = Landmarks(
+        options.n_landmarks,
+        kernel,
+        selection=options.selection,
+        indefinite=options.indefinite,
+        random_state=options.random_state,
+        n_jobs=options.n_jobs,
+    )
+    F = landmarks._fit_features(X)
+    means = _means(F, options)
+    values, axes, scores = _principal_axes(F, means, options)
+    L = landmarks.factor_
+    lengths = gram_diagonal(kernel, X).astype(np.float64)
+    return KernelAxes(
+        scores=scores,
+        eigenvalues=values,
+        residual=_residual(lengths, F, means, scores),
+        mean=float(means @ means),
+        points=landmarks.points_,
+        dual_coef=solve_triangular(L, axes, lower=True, trans="T").astype(F.dtype),
+        row_means=L @ means,
+        mean_coef=solve_triangular(L, means, lower=True, trans="T"),
+    )
 
 
-def _principal_axes(model: Any, F: NDArray, means: NDArray) -> tuple[NDArray, NDArray]:
-    """Leading eigenvectors of ``F'F``, centred, and the coordinates; sets ``eigenvalues_``."""
+def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
+    """Find the axes in the span of random Fourier features."""
+    waves = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state).fit(X)
+    F = waves.transform(X)
+    means = _means(F, options)
+    values, axes, scores = _principal_axes(F, means, options)
+    return KernelAxes(
+        scores=scores,
+        eigenvalues=values,
+        residual=_residual(np.ones(len(X)), F, means, scores),
+        mean=float(means @ means),
+        features=waves,
+        feature_means=means.astype(F.dtype),
+        components=axes.astype(F.dtype),
+    )
+
+
+def _means(F: NDArray, options: MapOptions) -> NDArray:
+    return F.mean(axis=0, dtype=np.float64) if options.center else np.zeros(F.shape[1])
+
+
+def _residual(lengths: NDArray, F: NDArray, means: NDArray, scores: NDArray) -> NDArray:
+    """Return the squared distances from the axes; the means are zero without centring."""
+    centred = lengths + (means @ means - 2.0 * (F @ means))
+    return np.maximum(centred - np.einsum("ij,ij->i", scores, scores), 0.0)
+
+
+def _principal_axes(
+    F: NDArray, means: NDArray, options: MapOptions
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the leading eigenvalues and eigenvectors of ``F'F``, centred, and the coordinates."""
     n, m = F.shape
     if m <= n:
         second = (F.T @ F).astype(np.float64)
@@ -59,32 +86,15 @@ def _principal_axes(model: Any, F: NDArray, means: NDArray) -> tuple[NDArray, ND
     values, vectors = values[::-1], vectors[:, ::-1]
     r = choose_rank(
         values,
-        model.n_components,
+        options.n_components,
         trace=float(np.maximum(values, 0).sum()),
-        tol=model._rank_tol(F.dtype),
+        tol=options.rank_tol(F.dtype),
         noise=8.0 * float(np.finfo(F.dtype).eps) * total,
         remedy=" More need a larger n_landmarks.",
     )
-    model.eigenvalues_ = values[:r].copy()
     axes = vectors[:, :r] if m <= n else Fc.T @ (vectors[:, :r] / np.sqrt(values[:r]))
     scores = F @ axes.astype(F.dtype)
     scores -= (means @ axes).astype(F.dtype)
     flips = column_signs(scores)
     scores *= flips.astype(F.dtype)
-    return axes * flips, scores
-
-
-def _landmarks(model: Any) -> Landmarks:
-    return Landmarks(
-        model.kernel_,
-        model.n_landmarks,
-        selection=model.selection,
-        indefinite=model.indefinite,
-        random_state=model.random_state,
-        n_jobs=model.n_jobs,
-    )
-
-
-def _fourier(model: Any, X: Any) -> FourierFeatures:
-    n_waves = max(1, model.n_landmarks // 2)  # two features a wave
-    return FourierFeatures(model.kernel_, n_waves, random_state=model.random_state).fit(X)
+    return values[:r].copy(), axes * flips, scores

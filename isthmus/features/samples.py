@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.validation import validate_data
 
 from isthmus.kernels import Function, Precomputed
+from isthmus.kernels.resolve import kernel_names
 from isthmus.kernels.wrappers import is_precomputed
 
 
@@ -43,6 +45,29 @@ def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:
     if len(samples) == 0:
         raise ValueError("Found an empty list of samples, at least 1 is required.")
     return samples
+
+
+def check_component_number(value: Any, owner: str) -> None:
+    """Check for an integer >= 1, a fraction in (0, 1] or None."""
+    check_no_kernel(value, owner)
+    if value is None:
+        return
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and (int(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1):
+        return
+    raise ValueError(
+        f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or None."
+    )
+
+
+def check_no_kernel(n_components: Any, owner: str) -> None:
+    """Refuse a kernel in the place of ``n_components``, which comes first."""
+    is_name = isinstance(n_components, str) and n_components in kernel_names()
+    if is_name or isinstance(n_components, GPKernel) or callable(n_components):
+        raise ValueError(
+            f"n_components == {n_components!r}, must be a number: the kernel is the second argument. "
+            f"Write {owner}(kernel={n_components!r})."
+        )
 
 
 def check_finite(X: NDArray, name: str = "X") -> None:

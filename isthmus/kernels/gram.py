@@ -50,7 +50,7 @@ def gram(
     n, m = length(X), length(X if Y is None else Y)
     if isinstance(kernel, Precomputed):
         return np.asarray(kernel(X, Y))
-    what = "n_landmarks or method='landmarks' takes less"
+    what = "n_landmarks or solver='landmarks' takes less"
     check_memory(8.0 * n * m, f"A Gram matrix of {n} x {m} numbers", what)
     if effective_n_jobs(n_jobs) > 1 and n > 1:
         return _in_parallel(kernel, X, Y, n_jobs, block_bytes)

@@ -38,28 +38,26 @@ def resolve_kernel(
     X: Any = None,
     *,
     gamma: float | None = None,
-    degree: int = 3,
-    coef0: float = 1.0,
-    kernel_params: dict[str, Any] | None = None,
     random_state: Any = None,
+    **params: Any,
 ) -> Any:
-    """Return a kernel object, ours where there is one, with every number set.
+    """Return a kernel object with every number set; one of this package if there is an equal.
 
     Parameters
     ----------
     kernel : kernel object, str or callable
-        A kernel of ours or of scikit-learn's Gaussian processes; a name (``"rbf"``,
+        A kernel object of this package or of scikit-learn's Gaussian processes; a name (``"rbf"``,
         ``"laplacian"``, ``"polynomial"``, ..., any metric of ``sklearn.metrics.pairwise_kernels``);
-        a function of two samples, or one of ``sklearn.metrics.pairwise``, as it is: names alone
-        have the median rule; ``"precomputed"``.
+        a function of two samples, or one of ``sklearn.metrics.pairwise``, which keeps its own
+        defaults; ``"precomputed"``.
     X : array-like or list, default=None
         Training samples, from which a ``gamma`` left at None is set by the median rule.
-    gamma, degree, coef0 : numbers
-        Parameters of kernels given by name, where they have them.
-    kernel_params : dict, default=None
-        Further parameters of a name or of a function.
-    random_state : int, RandomState or None
-        For the rows that the median rule looks at.
+    gamma : float or None, default=None
+        Inverse width of a kernel given by name; ignored if the kernel has none.
+    random_state : int, RandomState or None, default=None
+        Seed for the rows from which the median rule is computed.
+    **params
+        Further parameters of a kernel given by name, or arguments of a function.
 
     Examples
     --------
@@ -67,66 +65,69 @@ def resolve_kernel(
     Polynomial(degree=2, gamma=0.5, coef0=1)
     """
     if isinstance(kernel, str):
-        found = _by_name(kernel, gamma, degree, coef0, kernel_params or {})
+        found = _by_name(kernel, gamma, params)
     else:
-        found = _by_object(kernel, X, gamma, kernel_params)
+        found = _by_object(kernel, X, gamma, params)
     return _with_numbers(found, X, random_state)
 
 
-def _by_name(
-    name: str, gamma: float | None, degree: int, coef0: float, params: dict[str, Any]
-) -> Kernel:
+def _by_name(name: str, gamma: float | None, params: dict[str, Any]) -> Kernel:
     if name in NAMES:
         known = NAMES[name]().get_params()
-        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
-        params = {k: v for k, v in given.items() if k in known} | params
         unknown = sorted(set(params) - set(known))
         if unknown:
-            raise ValueError(f"kernel_params {unknown} are none of {sorted(known)} of {name!r}.")
-        return NAMES[name](**params)
+            raise ValueError(
+                f"kernel {name!r} has no {unknown}; its parameters are {sorted(known)}."
+            )
+        given = {"gamma": gamma} if "gamma" in known else {}
+        return NAMES[name](**(given | params))
     if name in PAIRWISE_KERNEL_FUNCTIONS:
         given = {"gamma": gamma} if name in ("sigmoid", "chi2") and gamma is not None else {}
-        if name == "sigmoid":
-            given["coef0"] = coef0
         return Metric(name, given | params)
-    names = sorted({*NAMES, *PAIRWISE_KERNEL_FUNCTIONS})
-    raise ValueError(f"kernel == {name!r} is not known; the names are {', '.join(names)}.")
+    raise ValueError(f"kernel == {name!r} is not known; the names are {', '.join(kernel_names())}.")
 
 
-def _by_object(kernel: Any, X: Any, gamma: float | None, params: dict[str, Any] | None) -> Any:
+def kernel_names() -> list[str]:
+    """Return the names that :func:`resolve_kernel` takes."""
+    return sorted({*NAMES, *PAIRWISE_KERNEL_FUNCTIONS})
+
+
+def _by_object(kernel: Any, X: Any, gamma: float | None, params: dict[str, Any]) -> Any:
     is_function = (
         not isinstance(kernel, gp.Kernel) and callable(kernel) and not isinstance(kernel, type)
     )
-    if gamma is not None or (params and not is_function):
+    if is_function and gamma is not None:
+        params = {"gamma": gamma, **params}
+    elif gamma is not None or (params and not is_function):
         raise ValueError(
-            f"gamma and kernel_params go with the name of a kernel; set them in {kernel!r} itself."
+            f"gamma and other parameters are for a kernel given by name; set them in {kernel!r}."
         )
     if isinstance(kernel, gp.Kernel):
         return _ours(clone(kernel))
     if is_function:
         for name, function in PAIRWISE_KERNEL_FUNCTIONS.items():
             if kernel is function:
-                return _by_function(name, X, dict(params or {}))
-        return Function(kernel, dict(params) if params else None)
+                return _by_function(name, X, params)
+        return Function(kernel, params or None)
     raise TypeError(
         f"kernel == {kernel!r}, must be a kernel object, a name, a function or 'precomputed'."
     )
 
 
 def _by_function(name: str, X: Any, params: dict[str, Any]) -> Kernel:
-    """A pairwise function of scikit-learn: its own gamma is one over the number of columns."""
+    """Convert a pairwise function of scikit-learn, whose default gamma is 1 / n_columns."""
     if name in NAMES and "gamma" in NAMES[name]().get_params() and params.get("gamma") is None:
         if len(np.shape(X)) != 2:
             return Metric(name, params)
         params["gamma"] = 1.0 / np.shape(X)[1]
-    return _by_name(name, None, 3, 1.0, params)
+    return _by_name(name, None, params)
 
 
 # -- scikit-learn's kernels that have an equal of ours --------------------------------------------
 
 
 def _ours(kernel: Any) -> Any:
-    """The equal kernel of ours, with its fast Gram matrix and its gradients, or the kernel itself."""
+    """Convert a scikit-learn kernel to the equal kernel of this package, if there is one."""
     convert = CONVERSIONS.get(type(kernel))
     return kernel if convert is None else convert(kernel)
 
@@ -152,7 +153,7 @@ def _from_pairwise(kernel: Any) -> Any:
     if not isinstance(kernel.metric, str) or kernel.metric == "precomputed":
         return kernel
     params = kernel.pairwise_kernels_kwargs or {}
-    return _by_name(kernel.metric, kernel.gamma, 3, 1.0, params)
+    return _by_name(kernel.metric, kernel.gamma, params)
 
 
 CONVERSIONS: dict[type, Callable[[Any], Any]] = {

@@ -33,7 +33,7 @@ class PreimageDisplay:
     >>> from isthmus.preimages import FixedPoint, Learned
     >>> X = load_digits().data[:200]
     >>> display = PreimageDisplay.from_estimator(
-    ...     KernelMap("rbf", 20), X, X[:5], {"learned": Learned(), "fixed point": FixedPoint()}
+    ...     KernelMap(20), X, X[:5], {"learned": Learned(), "fixed point": FixedPoint()}
     ... )
     >>> list(display.pictures)
     ['given', 'learned', 'fixed point']

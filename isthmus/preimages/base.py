@@ -258,7 +258,7 @@ class Preimage(BaseEstimator, ABC):
         elif self._needs_points and not _has_points(self.embedding_):
             raise ValueError(
                 f"{name} needs targets as sums over points, which random Fourier features do not have: "
-                "use Nearest() or Learned() without refine, or KernelMap(method='landmarks')."
+                "use Nearest() or Learned() without refine, or KernelMap(solver='landmarks')."
             )
 
     def _check_scores(self, Z: Any) -> Array:

@@ -38,7 +38,7 @@ class CandidateSearch(RankingPreimage):
     >>> from isthmus.kernels import SequenceKernel
     >>> from isthmus.preimages import CandidateSearch
     >>> words = ["banana", "bandana", "cabana", "canada"]
-    >>> embedding = KernelMap(SequenceKernel(0.2)).fit(words)
+    >>> embedding = KernelMap(kernel=SequenceKernel(0.2)).fit(words)
     >>> search = CandidateSearch(["panama", "bahamas"]).fit(
     ...     words, embedding.transform(words), embedding
     ... )

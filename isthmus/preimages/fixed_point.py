@@ -49,7 +49,7 @@ class FixedPoint(Preimage):
     >>> from isthmus.features import KernelMap
     >>> from isthmus.preimages import FixedPoint
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    >>> embedding = KernelMap("rbf", gamma=0.5).fit(X)
+    >>> embedding = KernelMap(gamma=0.5).fit(X)
     >>> method = FixedPoint(tol=1e-10).fit(X, embedding.transform(X), embedding)
     >>> method.inverse_expansion([[0.4, 0.3, 0.2, 0.1]]).round(6)
     array([[0.32616 , 0.196328]])

@@ -68,7 +68,7 @@ class SequenceSearch(RankingPreimage):
     >>> from isthmus.kernels import SequenceKernel
     >>> from isthmus.preimages import SequenceSearch
     >>> words = ["banana", "bandana", "cabana", "canada"]
-    >>> embedding = KernelMap(SequenceKernel(0.2), preimage=SequenceSearch()).fit(words)
+    >>> embedding = KernelMap(kernel=SequenceKernel(0.2), preimage=SequenceSearch()).fit(words)
     >>> embedding.inverse_transform(embedding.transform(["banana"]))
     ['banana']
     """

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus.expansion import Expansion
+from isthmus.features.samples import check_no_kernel
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS
@@ -47,6 +48,8 @@ EXACT_ROWS = 3000
 """Up to so many rows ``solver="auto"`` forms Gram matrices."""
 SOLVERS = ("auto", "dense", "factor", "krylov", "features")
 SCALES = ("eigenvalue", "unit", "raw")
+DEFAULT_FOLDS = 5
+"""Folds where a choice by cross-validation is asked for and ``cv`` is None."""
 _KEPT_BYTES = 2**30
 
 
@@ -69,8 +72,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     n_components: Any
     alpha: Any
-    method: str
-    scale: str
+    eigenproblem: str
+    score_scale: str
     solver: str
     n_landmarks: int
     selection: str
@@ -125,8 +128,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
             self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table
-        elif ridge is None or r == "cv":
-            raise ValueError("alpha='cv' and n_components='cv' need cv >= 2, cv is None.")
         fit = problem.fit()
         axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
         if fit.rank == fit.n - 1 and outputs.coupling.x_weight < 1.0:
@@ -172,7 +173,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows, new = inputs.rows[np.ix_(train, train)], inputs.rows[np.ix_(sample, train)]
         else:
             rows, new = take(inputs.rows, train), take(inputs.rows, sample)
-            part.set_params(kernel=self.kernel_, gamma=None, kernel_params=None)  # as it was found
+            part.set_params(kernel=self.kernel_, gamma=None)  # as it was found
         side = part._input_side(rows)
         outputs = part._output_side(y[train], side)
         fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
@@ -189,8 +190,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return fold_coordinates(self, fit, ridges, r, project)
 
     def _check_parameters(self) -> None:
-        check_option("method", self.method, ("generalized", "inverse"))
-        check_option("scale", self.scale, SCALES)
+        check_no_kernel(self.n_components, type(self).__name__)
+        check_option("eigenproblem", self.eigenproblem, ("generalised", "inverse"))
+        check_option("score_scale", self.score_scale, SCALES)
         check_option("solver", self.solver, SOLVERS)
         check_option("selection", self.selection, ("auto", *METHODS))
         if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
@@ -207,23 +209,24 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Ridge(check_alpha(self.alpha), False)
 
     def _folds(self, n: int) -> int | None:
-        asked = self.alpha == "cv" or self.n_components == "cv"
-        if self.cv is None or n < 2 * self.cv:
-            if asked and self.cv is not None:
+        chosen = self.alpha == "cv" or self.n_components == "auto"
+        folds = DEFAULT_FOLDS if self.cv is None and chosen else self.cv
+        if folds is None or n < 2 * folds:
+            if chosen:
                 raise ValueError(
-                    f"n_samples={n} is too few for cv={self.cv} folds of at least 2 rows each."
+                    f"n_samples={n} is too few for cv={folds} folds of at least 2 rows each."
                 )
             return None
-        return int(self.cv)
+        return int(folds)
 
     def _components(self, limit: int) -> int | float | str:
-        """Checked ``n_components``: a number, a fraction of the eigenvalues, or "cv"."""
+        """Checked ``n_components``: a number, a fraction of the eigenvalues, or "auto"."""
         value = self.n_components
-        if value == "cv" and isinstance(value, str):
-            return "cv"
+        if value == "auto" and isinstance(value, str):
+            return "auto"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise ValueError(
-                f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or 'cv'."
+                f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or 'auto'."
             )
         if isinstance(value, Integral):
             if value < 1:
@@ -265,7 +268,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             outputs.coupling,
             T=outputs.T,
             L=L,
-            method=self.method,
+            method=self.eigenproblem,
             solver=self.solver,
             seed=seed,
             indefinite=inputs.indefinite,
@@ -297,7 +300,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             _Blocks(n, F, outputs),
             outputs.coupling,
             n,
-            method=self.method,
+            method=self.eigenproblem,
             folds=folds,
             sample=sample,
             rounding=(_rounding(F), _rounding(outputs.features)),
@@ -319,7 +322,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The components asked for, or as many as there are."""
         rank = rank_of(axes.eigenvalues)
         if rank == 0:
-            raise ValueError("y tells nothing of X: all eigenvalues are zero.")
+            raise ValueError("X and y are unrelated: all eigenvalues are zero.")
         if isinstance(r, float):
             shares = np.cumsum(axes.eigenvalues[:rank]) / axes.total
             return axes.head(min(rank, int(np.searchsorted(shares, r - 1e-12)) + 1))
@@ -351,13 +354,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.dual_coef_, self.offset_ = coef * signs, offset * signs
 
     def _scaling(self, fit: Any, axes: Axes) -> Array:
-        """Factors from raw coordinates to those of ``scale``."""
+        """Factors from raw coordinates to those of ``score_scale``."""
         values = np.maximum(axes.eigenvalues, 0.0)
-        if self.scale == "raw":
+        if self.score_scale == "raw":
             return self._raw_scaling(fit.n, values)
         deviations = fit.deviations(axes.coef)
         safe = np.where(deviations > 0, deviations, 1.0)
-        return (np.sqrt(values) if self.scale == "eigenvalue" else 1.0) / safe
+        return (np.sqrt(values) if self.score_scale == "eigenvalue" else 1.0) / safe
 
     def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
         return np.ones(len(eigenvalues))
@@ -421,9 +424,6 @@ class KernelProjection(Projection):
 
     kernel: Any
     gamma: float | None
-    degree: int
-    coef0: float
-    kernel_params: dict[str, Any] | None
     n_jobs: int | None
 
     def _input_side(self, X: Any) -> KernelSide:
@@ -436,9 +436,6 @@ class KernelProjection(Projection):
             self.kernel,
             self.n_jobs,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
             random_state=seed_of(self.random_state),
         )
         self.kernel_ = side.kernel
@@ -501,7 +498,7 @@ def _streamed_signs(fit: Any, axes: Axes) -> Array:
 
 
 def seed_of(random_state: Any) -> int:
-    """The same folds and landmarks on every fit unless a generator is handed in."""
-    if random_state is None or isinstance(random_state, Integral):
-        return int(random_state or 0)
+    """Return an integer as it is; draw one from a generator, or from fresh entropy for None."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -24,30 +24,30 @@ from isthmus.projections.rows import (
 
 
 class KernelCCA(COIR):
-    r"""Kernel canonical correlation analysis, with a ridge on both sides.
+    r"""Find coordinates of inputs and outputs that correlate: kernel CCA, with a ridge on both sides.
 
     .. math::
         \rho = \operatorname{svd}\!\left(S_x^{1/2} S_y^{1/2}\right), \qquad
         S_x = K (K + \alpha I)^{-1}, \quad S_y = L (L + \alpha_y I)^{-1}
 
-    The input side is :class:`COIR` with ``method="generalized"``; the output side is the same with the
-    roles exchanged, [KP2008]_ Sec. 3. Without a ridge two kernels of full rank correlate perfectly on any
-    data.
+    The input side is :class:`COIR` with ``eigenproblem="generalised"``; the output side is the same with
+    the roles exchanged, [KP2008]_ Sec. 3. Without a ridge two kernels of full rank correlate perfectly on
+    any data.
 
-    Several outputs are compared as they are, so that one in small units counts for little: divide them by
-    their standard deviations first where their units mean nothing.
+    Several outputs are compared in their own units, so that an output with small values has little
+    weight. If their units are not comparable, divide them by their standard deviations first.
 
     Parameters
     ----------
-    kernel, n_components, kernel_y, alpha, alpha_y, scale, solver, n_landmarks, selection, cv :
-        As in :class:`COIR`. ``alpha_y`` must be positive.
-    gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params, random_state, n_jobs :
+    n_components, kernel, kernel_y, alpha, alpha_y, score_scale, solver, n_landmarks, selection :
+        As in :class:`COIR`. ``alpha`` and ``alpha_y`` must be positive.
+    cv, gamma, random_state, n_jobs :
         As in :class:`COIR`.
 
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
-        Canonical correlations rho of the regularised problem, falling.
+        Canonical correlations rho of the regularised problem, in descending order.
     eigenvalues_ : ndarray of shape (n_components,)
         Their squares.
     held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
@@ -57,7 +57,7 @@ class KernelCCA(COIR):
     y_points_, y_dual_coef_, y_offset_ :
         The same for the outputs, see :meth:`transform_y`.
     y_classes_ : list of lists or None
-        Names of the classes of each output; None where outputs are numbers or objects.
+        Names of the classes of each output; None if outputs are numbers or objects.
 
     Examples
     --------
@@ -71,46 +71,36 @@ class KernelCCA(COIR):
     (80, 2)
     """
 
-    method = "generalized"
+    eigenproblem = "generalised"
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: Any = 2,
+        kernel: Any = "rbf",
         *,
         kernel_y: Any = "rbf",
         alpha: Any = "auto",
         alpha_y: Any = "auto",
-        scale: str = "eigenvalue",
+        score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 400,
+        n_landmarks: int = 800,
         selection: str = "auto",
-        cv: int | None = 5,
+        cv: int | None = None,
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        gamma_y: float | None = None,
-        kernel_y_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.kernel_y = kernel_y
         self.alpha = alpha
         self.alpha_y = alpha_y
-        self.scale = scale
+        self.score_scale = score_scale
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.selection = selection
         self.cv = cv
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.gamma_y = gamma_y
-        self.kernel_y_params = kernel_y_params
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -180,7 +170,7 @@ class KernelCCA(COIR):
         return outputs
 
     def transform_y(self, y: Any) -> Array:
-        """Coordinates of outputs, with the standard deviations of their partners on the input side."""
+        """Return coordinates of outputs, with the standard deviations of those of the inputs."""
         check_is_fitted(self)
         if self.y_points_ is None or isinstance(self.y_points_, np.ndarray):
             Y = output_vectors(check_y(y, len(y), type(self).__name__), self.y_classes_)

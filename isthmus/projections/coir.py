@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.projections.base import KernelProjection, OutputSide
+from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.problem import OF_ROWS, require_variation
@@ -27,10 +27,10 @@ AUTO_ALPHA_Y = 1e-2
 def kernel_outputs(
     estimator: Any, y: Any, n: int, *, allow_nan: bool = False
 ) -> tuple[KernelSide, VectorJudge | None]:
-    """Outputs with their kernel, and a judge where they are vectors."""
-    kernel, params = estimator.kernel_y, getattr(estimator, "kernel_y_params", None)
+    """Return the outputs with their kernel, and a judge if they are vectors."""
+    kernel = estimator.kernel_y
     name = type(estimator).__name__
-    gamma = getattr(estimator, "gamma_y", None)
+    seed = seed_of(estimator.random_state)
     if isinstance(kernel, str) and kernel == "precomputed":
         L = check_y(y, n, name)
         if L.shape != (n, n):
@@ -44,17 +44,16 @@ def kernel_outputs(
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y is complex.")
         Y = output_vectors(y)
-        return KernelSide.make(Y, kernel, None, gamma=gamma, kernel_params=params), VectorJudge(Y)
+        return KernelSide.make(Y, kernel, random_state=seed), VectorJudge(Y)
     if y is None:
         check_y(y, n, name)
     y = list(y)
     check_lengths(n, len(y))
-    side = KernelSide.make(y, kernel, estimator.n_jobs, gamma=gamma, kernel_params=params)
-    return side, None
+    return KernelSide.make(y, kernel, estimator.n_jobs, random_state=seed), None
 
 
 class COIR(KernelProjection):
-    r"""Covariance operator inverse regression: coordinates of the inputs that the outputs explain.
+    r"""Find coordinates of the inputs that outputs explain: covariance operator inverse regression.
 
     .. math::
         F^\top G F\, b = \lambda (F^\top F + \alpha I)\, b, \qquad G = L (L + \alpha_y I)^{-1}
@@ -64,64 +63,58 @@ class COIR(KernelProjection):
     correlation analysis, :math:`\lambda = \rho^2`, and becomes :class:`KernelSIR` as :math:`\alpha_y \to
     0` where ``L`` has a block of ones for each slice.
 
-    Several outputs are compared as they are, so that one in small units counts for little: divide them by
-    their standard deviations first where their units mean nothing.
+    Several outputs are compared in their own units, so that an output with small values has little
+    weight. If their units are not comparable, divide them by their standard deviations first.
 
     Parameters
     ----------
+    n_components : int, float or "auto", default=2
+        Number of coordinates; a fraction of the sum of the eigenvalues; "auto" chooses it by
+        cross-validation.
     kernel : kernel object, str, callable or "precomputed", default="rbf"
-        How alike two inputs are.
-    n_components : int, float or "cv", default=2
-        Number of coordinates; a fraction of the sum of the eigenvalues; or the number of best
-        held-out score.
+        Similarity of two inputs.
     kernel_y : kernel object, str, callable or "precomputed", default="rbf"
-        How alike two outputs are. With "precomputed", ``y`` is their square matrix; with a kernel of
-        objects, ``y`` is a list of them.
+        Similarity of two outputs. With "precomputed", ``y`` is their square matrix; with a kernel of
+        objects, ``y`` is a list of them. Parameters are set in a kernel object: ``RBF(0.5)``.
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight of the inputs. "auto" is 1e-3 of the trace of their centred Gram matrix; "cv"
-        takes the best of twelve fractions from 1e-6 to 0.3. The best differs by four orders of
-        magnitude between sets.
+        Ridge weight of the inputs. "auto" is a fixed fraction, 1e-3 of the trace of their centred Gram
+        matrix; "cv" chooses the best of twelve fractions from 1e-6 to 0.3 by cross-validation. The best
+        differs by four orders of magnitude between data sets.
     alpha_y : float or "auto", default="auto"
-        Ridge weight of the outputs; "auto" is 1e-2 of the trace. 0 asks for an output kernel of
-        less than full rank.
-    method : {"generalized", "inverse"}, default="generalized"
-        As in :class:`SIR`.
-    scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
+        Ridge weight of the outputs; "auto" is 1e-2 of the trace. 0 needs an output kernel of less than
+        full rank.
+    eigenproblem, score_scale, cv :
         As in :class:`SIR`.
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
-        Form of the eigenproblem. "auto": dense up to 500 rows, a block Krylov space up to 3000,
-        landmark features of both sides beyond; outputs with a linear kernel or few labels take one
-        Cholesky factor.
-    n_landmarks : int, default=400
-        Landmarks of the feature form, on each side.
+        "auto": dense up to 500 rows, a block Krylov space up to 3000, landmark features of both sides
+        beyond; outputs with a linear kernel or few labels need one Cholesky factor.
+    n_landmarks : int, default=800
+        Number of landmarks of ``solver="features"``, on each side.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
-        How they are chosen, as in :class:`~isthmus.features.Landmarks`; outputs of which there
-        are no means take "auto" instead of "kmeans".
-    cv : int or None, default=5
-        Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
-    gamma, degree, coef0, kernel_params :
-        Parameters of an input kernel given by name; ``gamma=None`` is the median rule.
-    gamma_y, kernel_y_params :
-        Parameters of an output kernel given by name.
+        Choice of the landmarks, as in :class:`~isthmus.features.Landmarks`; for outputs that are not
+        vectors "auto" replaces "kmeans".
+    gamma : float or None, default=None
+        Inverse width of an input kernel given by name; None is the median rule.
     random_state : int, RandomState or None, default=None
-        For landmarks, the median rule and the folds; None is a fixed seed.
+        Seed for landmarks, the median rule and the folds.
     n_jobs : int or None, default=None
-        For Gram matrices.
+        Number of threads for Gram matrices.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Squared canonical correlations (``method="generalized"``), falling.
+        Squared canonical correlations (``eigenproblem="generalised"``), in descending order.
     held_out_score_ : float
-        R2 of nearest-neighbour regression on the coordinates of rows held out, averaged over outputs
-        and folds; in the feature space of the output kernel where outputs are no vectors. Beyond 20 000
-        rows a sample of so many is judged; kernel widths and landmarks are those of all rows.
+        R2 of nearest-neighbour regression on the coordinates of held-out rows, averaged over outputs
+        and folds; in the feature space of the output kernel if outputs are not vectors. NaN without
+        folds. With more than 20 000 rows, a sample of 20 000 is scored. Kernel widths and landmarks are
+        those of all rows.
     held_out_scores_, cv_results_ :
         As in :class:`SIR`.
     points_, dual_coef_, offset_, kernel_ :
         ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.
     alpha_, alpha_y_, solver_, n_components_, kernel_y_ :
-        What was used.
+        The values that were used.
 
     Examples
     --------
@@ -134,44 +127,34 @@ class COIR(KernelProjection):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: Any = 2,
+        kernel: Any = "rbf",
         *,
         kernel_y: Any = "rbf",
         alpha: Any = "auto",
         alpha_y: Any = "auto",
-        method: str = "generalized",
-        scale: str = "eigenvalue",
+        eigenproblem: str = "generalised",
+        score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 400,
+        n_landmarks: int = 800,
         selection: str = "auto",
-        cv: int | None = 5,
+        cv: int | None = None,
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        gamma_y: float | None = None,
-        kernel_y_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.kernel_y = kernel_y
         self.alpha = alpha
         self.alpha_y = alpha_y
-        self.method = method
-        self.scale = scale
+        self.eigenproblem = eigenproblem
+        self.score_scale = score_scale
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.selection = selection
         self.cv = cv
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.gamma_y = gamma_y
-        self.kernel_y_params = kernel_y_params
         self.random_state = random_state
         self.n_jobs = n_jobs
 

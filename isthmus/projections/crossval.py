@@ -46,7 +46,7 @@ def choose(
     ``folds`` are the folds of these rows.
     """
     ridges = [Ridge(float(f), True) for f in FRACTIONS] if ridge is None else [ridge]
-    ranks = np.arange(1, min(limit, MOST_COMPONENTS) + 1) if r == "cv" else None
+    ranks = np.arange(1, min(limit, MOST_COMPONENTS) + 1) if r == "auto" else None
     most = r if ranks is None else int(ranks[-1])
     found = []
     for k in range(int(folds.max()) + 1):

@@ -17,7 +17,7 @@ form                what it needs                               cost
 ``solve_dense``     the eigendecomposition of ``K``             ten Cholesky factors and more
 ==================  ==========================================  =====================================
 
-``method="generalized"`` is the problem above, scaled so that ``b'(F'F + alpha I) b = n``;
+``method="generalised"`` is the problem above, scaled so that ``b'(F'F + alpha I) b = n``;
 ``method="inverse"`` takes the unit eigenvectors ``v`` of ``F' G F / n`` and
 ``b = (F'F / n + alpha / n)^{-1} v``, as [KP2008]_ Sec. 2.2 prints it.
 """
@@ -156,10 +156,10 @@ def solve_dense(inputs: EigenGram, G: Array, method: str, r: int | None = None) 
     values, U, n = inputs.values, inputs.vectors, inputs.n
     GU = U.T @ (G @ U)
     ridge = values + inputs.alpha
-    weights = np.sqrt(values / ridge) if method == "generalized" else np.sqrt(values / n)
+    weights = np.sqrt(values / ridge) if method == "generalised" else np.sqrt(values / n)
     M = weights[:, None] * GU * weights
     eigenvalues, w = leading_pairs((M + M.T) / 2, r)
-    scale = np.sqrt(n / ridge) if method == "generalized" else n / ridge
+    scale = np.sqrt(n / ridge) if method == "generalised" else n / ridge
     # beta = U b / sqrt(l)
     return Axes(eigenvalues, U @ ((scale / np.sqrt(values))[:, None] * w), float(np.trace(M)))
 
@@ -169,7 +169,7 @@ def solve_factor(
 ) -> Axes:
     """Form 2: ``G = Q Q'`` with few columns, a problem of their number."""
     half = inputs.half(Q)
-    if method == "generalized":
+    if method == "generalised":
         P = inputs.smoothed_square(Q, half)
     else:
         P = Q.T @ inputs.times(Q) / inputs.n
@@ -191,7 +191,7 @@ def solve_krylov(
     Blocks are added until the Ritz values asked for have settled. Every basis block is
     orthonormalised twice against all earlier ones.
     """
-    S = inputs.smooth if method == "generalized" else inputs.times
+    S = inputs.smooth if method == "generalised" else inputs.times
     n, width = inputs.n, min(r + EXTRA_COLUMNS, inputs.n)
     block = np.linalg.qr(apply_G(rng.standard_normal((n, width))))[0]
     Y, SY, GSY = block, S(block), np.empty((n, 0))
@@ -212,8 +212,8 @@ def solve_krylov(
         block = _new_directions(GSY[:, -block.shape[1] :], Y)[:, :room]
         Y, SY = np.hstack([Y, block]), np.hstack([SY, S(block)])
     y = Y @ c[:, :r]
-    scale = np.sqrt(n) if method == "generalized" else n
-    eigenvalues = values[:r] if method == "generalized" else values[:r] / n
+    scale = np.sqrt(n) if method == "generalised" else n
+    eigenvalues = values[:r] if method == "generalised" else values[:r] / n
     return Axes(eigenvalues, scale * inputs.solve(y), float("nan"))
 
 
@@ -237,13 +237,13 @@ def solve_features(
     whitening: Array, n: int, cross: Array, square: Array | None, method: str, r: int | None = None
 ) -> Axes:
     """Form 1: ``F' G F = cross cross' + square``, with ``whitening`` of :func:`ridge_whitening`."""
-    if method == "generalized":
+    if method == "generalised":
         B = whitening.T @ cross
         extra = None if square is None else whitening.T @ square @ whitening
     else:
         B, extra = cross / np.sqrt(n), None if square is None else square / n
     eigenvalues, w, total = _leading_of_sum(B, extra, r)
-    if method == "generalized":
+    if method == "generalised":
         return Axes(eigenvalues, np.sqrt(n) * (whitening @ w), total)
     return Axes(eigenvalues, n * (whitening @ (whitening.T @ w)), total)
 

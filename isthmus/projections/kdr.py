@@ -3,7 +3,7 @@ r"""Kernel dimension reduction: linear directions by conditional independence, a
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -21,52 +21,55 @@ from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, 
 from isthmus.projections.problem import OF_ROWS, require_variation
 from isthmus.validation import check_enough_samples
 
+AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
+
 
 class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Kernel dimension reduction: the linear subspace that leaves least of the outputs unexplained.
+    r"""Find the linear subspace that explains most of the outputs: kernel dimension reduction.
 
     .. math::
-        \min_{B^\top B = I} \operatorname{tr} L \left(K_B + n \varepsilon I\right)^{-1}
+        \min_{B^\top B = I} \operatorname{tr} L \left(K_B + \alpha I\right)^{-1}
 
     with the centred Gram matrices ``K_B`` of the inputs projected on ``B`` (a Gaussian kernel) and ``L``
     of the outputs, [FBJ2009]_. The start is in closed form, the leading eigenvectors of the averaged
     gradients of the kernel regression (gKDR, [FL2014]_); a descent on orthonormal matrices follows.
-    Much slower than :class:`COIR`, each step costs a Cholesky factor and there are many.
+    Much slower than :class:`COIR`: every iteration costs a Cholesky factorisation.
 
-    Several outputs are compared as they are, so that one in small units counts for little: divide them by
-    their standard deviations first where their units mean nothing.
+    Several outputs are compared in their own units, so that an output with small values has little
+    weight. If their units are not comparable, divide them by their standard deviations first.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of directions.
     kernel_y : kernel object, str, callable or "precomputed", default="rbf"
-        How alike two outputs are.
-    epsilon : float, default=1e-2
-        Ridge, ``n epsilon`` is added to the Gram matrix.
-    gamma : float, default=None
-        Width of the Gaussian kernel of projected inputs; None is the median rule on the start.
+        Similarity of two outputs.
+    alpha : float or "auto", default="auto"
+        Ridge weight, added to the centred Gram matrix. "auto" is a fixed fraction, 1e-2 of the trace n
+        of the Gaussian Gram matrix.
+    gamma : float or None, default=None
+        Inverse width of the Gaussian kernel of projected inputs; None is the median rule on the start.
     max_iter : int, default=50
-        Most steps of the descent; 0 is gKDR alone.
+        Most iterations of the descent; 0 is gKDR alone.
     tol : float, default=1e-5
         Relative decrease of the criterion at which to stop.
     cv : int or None, default=None
-        Folds for ``held_out_score_``, each a whole fit.
-    gamma_y, kernel_y_params :
-        Parameters of an output kernel given by name.
+        Folds for ``held_out_score_``, one complete fit per fold.
     random_state : int, RandomState or None, default=None
-        For the median rule and the folds.
+        Seed for the median rule and the folds.
     n_jobs : int or None, default=None
-        For Gram matrices of objects.
+        Number of threads for Gram matrices of objects.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows, falling variance of the outputs explained not implied.
-    value_ : float
-        The criterion reached.
+        Orthonormal directions, in no particular order.
+    alpha_ : float
+        The ridge weight that was used.
+    objective_ : float
+        The value of the criterion.
     n_iter_ : int
-        Steps taken.
+        Iterations of the descent.
     held_out_score_, held_out_scores_ :
         As in :class:`COIR`; NaN and None without folds.
     """
@@ -76,25 +79,21 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int = 2,
         *,
         kernel_y: Any = "rbf",
-        epsilon: float = 1e-2,
+        alpha: float | str = "auto",
         gamma: float | None = None,
         max_iter: int = 50,
         tol: float = 1e-5,
         cv: int | None = None,
-        gamma_y: float | None = None,
-        kernel_y_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel_y = kernel_y
-        self.epsilon = epsilon
+        self.alpha = alpha
         self.gamma = gamma
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
-        self.gamma_y = gamma_y
-        self.kernel_y_params = kernel_y_params
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -127,6 +126,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         require_variation(float((X**2).sum()), size, "X", OF_ROWS)
         B = self._solve(X, L)
         self.components_ = (B * column_signs(X @ B)).T
+        self.alpha_ = self._ridge(len(X))
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if self.cv is not None:
             self.held_out_scores_ = self._held_out(X, raw, judge or KernelJudge(raw))
@@ -137,8 +137,8 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         r = self.n_components
         if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
             raise ValueError(f"n_components == {r!r}, must be an integer >= 1.")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon == {self.epsilon}, must be > 0.")
+        if self.alpha != "auto" and not (isinstance(self.alpha, Real) and self.alpha > 0):
+            raise ValueError(f"alpha == {self.alpha!r}, must be a number > 0 or 'auto'.")
         if r > p:
             warnings.warn(
                 f"n_components == {r} is more than the {p} inputs: {p} components are kept.",
@@ -148,11 +148,14 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _solve(self, X: Array, L: Array) -> Array:
         r = min(int(self.n_components), X.shape[1])
-        ridge = len(X) * self.epsilon
+        ridge = self._ridge(len(X))
         B = gradient_directions(X, L, ridge, r, self._gamma(X))
         gamma = self._gamma(X @ B)
-        B, self.value_, self.n_iter_ = descend(B, X, L, gamma, ridge, self.max_iter, self.tol)
+        B, self.objective_, self.n_iter_ = descend(B, X, L, gamma, ridge, self.max_iter, self.tol)
         return B
+
+    def _ridge(self, n: int) -> float:
+        return AUTO_ALPHA * n if isinstance(self.alpha, str) else float(self.alpha)
 
     def _gamma(self, X: Array) -> float:
         if self.gamma is not None:
@@ -161,16 +164,16 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _held_out(self, X: Array, raw: Array, judge: VectorJudge | KernelJudge) -> Array:
         folds, scores = fold_labels(len(X), int(self.cv or 2), seed_of(self.random_state)), []
-        kept = self.value_, self.n_iter_
+        kept = self.objective_, self.n_iter_
         for k in range(int(folds.max()) + 1):
             train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
             B = self._solve(X[train], center_train(raw[np.ix_(train, train)])[0])
             scores.append(judge.scores(neighbours(X[train] @ B, X[test] @ B), train, test))
-        self.value_, self.n_iter_ = kept
+        self.objective_, self.n_iter_ = kept
         return mean_score(np.array(scores).T)
 
     def transform(self, X: Any) -> Any:
-        """Coordinates of new rows, (n_samples, n_components)."""
+        """Return the coordinates of new rows, (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return ((X - self._mean) @ self.components_.T).astype(X.dtype, copy=False)

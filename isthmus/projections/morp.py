@@ -21,7 +21,7 @@ from isthmus.validation import check_option
 
 
 class MORP(KernelProjection):
-    r"""Multi-output regularised projection: coordinates from which inputs and outputs can be rebuilt.
+    r"""Find coordinates that reconstruct inputs and outputs: multi-output regularised projection.
 
     .. math::
         K M K a = \lambda (K^2 + \alpha K) a, \qquad M = (1 - \beta) K + \beta L, \qquad
@@ -32,22 +32,23 @@ class MORP(KernelProjection):
     as there are more rows than inputs and outputs. ``beta=0`` and ``alpha=0`` is kernel principal
     components; ``beta=1`` with a linear output kernel is reduced-rank kernel ridge regression.
 
-    Several outputs are compared as they are, so that one in small units counts for little: divide them by
-    their standard deviations first where their units mean nothing.
+    Several outputs are compared in their own units, so that an output with small values has little
+    weight. If their units are not comparable, divide them by their standard deviations first.
 
     Parameters
     ----------
+    n_components : int, float or "auto", default=2
+        Number of coordinates; a fraction of the sum of the eigenvalues; "auto" chooses it by
+        cross-validation.
     kernel : kernel object, str, callable or "precomputed", default="rbf"
-        How alike two inputs are.
-    n_components : int, float or "cv", default=2
-        Number of coordinates; a fraction of the sum of the eigenvalues; or the number of best
-        held-out score.
+        Similarity of two inputs.
     kernel_y : kernel object, str, callable or "precomputed", default="linear"
-        How alike two outputs are; any kernel, so any structured output.
+        Similarity of two outputs, which may be structured objects.
     beta : float, default=0.5
         Weight of the outputs, from 0 (unsupervised) to 1 (outputs alone).
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight for the Gram matrix of trace n; "auto" is 1e-2 n. In ``form="inverse"`` it is
+        Ridge weight for the Gram matrix of trace n. "auto" is a fixed fraction, 1e-2 n; "cv" chooses
+        the weight by cross-validation. In ``form="inverse"`` it is
         the weight gamma of [YYT2005]_, "auto" 1e-3.
     form : {"ridge", "inverse"}, default="ridge"
         The problem above, or the corrected (14) of [YYT2005]_, the parallel sum of M and K / gamma.
@@ -58,24 +59,22 @@ class MORP(KernelProjection):
         dropped with a warning.
     n_components_impute : int, default=10
         Coordinates of the first fit of ``missing="ridge"``.
-    scale : {"eigenvalue", "unit", "raw"}, default="raw"
-        "raw" are the coordinates psi above; for the others see :class:`SIR`.
+    score_scale : {"eigenvalue", "unit", "raw"}, default="raw"
+        "raw" gives the coordinates psi above; for the others see :class:`SIR`.
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
-        Form of the eigenproblem, as in :class:`COIR`; ``form="inverse"`` is always dense.
-    n_landmarks, selection, cv, gamma, degree, coef0, kernel_params, gamma_y, kernel_y_params :
-        As in :class:`COIR`.
-    random_state, n_jobs :
+        As in :class:`COIR`; ``form="inverse"`` is always dense.
+    n_landmarks, selection, cv, gamma, random_state, n_jobs :
         As in :class:`COIR`.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Falling.
+        In descending order.
     held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
-        As in :class:`COIR`. Of missing outputs the observed entries are scored, and holes are filled by
-        the training rows of each fold alone, a fit more for every fold.
+        As in :class:`COIR`. If outputs are missing, the observed entries are scored and gaps are filled
+        from the training rows of each fold alone, which takes one more fit per fold.
     alpha_, solver_, n_components_ :
-        What was used.
+        The values that were used.
 
     Examples
     --------
@@ -88,12 +87,12 @@ class MORP(KernelProjection):
     (60, 3)
     """
 
-    method = "generalized"
+    eigenproblem = "generalised"
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: Any = 2,
+        kernel: Any = "rbf",
         *,
         kernel_y: Any = "linear",
         beta: float = 0.5,
@@ -101,39 +100,29 @@ class MORP(KernelProjection):
         form: str = "ridge",
         missing: str = "error",
         n_components_impute: int = 10,
-        scale: str = "raw",
+        score_scale: str = "raw",
         solver: str = "auto",
-        n_landmarks: int = 400,
+        n_landmarks: int = 800,
         selection: str = "auto",
-        cv: int | None = 5,
+        cv: int | None = None,
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        gamma_y: float | None = None,
-        kernel_y_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.kernel_y = kernel_y
         self.beta = beta
         self.alpha = alpha
         self.form = form
         self.missing = missing
         self.n_components_impute = n_components_impute
-        self.scale = scale
+        self.score_scale = score_scale
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.selection = selection
         self.cv = cv
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.gamma_y = gamma_y
-        self.kernel_y_params = kernel_y_params
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -186,19 +175,16 @@ class MORP(KernelProjection):
             return fill_outputs(Y, self.missing)
         start = fill_outputs(Y, "mean")
         first = MORP(
-            self.kernel_,
             self.n_components_impute,
+            self.kernel_,
             kernel_y=self.kernel_y,
             beta=self.beta,
             alpha="auto" if self.alpha == "cv" else self.alpha,
             form=self.form,
-            scale="unit",
+            score_scale="unit",
             solver=self.solver,
             n_landmarks=self.n_landmarks,
             selection=self.selection,
-            cv=None,
-            gamma_y=self.gamma_y,
-            kernel_y_params=self.kernel_y_params,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )

@@ -142,11 +142,7 @@ class InputFeatures:
             self._kept = side.rows
             return
         self.landmarks = Landmarks(
-            side.kernel,
-            n_landmarks,
-            selection=selection,
-            random_state=seed,
-            n_jobs=side.n_jobs,
+            n_landmarks, side.kernel, selection=selection, random_state=seed, n_jobs=side.n_jobs
         )
         if keep:
             self._kept = self.landmarks._fit_features(side.rows)

@@ -17,7 +17,7 @@ from isthmus.projections.slices import indicators, slice_labels
 
 
 class _Sliced(Projection):
-    """Outputs seen as slices: ``G = C (C'C)^-1 C'``."""
+    """Base of projections that slice their outputs: ``G = C (C'C)^-1 C'``."""
 
     n_slices: int
     slices: str
@@ -46,7 +46,7 @@ class _Sliced(Projection):
 
 
 class SIR(_Sliced):
-    r"""Sliced inverse regression: linear directions in which the slice means of the inputs differ.
+    r"""Find linear directions in which slice means of the inputs differ: sliced inverse regression.
 
     .. math::
         F^\top G F\, b = \lambda (F^\top F + \alpha I)\, b, \qquad G = C (C^\top C)^{-1} C^\top
@@ -57,42 +57,45 @@ class SIR(_Sliced):
 
     Parameters
     ----------
-    n_components : int, float, "cv" or None, default=None
-        Number of coordinates, at most one less than slices; a fraction of the sum of the
-        eigenvalues; or the number of best held-out score. None: two, or one between two slices.
+    n_components : int, float, "auto" or None, default=None
+        Number of coordinates, at most the number of slices minus one; a fraction of the sum of the
+        eigenvalues; "auto" chooses it by cross-validation. None: two, or one for two slices.
     alpha : float, "auto" or "cv", default=0.0
-        Ridge weight on the scale of ``Ridge``; "auto" is 1e-3 of the total variance.
+        Ridge weight on the scale of ``Ridge``. "auto" is a fixed fraction, 1e-3 of the total variance;
+        "cv" chooses the weight by cross-validation.
     n_slices : int, default=10
         Number of slices.
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
-        One output: quantiles, or its values where there are no more of them than slices; names:
-        classes; several outputs: k-means, each divided by its standard deviation.
-    method : {"generalized", "inverse"}, default="generalized"
+        "auto": quantiles of a single output, or its values if it has at most ``n_slices`` of them;
+        classes if outputs are names; k-means of several outputs, each divided by its standard deviation.
+    eigenproblem : {"generalised", "inverse"}, default="generalised"
         The problem above, or the eigenvectors of :math:`F^\top G F` times the inverse covariance as
-        [KP2008]_ prints it, which depends on the units of the inputs.
-    scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
-        Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or what the
-        eigenvectors give.
-    cv : int or None, default=5
-        Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
+        printed in [KP2008]_, which depends on the units of the inputs.
+    score_scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
+        Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or that of the
+        eigenvectors.
+    cv : int or None, default=None
+        Folds for ``held_out_score_`` and for choices by cross-validation. None: no score, and 5 folds
+        if ``n_components="auto"`` or ``alpha="cv"``.
     random_state : int, RandomState or None, default=None
-        For k-means and for the folds; None is a fixed seed.
+        Seed for k-means and the folds.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Directions: ``(X - mean) @ components_.T`` are the coordinates.
     eigenvalues_ : ndarray of shape (n_components,)
-        Falling.
+        In descending order.
     held_out_score_ : float
-        R2 of nearest-neighbour regression on the coordinates of rows held out, averaged over
-        outputs and folds. NaN without folds. Beyond 20 000 rows a sample of so many is judged; slices
-        are those of all rows.
+        R2 of nearest-neighbour regression on the coordinates of held-out rows, averaged over
+        outputs and folds; NaN without folds. With more than 20 000 rows, a sample of 20 000 is scored.
+        Slices are those of all rows.
     held_out_scores_ : ndarray of shape (n_targets,) or None
-        The same for each output. The choices "cv" weigh an output by the best that any candidate
-        reaches for it, so that outputs which are noise have no say.
+        The same for each output. Choices by cross-validation weigh an output by the best score that
+        any candidate reaches for it, so that outputs of pure noise have no weight.
     cv_results_ : dict
-        ``alpha``, ``n_components``, ``mean_test_score``, ``output_test_scores`` of the candidates.
+        ``alpha``, ``n_components``, ``mean_test_score``, ``output_test_scores`` of the candidates;
+        only with folds.
     alpha_, solver_, n_components_, n_slices_, slice_labels_ :
         What was used.
 
@@ -114,17 +117,17 @@ class SIR(_Sliced):
         alpha: Any = 0.0,
         n_slices: int = 10,
         slices: str = "auto",
-        method: str = "generalized",
-        scale: str = "eigenvalue",
-        cv: int | None = 5,
+        eigenproblem: str = "generalised",
+        score_scale: str = "eigenvalue",
+        cv: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
         self.n_slices = n_slices
         self.slices = slices
-        self.method = method
-        self.scale = scale
+        self.eigenproblem = eigenproblem
+        self.score_scale = score_scale
         self.cv = cv
         self.random_state = random_state
 
@@ -144,51 +147,47 @@ class SIR(_Sliced):
 
     @property
     def components_(self) -> Array:
-        """Directions, one a row."""
+        """Directions, one per row."""
         return self.dual_coef_.T
 
 
 class KernelSIR(_Sliced, KernelProjection):
-    r"""Kernel sliced inverse regression: curved coordinates in which slice means differ.
+    r"""Find nonlinear coordinates in which slice means differ: kernel sliced inverse regression.
 
     The problem of :class:`SIR` in the feature space of a kernel, [KP2008]_ Sec. 2.2 after [W2008]_. With
-    few slices one Cholesky factor of the Gram matrix is all the work; beyond 3000 rows landmarks take
-    over.
+    few slices it costs one Cholesky factorisation of the Gram matrix; beyond 3000 rows landmarks are
+    used.
 
     Parameters
     ----------
+    n_components : int, float, "auto" or None, default=None
+        Number of coordinates, at most the number of slices minus one; a fraction of the sum of the
+        eigenvalues; "auto" chooses it by cross-validation. None: two, or one for two slices.
     kernel : kernel object, str, callable or "precomputed", default="rbf"
-        How alike two inputs are.
-    n_components : int, float, "cv" or None, default=None
-        Number of coordinates, at most one less than slices; a fraction of the sum of the
-        eigenvalues; or the number of best held-out score. None: two, or one between two slices.
+        Similarity of two inputs.
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight, added to the centred Gram matrix. "auto" is 1e-3 of its trace; "cv" takes the
-        best of twelve fractions from 1e-6 to 0.3. The ridge is not optional: without it training
-        coordinates follow any outputs.
+        Ridge weight, added to the centred Gram matrix. "auto" is a fixed fraction, 1e-3 of its trace;
+        "cv" chooses the best of twelve fractions from 1e-6 to 0.3 by cross-validation. Without a ridge
+        the training coordinates can follow any outputs.
     n_slices : int, default=10
         Number of slices.
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
         As in :class:`SIR`.
-    method : {"generalized", "inverse"}, default="generalized"
-        As in :class:`SIR`.
-    scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
+    eigenproblem, score_scale, cv :
         As in :class:`SIR`.
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
-        Form of the eigenproblem. "auto": dense up to 500 rows, one Cholesky factor up to 3000,
-        landmark features beyond; a linear kernel with more rows than inputs needs no landmarks.
-    n_landmarks : int, default=400
-        Landmarks of the feature form.
+        "auto": dense up to 500 rows, one Cholesky factor up to 3000, landmark features beyond; a linear
+        kernel with more rows than inputs needs no landmarks.
+    n_landmarks : int, default=800
+        Number of landmarks of ``solver="features"``.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
-        How they are chosen, as in :class:`~isthmus.features.Landmarks`.
-    cv : int or None, default=5
-        Folds for ``held_out_score_`` and for the choices "cv"; None: no score.
-    gamma, degree, coef0, kernel_params :
-        Parameters of a kernel given by name; ``gamma=None`` is the median rule.
+        Choice of the landmarks, as in :class:`~isthmus.features.Landmarks`.
+    gamma : float or None, default=None
+        Inverse width of a kernel given by name; None is the median rule.
     random_state : int, RandomState or None, default=None
-        For landmarks, k-means, the median rule and the folds; None is a fixed seed.
+        Seed for landmarks, k-means, the median rule and the folds.
     n_jobs : int or None, default=None
-        For Gram matrices.
+        Number of threads for Gram matrices.
 
     Attributes
     ----------
@@ -199,7 +198,7 @@ class KernelSIR(_Sliced, KernelProjection):
     points_, dual_coef_, offset_ :
         ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.
     kernel_ : kernel object
-        With all its numbers.
+        The kernel with every number set.
 
     Examples
     --------
@@ -212,39 +211,33 @@ class KernelSIR(_Sliced, KernelProjection):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: Any = None,
+        kernel: Any = "rbf",
         *,
         alpha: Any = "auto",
         n_slices: int = 10,
         slices: str = "auto",
-        method: str = "generalized",
-        scale: str = "eigenvalue",
+        eigenproblem: str = "generalised",
+        score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 400,
+        n_landmarks: int = 800,
         selection: str = "auto",
-        cv: int | None = 5,
+        cv: int | None = None,
         gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.alpha = alpha
         self.n_slices = n_slices
         self.slices = slices
-        self.method = method
-        self.scale = scale
+        self.eigenproblem = eigenproblem
+        self.score_scale = score_scale
         self.solver = solver
         self.n_landmarks = n_landmarks
         self.selection = selection
         self.cv = cv
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -61,7 +61,7 @@ MODELS = [
     DependencyRegressor(KernelMap(gamma=0.3), Ridge(0.1), KernelMap(gamma=0.1, preimage="nearest")),
     KernelMap(n_components=4, gamma=0.3),
     KernelMap(n_components=4, gamma=0.3, center=False),
-    KernelMap(n_components=4, gamma=0.3, method="landmarks", n_landmarks=60, random_state=0),
+    KernelMap(n_components=4, gamma=0.3, solver="landmarks", n_landmarks=60, random_state=0),
 ]
 
 
@@ -120,7 +120,9 @@ def test_kinds():
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_on_every_kernel(method, kernel, digits):
     X, y, X_test, _ = digits
-    model = DependencyRegressor(KernelMap(kernel), Ridge(0.5)).fit(X, np.column_stack([y, X[:, 0]]))
+    model = DependencyRegressor(KernelMap(kernel=kernel), Ridge(0.5)).fit(
+        X, np.column_stack([y, X[:, 0]])
+    )
     small = compress(model, 30, method=method, random_state=0, max_iter=20)
     path = small.compression_
     assert 1 <= path.n_points <= 30 and path.n_points_full == 200
@@ -458,14 +460,14 @@ def test_a_kernel_map_is_compressed_as_kernel_pca(n_points, digits):
 
 def test_values_of_a_kernel_map_are_free(digits):
     X, _, X_test, _ = digits
-    for options in ({}, {"center": False}, {"method": "landmarks", "n_landmarks": 50}):
+    for options in ({}, {"center": False}, {"solver": "landmarks", "n_landmarks": 50}):
         model = KernelMap(n_components=5, gamma=0.3, random_state=0, **options).fit(X)
         f = model.to_expansion()
         assert_allclose(f(X_test), model.transform(X_test), atol=1e-9)
         if f.values is not None:
             assert_allclose(f.values, f.without_intercept(f.points), atol=1e-9)
     with pytest.raises(ValueError, match="random Fourier features have none"):
-        KernelMap(method="fourier", gamma=0.3).fit(X).to_expansion()
+        KernelMap(solver="fourier", gamma=0.3).fit(X).to_expansion()
     with pytest.raises(ValueError, match="expansion has 1 outputs, must have 5"):
         model.with_expansion(Expansion(X, np.ones(200), RBF(0.3)))
 
@@ -506,7 +508,7 @@ def test_a_compressed_map_keeps_single_precision(digits):
 def test_a_compressed_map_of_objects_and_its_file(tmp_path):
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abc"), 5)) for _ in range(30)]
-    model = KernelMap(SequenceKernel(0.3), n_components=3).fit(words)
+    model = KernelMap(kernel=SequenceKernel(0.3), n_components=3).fit(words)
     assert_allclose(compress(model, 30).transform(words), model.transform(words), atol=1e-9)
     small = compress(model, 12)
     save(small, tmp_path / "small.isthmus")
@@ -518,8 +520,8 @@ def test_a_compressed_map_of_objects_and_its_file(tmp_path):
 def test_a_compressed_map_of_a_matrix(digits):
     X, _, X_test, _ = digits
     K, K_test = gram(RBF(0.3), X), gram(RBF(0.3), X_test, X)
-    known = compress(KernelMap("precomputed", n_components=4).fit(K), 30, X=K)
-    same = compress(KernelMap(RBF(0.3), n_components=4).fit(X), 30)
+    known = compress(KernelMap(kernel="precomputed", n_components=4).fit(K), 30, X=K)
+    same = compress(KernelMap(kernel=RBF(0.3), n_components=4).fit(X), 30)
     assert_allclose(known.transform(K_test), same.transform(X_test), atol=1e-6)
     with pytest.raises(ValueError, match="kernel is precomputed"):
         known.expand(np.zeros((1, 4)))

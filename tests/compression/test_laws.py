@@ -15,14 +15,14 @@ from isthmus.regression import PLS, ReducedRankRegression
 
 MODELS = {
     "KernelRidge": KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1),
-    "dual": DependencyRegressor(KernelMap("rbf"), Ridge(0.1)),
-    "reduced rank": DependencyRegressor(KernelMap("rbf"), ReducedRankRegression(2, alpha=0.1)),
-    "pls": DependencyRegressor(KernelMap("rbf", n_components=20), PLS(2, scale=False)),
+    "dual": DependencyRegressor(KernelMap(), Ridge(0.1)),
+    "reduced rank": DependencyRegressor(KernelMap(), ReducedRankRegression(2, alpha=0.1)),
+    "pls": DependencyRegressor(KernelMap(n_components=20), PLS(2, scale=False)),
     "reduced rank, scaled": DependencyRegressor(
-        KernelMap("rbf"), ReducedRankRegression(2, alpha=0.1), scale_y=True
+        KernelMap(), ReducedRankRegression(2, alpha=0.1), scale_y=True
     ),
     "pls, scaled": DependencyRegressor(
-        KernelMap("rbf", n_components=20), PLS(2, scale=False), scale_y=True
+        KernelMap(n_components=20), PLS(2, scale=False), scale_y=True
     ),
 }
 SHARE_BETWEEN_OUTPUTS = {
@@ -97,8 +97,8 @@ class TestEachModel:
 def test_scaled_outputs_are_those_of_a_fit_to_scaled_outputs():
     unit = Y.std(axis=0)
     for map_ in (Ridge(0.1), ReducedRankRegression(2, alpha=0.1)):
-        scaled = DependencyRegressor(KernelMap("rbf"), map_, scale_y=True).fit(X, Y * [1, 1e3, 1])
-        plain = DependencyRegressor(KernelMap("rbf"), map_).fit(X, Y / unit)
+        scaled = DependencyRegressor(KernelMap(), map_, scale_y=True).fit(X, Y * [1, 1e3, 1])
+        plain = DependencyRegressor(KernelMap(), map_).fit(X, Y / unit)
         truth = plain.predict(NEW) * unit * [1, 1e3, 1]
         assert_allclose(scaled.predict(NEW), truth, rtol=1e-9)
         assert_allclose(scaled.predict_embedding(NEW), truth, rtol=1e-9)
@@ -110,6 +110,6 @@ def test_scaled_outputs_are_those_of_a_fit_to_scaled_outputs():
 
 def test_objects_and_kernels_of_outputs_have_no_scale():
     with pytest.raises(ValueError, match="scale_y == True is for outputs without a kernel"):
-        DependencyRegressor(outputs=KernelMap("rbf"), scale_y=True).fit(X, Y)
+        DependencyRegressor(outputs=KernelMap(), scale_y=True).fit(X, Y)
     with pytest.raises(ValueError, match="scale_y == 'yes', must be True or False"):
         DependencyRegressor(scale_y="yes").fit(X, Y)

@@ -49,19 +49,21 @@ def up_to_sign(ours, theirs, atol):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "params"),
+    ("kernel", "name", "params"),
     [
-        ("rbf", {"gamma": 0.2}),
-        ("poly", {"gamma": 0.3, "degree": 3, "coef0": 1.0}),
-        ("linear", {}),
-        ("cosine", {}),
+        ("rbf", "rbf", {"gamma": 0.2}),
+        (RBF(0.2), "rbf", {"gamma": 0.2}),
+        ("poly", "poly", {"gamma": 0.3}),
+        (Polynomial(2, 0.3, 0.5), "poly", {"gamma": 0.3, "degree": 2, "coef0": 0.5}),
+        ("linear", "linear", {}),
+        ("cosine", "cosine", {}),
     ],
 )
 @pytest.mark.parametrize("r", [2, None])
-def test_scikit_learns_kernel_pca(kernel, params, r, X, new):
-    ours = KernelMap(kernel, r, **params)
+def test_scikit_learns_kernel_pca(kernel, name, params, r, X, new):
+    ours = KernelMap(r, kernel, gamma=params.get("gamma") if kernel == name else None)
     train = ours.fit_transform(X)
-    peer = KernelPCA(ours.n_components_, kernel=kernel, **params)
+    peer = KernelPCA(ours.n_components_, kernel=name, **params)
     theirs = peer.fit_transform(X)
     assert_allclose(ours.eigenvalues_, peer.eigenvalues_, rtol=1e-9)
     leading = ours.eigenvalues_ > 1e-5 * ours.eigenvalues_[0]  # below, both are rounding times 1e5
@@ -71,14 +73,14 @@ def test_scikit_learns_kernel_pca(kernel, params, r, X, new):
 
 def test_scikit_learns_kernel_pca_on_many_rows(rng):
     X = rng.normal(size=(900, 5))
-    ours = KernelMap("rbf", 10, gamma=0.1).fit(X)  # by Lanczos
+    ours = KernelMap(10, gamma=0.1).fit(X)  # by Lanczos
     peer = KernelPCA(10, kernel="rbf", gamma=0.1, eigen_solver="dense").fit(X)
     assert_allclose(ours.eigenvalues_, peer.eigenvalues_, rtol=1e-12)
     up_to_sign(ours.transform(X[:50]), peer.transform(X[:50]), 1e-10)
 
 
 def test_the_linear_kernel_is_pca(X, new):
-    ours = KernelMap("linear").fit(X)
+    ours = KernelMap(kernel="linear").fit(X)
     peer = PCA().fit(X)
     assert ours.n_components_ == 4
     assert_allclose(ours.eigenvalues_ / (len(X) - 1), peer.explained_variance_, rtol=1e-10)
@@ -87,7 +89,7 @@ def test_the_linear_kernel_is_pca(X, new):
 
 def test_worked_example():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    model = KernelMap("rbf", gamma=0.5)
+    model = KernelMap(gamma=0.5)
     scores = model.fit_transform(X)
     assert_allclose(model.eigenvalues_, [1.18405044, 0.63212056, 0.30211580], atol=5e-9)
     assert_allclose(np.abs(scores[0]), [0.41479283, 0, 0.42741868], atol=5e-9)
@@ -104,7 +106,7 @@ KERNELS = [RBF(0.3), Polynomial(2, 0.5, 1.0), gp.RBF([1.0, 2.0, 1.0, 1.0]), gp.M
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_uncentred_coordinates_reproduce_the_kernel(kernel, X, new):
-    model = KernelMap(kernel, center=False)
+    model = KernelMap(kernel=kernel, center=False)
     train = model.fit_transform(X)
     K, Kt = kernel(X), kernel(new, X)
     assert_allclose(train @ train.T, K, atol=1e-8 * K.max())
@@ -114,7 +116,7 @@ def test_uncentred_coordinates_reproduce_the_kernel(kernel, X, new):
 
 def test_full_rank_reproduces_the_kernel_to_rounding(X, new):
     kernel = RBF(2.0)  # narrow: every eigenvalue counts
-    model = KernelMap(kernel, center=False)
+    model = KernelMap(kernel=kernel, center=False)
     train = model.fit_transform(X)
     assert_allclose(train @ train.T, kernel(X), atol=1e-13)
     assert_allclose(model.transform(new) @ train.T, kernel(new, X), atol=1e-12)
@@ -124,7 +126,7 @@ def test_full_rank_reproduces_the_kernel_to_rounding(X, new):
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_expansions(center, method, X, new, rng):
     kernel = RBF(0.3)
-    model = KernelMap(kernel, 5, center=center, method=method, n_landmarks=25, random_state=0).fit(
+    model = KernelMap(5, kernel, center=center, solver=method, n_landmarks=25, random_state=0).fit(
         X
     )
     Z, K = model.transform(new), kernel(model.points_)
@@ -146,9 +148,9 @@ def test_expansions(center, method, X, new, rng):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("method", ["exact", "landmarks", "fourier"])
 def test_training_rows_are_like_new_ones(center, method, X):
-    model = KernelMap("rbf", 6, center=center, method=method, n_landmarks=30, random_state=0)
+    model = KernelMap(6, center=center, solver=method, n_landmarks=30, random_state=0)
     scores = model.fit_transform(X)
-    assert model.method_ == method
+    assert model.solver_ == method
     assert_allclose(model.transform(X), scores, atol=1e-11)
     assert_allclose(model.residual(X), model.residual_, atol=1e-11)
     if center:
@@ -159,8 +161,8 @@ def test_training_rows_are_like_new_ones(center, method, X):
 
 @pytest.mark.parametrize("center", [True, False])
 def test_all_points_as_landmarks_are_exact(center, X, new):
-    exact = KernelMap(RBF(1.0), 8, center=center).fit(X)
-    every = KernelMap(RBF(1.0), 8, center=center, method="landmarks", n_landmarks=60).fit(X)
+    exact = KernelMap(8, RBF(1.0), center=center).fit(X)
+    every = KernelMap(8, RBF(1.0), center=center, solver="landmarks", n_landmarks=60).fit(X)
     assert_allclose(every.eigenvalues_, exact.eigenvalues_, rtol=1e-10)
     assert_allclose(every.transform(new), exact.transform(new), atol=1e-9)
     assert_allclose(every.residual(new), exact.residual(new), atol=1e-9)
@@ -168,8 +170,8 @@ def test_all_points_as_landmarks_are_exact(center, X, new):
 
 
 def test_fourier_features_come_near(X):
-    exact = KernelMap("rbf", 3, gamma=0.1).fit(X)
-    waves = KernelMap("rbf", 3, gamma=0.1, method="fourier", n_landmarks=20000, random_state=0)
+    exact = KernelMap(3, gamma=0.1).fit(X)
+    waves = KernelMap(3, gamma=0.1, solver="fourier", n_landmarks=20000, random_state=0)
     assert_allclose(waves.fit(X).eigenvalues_, exact.eigenvalues_, rtol=0.05)
     for method in (waves.expand, waves.collapse):
         with pytest.raises(ValueError, match="landmarks"):
@@ -177,21 +179,21 @@ def test_fourier_features_come_near(X):
 
 
 def test_number_of_components(X):
-    every = KernelMap("rbf", gamma=0.3).fit(X)
+    every = KernelMap(gamma=0.3).fit(X)
     share = np.cumsum(every.eigenvalues_) / every.eigenvalues_.sum()
     for fraction in (0.5, 0.9, 0.999, 1.0):
-        few = KernelMap("rbf", fraction, gamma=0.3).fit(X)
+        few = KernelMap(fraction, gamma=0.3).fit(X)
         assert share[few.n_components_ - 1] >= fraction - 1e-9
         assert few.n_components_ == 1 or share[few.n_components_ - 2] < fraction
     with pytest.warns(UserWarning, match="n_components == 9 is more than the rank 4"):
-        assert KernelMap("linear", 9).fit_transform(X).shape == (60, 4)
+        assert KernelMap(9, "linear").fit_transform(X).shape == (60, 4)
 
 
 def test_auto_takes_landmarks_for_many_rows(rng):
     X = rng.normal(size=(3001, 2))
-    model = KernelMap("rbf", 5, n_landmarks=50, random_state=0)
-    assert model.fit(X[:-1]).method_ == "exact"
-    assert model.fit(X).method_ == "landmarks"
+    model = KernelMap(5, n_landmarks=50, random_state=0)
+    assert model.fit(X[:-1]).solver_ == "exact"
+    assert model.fit(X).solver_ == "landmarks"
     assert 30 < len(model.points_) <= 50  # those that depend on the others are dropped
 
 
@@ -200,7 +202,7 @@ def test_auto_takes_landmarks_for_many_rows(rng):
 
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_permuted_and_doubled_rows(method, X, new, rng):
-    options = {"kernel": RBF(0.3), "n_components": 6, "method": method, "n_landmarks": 60}
+    options = {"kernel": RBF(0.3), "n_components": 6, "solver": method, "n_landmarks": 60}
     plain = KernelMap(**options).fit(X)
     order = rng.permutation(60)
     permuted = KernelMap(**options).fit(X[order])
@@ -211,13 +213,11 @@ def test_permuted_and_doubled_rows(method, X, new, rng):
 
 
 def test_scaled_kernels_and_data(X, new):
-    plain = KernelMap("rbf", 6).fit(X)
-    louder = KernelMap(4.0 * plain.kernel_, 6).fit(X)
+    plain = KernelMap(6).fit(X)
+    louder = KernelMap(6, 4.0 * plain.kernel_).fit(X)
     assert_allclose(louder.transform(new), 2 * plain.transform(new), atol=1e-10)
-    assert_allclose(
-        KernelMap("rbf", 6).fit(1e8 * X).transform(1e8 * new), plain.transform(new), atol=1e-9
-    )
-    tiny = KernelMap("rbf", 6).fit(1e-8 * X)
+    assert_allclose(KernelMap(6).fit(1e8 * X).transform(1e8 * new), plain.transform(new), atol=1e-9)
+    tiny = KernelMap(6).fit(1e-8 * X)
     assert_allclose(tiny.transform(1e-8 * new), plain.transform(new), atol=1e-9)
 
 
@@ -227,12 +227,12 @@ def test_scaled_kernels_and_data(X, new):
 def test_one_row():
     with pytest.raises(ValueError, match="1 sample"):
         KernelMap().fit(np.ones((1, 3)))
-    model = KernelMap(Linear(), center=False).fit(np.array([[3.0, 4.0]]))
+    model = KernelMap(kernel=Linear(), center=False).fit(np.array([[3.0, 4.0]]))
     assert_allclose(model.transform([[6.0, 8.0]]), [[10.0]])
 
 
 def test_two_rows():
-    model = KernelMap("rbf", gamma=0.5)
+    model = KernelMap(gamma=0.5)
     scores = model.fit_transform(np.array([[0.0], [1.0]]))
     assert model.n_components_ == 1
     half = np.sqrt((1 - np.exp(-0.5)) / 2)
@@ -245,18 +245,18 @@ def test_two_rows():
 def test_constant_rows_are_refused(kernel, method, dtype):
     X = np.full((30, 3), 0.7, dtype=dtype)
     with pytest.raises(ValueError, match="does not tell any two samples apart"):
-        KernelMap(kernel, method=method, n_landmarks=10).fit(X)
+        KernelMap(kernel=kernel, solver=method, n_landmarks=10).fit(X)
 
 
 def test_a_constant_column_changes_nothing(X, new):
     wide, wide_new = (np.column_stack([A, np.full(len(A), 5.0)]) for A in (X, new))
-    one = KernelMap("rbf", 5).fit(X).transform(new)
-    assert_allclose(KernelMap("rbf", 5).fit(wide).transform(wide_new), one, atol=1e-10)
+    one = KernelMap(5).fit(X).transform(new)
+    assert_allclose(KernelMap(5).fit(wide).transform(wide_new), one, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_duplicates_lower_the_rank(method, X):
-    model = KernelMap(RBF(2.0), method=method, n_landmarks=40, random_state=0)
+    model = KernelMap(kernel=RBF(2.0), solver=method, n_landmarks=40, random_state=0)
     model.fit(np.vstack([X[:10]] * 4))
     assert model.n_components_ == 9
     assert np.isfinite(model.dual_coef_).all()
@@ -264,14 +264,14 @@ def test_duplicates_lower_the_rank(method, X):
 
 def test_float32_is_kept(X, new):
     for method in ("exact", "landmarks", "fourier"):
-        model = KernelMap("rbf", 5, method=method, n_landmarks=30, random_state=0)
+        model = KernelMap(5, solver=method, n_landmarks=30, random_state=0)
         fine = model.fit(X).transform(new)
         scores = model.fit_transform(X.astype(np.float32))
         coarse = model.transform(new.astype(np.float32))
         assert scores.dtype == coarse.dtype == np.float32
         assert_allclose(coarse, fine, atol=2e-4)
-    rank = KernelMap("rbf", gamma=0.01).fit(X.astype(np.float32)).n_components_
-    assert rank < KernelMap("rbf", gamma=0.01).fit(X).n_components_  # rounding is no component
+    rank = KernelMap(gamma=0.01).fit(X.astype(np.float32)).n_components_
+    assert rank < KernelMap(gamma=0.01).fit(X).n_components_  # rounding is no component
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, 0.0, "many", True, np.nan])
@@ -281,7 +281,7 @@ def test_bad_number_of_components(bad, X):
 
 
 @pytest.mark.parametrize(
-    "params", [{"method": "best"}, {"indefinite": "ignore"}, {"tol": -1.0}, {"tol": "small"}]
+    "params", [{"solver": "best"}, {"indefinite": "ignore"}, {"tol": -1.0}, {"tol": "small"}]
 )
 def test_bad_options(params, X):
     with pytest.raises(ValueError, match=next(iter(params))):
@@ -331,12 +331,12 @@ def test_indefinite_matrices(n, r):
 
 def test_a_little_indefinite_is_a_warning():
     with pytest.warns(UserWarning, match="smallest eigenvalue is -0.001"):
-        KernelMap("precomputed", center=False).fit(indefinite(40, 1e-3))
+        KernelMap(kernel="precomputed", center=False).fit(indefinite(40, 1e-3))
 
 
 def test_a_kernel_that_returns_nan(X):
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="NaN or infinity"):
-        KernelMap(lambda x, y: float(np.log(x @ y - 9))).fit(X)
+        KernelMap(kernel=lambda x, y: float(np.log(x @ y - 9))).fit(X)
 
 
 # -- precomputed --------------------------------------------------------------------------------------
@@ -345,25 +345,25 @@ def test_a_kernel_that_returns_nan(X):
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_precomputed(method, X, new):
     kernel = RBF(0.3)
-    options = {"n_components": 6, "method": method, "n_landmarks": 30, "random_state": 0}
-    direct = KernelMap(kernel, **options).fit(X)
+    options = {"n_components": 6, "solver": method, "n_landmarks": 30, "random_state": 0}
+    direct = KernelMap(kernel=kernel, **options).fit(X)
     K = kernel(X)
     before = K.copy()
-    model = KernelMap("precomputed", **options).fit(K)
+    model = KernelMap(kernel="precomputed", **options).fit(K)
     assert_array_equal(K, before)
     assert_allclose(model.transform(kernel(new, X)), direct.transform(new), atol=1e-12)
     assert_allclose(model.residual_, direct.residual_, atol=1e-12)
     with pytest.raises(ValueError, match=r"59.* 60"):
         model.transform(kernel(new, X)[:, 1:])
     with pytest.raises(ValueError, match="must be square"):
-        KernelMap("precomputed", **options).fit(K[:, 1:])
+        KernelMap(kernel="precomputed", **options).fit(K[:, 1:])
 
 
 def test_precomputed_in_cross_validation(X):
     y = np.sin(X).sum(axis=1)
     K = RBF(0.3)(X)
-    by_matrix = make_pipeline(KernelMap("precomputed", 8), Ridge())
-    by_rows = make_pipeline(KernelMap(RBF(0.3), 8), Ridge())
+    by_matrix = make_pipeline(KernelMap(8, "precomputed"), Ridge())
+    by_rows = make_pipeline(KernelMap(8, RBF(0.3)), Ridge())
     assert by_matrix.__sklearn_tags__().input_tags.pairwise
     assert_allclose(
         cross_val_score(by_matrix, K, y, cv=4), cross_val_score(by_rows, X, y, cv=4), rtol=1e-8
@@ -372,7 +372,7 @@ def test_precomputed_in_cross_validation(X):
 
 def test_preimages_need_samples(X):
     with pytest.raises(ValueError, match="samples themselves"):
-        KernelMap("precomputed", preimage="auto").fit(RBF(0.3)(X))
+        KernelMap(kernel="precomputed", preimage="auto").fit(RBF(0.3)(X))
 
 
 # -- objects ------------------------------------------------------------------------------------------
@@ -418,7 +418,7 @@ LENGTHS = np.array([len(word) for word in WORDS], dtype=float)
 
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_words(method):
-    model = KernelMap(LetterKernel(), method=method, n_landmarks=20, random_state=0)
+    model = KernelMap(kernel=LetterKernel(), solver=method, n_landmarks=20, random_state=0)
     scores = model.fit_transform(WORDS)
     assert_allclose(model.transform(["maps", "pearls", *WORDS[:2]])[2:], scores[:2], atol=1e-9)
     assert isinstance(model.points_, list)
@@ -430,7 +430,7 @@ def test_words(method):
 
 
 def test_words_in_a_pipeline_and_a_grid_search():
-    pipeline = make_pipeline(KernelMap(LetterKernel()), Ridge(alpha=1e-3))
+    pipeline = make_pipeline(KernelMap(kernel=LetterKernel()), Ridge(alpha=1e-3))
     grid = {
         "kernelmap__n_components": [2, 6],
         "kernelmap__kernel": [LetterKernel(), LetterKernel(False)],
@@ -445,8 +445,8 @@ def test_words_and_a_function():
     def common(a, b):
         return float(sum(min(a.count(c), b.count(c)) for c in set(a)))
 
-    by_function = KernelMap(common, 4).fit(WORDS).transform(["maps"])
-    by_object = KernelMap(LetterKernel(), 4).fit(WORDS).transform(["maps"])
+    by_function = KernelMap(4, common).fit(WORDS).transform(["maps"])
+    by_object = KernelMap(4, LetterKernel()).fit(WORDS).transform(["maps"])
     assert_allclose(by_function, by_object, atol=1e-9)
 
 
@@ -456,12 +456,12 @@ def test_words_and_a_function():
 def test_frames_and_names(X, new):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
-    plain = KernelMap("rbf", 3).fit(X).transform(new)
+    plain = KernelMap(3).fit(X).transform(new)
     for library in (pandas, polars):
         frame, frame_new = (
             library.DataFrame({f"c{j}": A[:, j] for j in range(4)}) for A in (X, new)
         )
-        model = KernelMap("rbf", 3).set_output(transform=library.__name__)
+        model = KernelMap(3).set_output(transform=library.__name__)
         out = model.fit(frame).transform(frame_new)
         assert list(out.columns) == ["kernelmap0", "kernelmap1", "kernelmap2"]
         assert_allclose(out.to_numpy(), plain, atol=1e-13)
@@ -471,9 +471,9 @@ def test_frames_and_names(X, new):
 @pytest.mark.parametrize("method", ["exact", "landmarks", "fourier"])
 def test_round_trips(method, X, new):
     model = KernelMap(
-        RBF(0.3) if method == "fourier" else RBF(0.3) + Linear(),
         4,
-        method=method,
+        RBF(0.3) if method == "fourier" else RBF(0.3) + Linear(),
+        solver=method,
         n_landmarks=20,
         random_state=0,
     ).fit(X)
@@ -488,13 +488,13 @@ def test_round_trips(method, X, new):
 
 
 def test_the_same_whatever_the_number_of_jobs(X, new):
-    one, two = (KernelMap("rbf", 4, n_jobs=jobs).fit(X).transform(new) for jobs in (1, 2))
+    one, two = (KernelMap(4, n_jobs=jobs).fit(X).transform(new) for jobs in (1, 2))
     assert_allclose(two, one, atol=1e-13)
 
 
 def test_a_second_fit_by_another_method_leaves_nothing_behind(X, new):
-    model = KernelMap("rbf", 4, random_state=0, n_landmarks=20).fit(X)
-    model.set_params(method="fourier").fit(X)
+    model = KernelMap(4, random_state=0, n_landmarks=20).fit(X)
+    model.set_params(solver="fourier").fit(X)
     assert not hasattr(model, "points_")
     fresh = clone(model).fit(X)
     assert_array_equal(model.transform(new), fresh.transform(new))
@@ -507,12 +507,12 @@ def test_inverse_transform(X):
     with pytest.raises(AttributeError, match="inverse_transform") as raised:
         KernelMap().fit(X).inverse_transform(np.zeros((1, 2)))
     assert "preimage='auto'" in str(raised.value.__cause__)
-    model = KernelMap("linear", preimage="auto").fit(X)
+    model = KernelMap(kernel="linear", preimage="auto").fit(X)
     assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-8)
     back, loss = model.inverse_transform(model.transform(X[:5]), return_loss=True)
     assert back.shape == (5, 4) and loss.shape == (5,)
     assert_allclose(loss, 0, atol=1e-8)
-    words = KernelMap(LetterKernel(), preimage="auto").fit(WORDS)
+    words = KernelMap(kernel=LetterKernel(), preimage="auto").fit(WORDS)
     assert words.inverse_transform(words.transform(["colonel"]))[0] == "colonel"
     with pytest.raises(ValueError, match="columns"):
         model.inverse_transform(np.zeros((1, 2)))
@@ -520,7 +520,7 @@ def test_inverse_transform(X):
 
 def test_a_map_with_its_way_back_is_saved_whole(X):
     skops = pytest.importorskip("skops.io")
-    model = KernelMap("rbf", 5, preimage="auto").fit(X)
+    model = KernelMap(5, preimage="auto").fit(X)
     Z = model.transform(X[:3])
     state = skops.dumps(model)
     loaded = skops.loads(state, trusted=skops.get_untrusted_types(data=state))
@@ -529,7 +529,7 @@ def test_a_map_with_its_way_back_is_saved_whole(X):
 
 
 def test_words_by_the_sequence_kernel_in_a_grid_search():
-    pipeline = make_pipeline(KernelMap(SequenceKernel()), Ridge(alpha=1e-3))
+    pipeline = make_pipeline(KernelMap(kernel=SequenceKernel()), Ridge(alpha=1e-3))
     grid = {"kernelmap__kernel": [SequenceKernel(0.1), SequenceKernel(0.9)]}
     words = ["abab", "abba", "baabab", "bbb", "aaaaa", "abc", "ca"] * 3
     vowels = np.array([word.count("a") / len(word) for word in words])

@@ -36,6 +36,6 @@ def test_pipeline_is_dual_kernel_pls(kernel, q, r):
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(50, 4)), rng.normal(size=(12, 4))
     Y = np.sin(X @ rng.normal(size=(4, q))) + 0.1 * rng.normal(size=(50, q)) + 2.0
-    model = make_pipeline(KernelMap(kernel), PLS(r, scale=False)).fit(X, Y)
+    model = make_pipeline(KernelMap(kernel=kernel), PLS(r, scale=False)).fit(X, Y)
     expected = dual_kernel_pls(kernel(X), kernel(new, X), Y, r)
     assert_allclose(model.predict(new).reshape(len(new), -1), expected, atol=1e-8)

@@ -29,7 +29,7 @@ def new():
 @pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_exact_where_one_of_two_is_a_landmark(selection, kernel, X, new):
-    model = Landmarks(kernel, 12, selection=selection, random_state=0).fit(X)
+    model = Landmarks(12, kernel, selection=selection, random_state=0).fit(X)
     Fz, F = model.transform(model.points_), model.transform(new)
     scale = gram(kernel, X).max()
     assert_allclose(F @ Fz.T, gram(kernel, new, model.points_), atol=1e-9 * scale)
@@ -39,12 +39,12 @@ def test_exact_where_one_of_two_is_a_landmark(selection, kernel, X, new):
 
 @pytest.mark.parametrize("selection", ["uniform", "cholesky", "leverage"])
 def test_all_points_give_the_kernel_back(selection, X):
-    F = Landmarks(RBF(2.0), 50, selection=selection, random_state=0).fit_transform(X)
+    F = Landmarks(50, RBF(2.0), selection=selection, random_state=0).fit_transform(X)
     assert_allclose(F @ F.T, RBF(2.0)(X), atol=1e-10)
 
 
 def test_peer(X, new):
-    ours = Landmarks(RBF(0.3), 15, random_state=0).fit(X)
+    ours = Landmarks(15, RBF(0.3), random_state=0).fit(X)
     theirs = Nystroem("rbf", gamma=0.3, n_components=15, random_state=0).fit(ours.points_)
     F, P = ours.transform(new), theirs.transform(new)
     assert_allclose(F @ F.T, P @ P.T, atol=1e-9)
@@ -54,7 +54,7 @@ def test_more_landmarks_come_nearer(X):
     K = RBF(0.3)(X)
     errors = []
     for m in (3, 10, 25, 50):
-        F = Landmarks(RBF(0.3), m, selection="cholesky").fit_transform(X)
+        F = Landmarks(m, RBF(0.3), selection="cholesky").fit_transform(X)
         errors.append(np.abs(F @ F.T - K).max())
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 1e-8
@@ -62,15 +62,15 @@ def test_more_landmarks_come_nearer(X):
 
 def test_more_landmarks_than_points(X):
     with pytest.warns(UserWarning, match="60 landmarks are more than the 50 samples"):
-        assert Landmarks(RBF(2.0), 60).fit(X).n_components_ == 50
+        assert Landmarks(60, RBF(2.0)).fit(X).n_components_ == 50
 
 
 def test_dependent_landmarks_are_dropped(X):
-    model = Landmarks(Linear(), 20, random_state=0).fit(X)
+    model = Landmarks(20, Linear(), random_state=0).fit(X)
     assert model.n_components_ == 3
     assert_allclose(model.transform(X) @ model.transform(X).T, X @ X.T, atol=1e-9)
     doubled = np.vstack([X[:8]] * 5)
-    assert Landmarks(RBF(2.0), 40, random_state=0).fit(doubled).n_components_ <= 8
+    assert Landmarks(40, RBF(2.0), random_state=0).fit(doubled).n_components_ <= 8
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
@@ -78,8 +78,8 @@ def test_dependent_landmarks_are_dropped(X):
 def test_features_of_the_training_rows_at_once(selection, kernel, X, new):
     """Kernel values among landmarks read off those with all rows: the same span, repeated rows too."""
     X = np.vstack([X, X[:20]])
-    two = Landmarks(kernel, 30, selection=selection, random_state=0).fit(X)
-    one = Landmarks(kernel, 30, selection=selection, random_state=0)
+    two = Landmarks(30, kernel, selection=selection, random_state=0).fit(X)
+    one = Landmarks(30, kernel, selection=selection, random_state=0)
     F, scale = one._fit_features(X), gram(kernel, X).max()
     assert one.n_components_ == two.n_components_
     assert_allclose(F, one.transform(X), atol=1e-9 * scale)
@@ -89,11 +89,11 @@ def test_features_of_the_training_rows_at_once(selection, kernel, X, new):
 
 def test_precomputed(X, new):
     K = RBF(0.3)(X)
-    direct = Landmarks(RBF(0.3), 10, random_state=0).fit(X)
+    direct = Landmarks(10, RBF(0.3), random_state=0).fit(X)
     before = K.copy()
-    Landmarks("precomputed", 50, random_state=0).fit_transform(K)
+    Landmarks(50, "precomputed", random_state=0).fit_transform(K)
     assert_array_equal(K, before)
-    model = Landmarks("precomputed", 10, random_state=0).fit(K)
+    model = Landmarks(10, "precomputed", random_state=0).fit(K)
     assert_array_equal(model.points_, direct.indices_)
     assert_allclose(model.transform(RBF(0.3)(new, X)), direct.transform(new), atol=1e-12)
     with pytest.raises(ValueError, match=r"49.* 50"):
@@ -106,21 +106,21 @@ def test_objects():
     def common(a, b):
         return float(sum(min(a.count(c), b.count(c)) for c in set(a)))
 
-    model = Landmarks(common, 6).fit(words)
+    model = Landmarks(6, common).fit(words)
     F = model.transform(words)
     assert_allclose(F @ F.T, gram(common, words), atol=1e-10)
     assert set(model.points_) == set(words)
 
 
 def test_blocks_are_the_whole(X, monkeypatch):
-    model = Landmarks(RBF(0.3), 10, random_state=0).fit(X)
+    model = Landmarks(10, RBF(0.3), random_state=0).fit(X)
     whole = model.transform(X)
     monkeypatch.setattr("isthmus.features.landmarks.BLOCK_BYTES", 8 * 10 * 7)
     assert_allclose(model.transform(X), whole, atol=1e-14)
 
 
 def test_float32(X):
-    model = Landmarks("rbf", 10, random_state=0)
+    model = Landmarks(10, random_state=0)
     fine = model.fit_transform(X)
     coarse = model.fit_transform(X.astype(np.float32))
     assert coarse.dtype == np.float32
@@ -147,7 +147,7 @@ def test_errors(params, message):
 
 @pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3), L2Laplacian(0.4)], ids=repr)
 def test_waves_are_the_kernel_on_average(kernel, X):
-    model = FourierFeatures(kernel, 20000, random_state=0).fit(X)
+    model = FourierFeatures(40000, kernel, random_state=0).fit(X)
     F = model.transform(X)
     assert_allclose((F**2).sum(axis=1), 1, rtol=1e-12)
     assert_allclose(F @ F.T, kernel(X), atol=0.03)  # four standard errors
@@ -156,7 +156,7 @@ def test_waves_are_the_kernel_on_average(kernel, X):
 @pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3), L2Laplacian(0.4)], ids=repr)
 def test_sixteen_times_the_waves_halve_the_error_twice(kernel, X):
     def squared_error(n_waves, seed):
-        F = FourierFeatures(kernel, n_waves, random_state=seed).fit_transform(X)
+        F = FourierFeatures(2 * n_waves, kernel, random_state=seed).fit_transform(X)
         return ((F @ F.T - kernel(X)) ** 2).mean()
 
     coarse, fine = (np.mean([squared_error(n, seed) for seed in range(40)]) for n in (50, 800))
@@ -165,7 +165,7 @@ def test_sixteen_times_the_waves_halve_the_error_twice(kernel, X):
 
 def test_waves_are_of_distances_only(X):
     with pytest.raises(ValueError, match="rbf, laplacian and l2_laplacian"):
-        FourierFeatures(Linear()).fit(X)
+        FourierFeatures(kernel=Linear()).fit(X)
 
 
 def indefinite(n, below):
@@ -180,20 +180,20 @@ def test_indefinite_matrices(n, m):
     """The rules of kernel maps: a warning a little below zero, an error further down."""
     K = indefinite(n, 0.3)
     with pytest.raises(ValueError, match=r"smallest eigenvalue is .*indefinite='clip'"):
-        Landmarks("precomputed", m, random_state=0).fit(K)
+        Landmarks(m, "precomputed", random_state=0).fit(K)
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        KernelMap("precomputed", method="landmarks", n_landmarks=m, random_state=0).fit(K)
+        KernelMap(kernel="precomputed", solver="landmarks", n_landmarks=m, random_state=0).fit(K)
     with pytest.warns(UserWarning, match="not positive semi-definite"):
-        Landmarks("precomputed", m, indefinite="clip", random_state=0).fit(K)
+        Landmarks(m, "precomputed", indefinite="clip", random_state=0).fit(K)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Landmarks("precomputed", m, random_state=0).fit(indefinite(n, 1e-9))
+        Landmarks(m, "precomputed", random_state=0).fit(indefinite(n, 1e-9))
 
 
 def test_a_little_indefinite_is_a_warning():
     K = indefinite(200, 1e-3)
     with pytest.warns(UserWarning, match=r"smallest eigenvalue is .*its largest"):
-        F = Landmarks("precomputed", 200).fit_transform(K)
+        F = Landmarks(200, "precomputed").fit_transform(K)
     assert_allclose(F @ F.T, K, atol=0.1)  # 0.7 where landmarks below the negative part are kept
 
 
@@ -202,4 +202,4 @@ def test_a_little_indefinite_is_a_warning():
 )
 def test_indefinite_kernels(kernel, X):
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        Landmarks(kernel, 30, random_state=0).fit(X)
+        Landmarks(30, kernel, random_state=0).fit(X)

@@ -85,7 +85,7 @@ def test_equals_of_ours_take_their_place():
 @pytest.mark.parametrize("name", ["chi2", "sigmoid", "additive_chi2"])
 def test_other_metrics_by_name(name, X, Y):
     params = {} if name == "additive_chi2" else {"gamma": 0.4}
-    kernel = resolve_kernel(name, X, coef0=1.0, **params)
+    kernel = resolve_kernel(name, X, **params)
     assert isinstance(kernel, Metric)
     assert_allclose(gram(kernel, X, Y), pairwise_kernels(X, Y, metric=name, **params), rtol=1e-13)
     assert_allclose(gram_diagonal(kernel, X), np.diag(gram(kernel, X)), rtol=1e-13)
@@ -93,7 +93,7 @@ def test_other_metrics_by_name(name, X, Y):
 
 def test_functions_of_two_samples(X, Y):
     assert_allclose(gram(dot, X, Y), X @ Y.T, rtol=1e-13)
-    squared = resolve_kernel(dot, kernel_params={"power": 2})
+    squared = resolve_kernel(dot, power=2)
     assert isinstance(squared, Function)
     assert_allclose(gram(squared, X), (X @ X.T) ** 2, rtol=1e-13)
     assert_allclose(gram_diagonal(squared, X), ((X**2).sum(axis=1)) ** 2, rtol=1e-13)
@@ -111,15 +111,15 @@ PAIRWISE = [
 def test_pairwise_functions_are_used_as_they_are(function, params, X, Y):
     """The median rule is for names: a function has its own defaults."""
     for kernel in (
-        resolve_kernel(function, X, kernel_params=params),
-        resolve_kernel(function, kernel_params=params),
+        resolve_kernel(function, X, **params),
+        resolve_kernel(function, **params),
     ):
         assert_allclose(gram(kernel, Y, X), function(Y, X, **params), rtol=1e-12)
         assert_allclose(gram_diagonal(kernel, X), np.diag(function(X, X, **params)), rtol=1e-12)
     if not params:
         assert_allclose(gram(function, X), function(X), rtol=1e-12, atol=1e-15)
         assert_allclose(gram(function, Y[:1], X), function(Y[:1], X), rtol=1e-12)
-    assert isinstance(resolve_kernel(rbf_kernel, X, kernel_params=params), RBF)
+    assert isinstance(resolve_kernel(rbf_kernel, X), RBF)
 
 
 def test_lists_of_objects():
@@ -198,7 +198,7 @@ def test_the_kernel_given_is_left_alone(X):
         ("rfb", {}, ValueError, "the names are .*rbf"),
         (3, {}, TypeError, "kernel == 3"),
         (RBF(), {"gamma": 1.0}, ValueError, "set them in"),
-        ("rbf", {"kernel_params": {"width": 1}}, ValueError, "width"),
+        ("rbf", {"width": 1}, ValueError, "width"),
         ("rbf", {}, ValueError, "needs data"),
         (RBF, {}, TypeError, "must be a kernel object"),
     ],

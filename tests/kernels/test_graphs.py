@@ -414,9 +414,9 @@ def test_estimators_take_graphs():
     process = GaussianProcessRegressor(kernel, alpha=1e-4, normalize_y=True).fit(X, y)
     assert process.score(X, y) > 0.9
     assert SVC(kernel=kernel, C=100).fit(graphs, y > 0.5).score(graphs, y > 0.5) > 0.9
-    scores = KernelMap(kernel, center=False).fit(graphs).transform(graphs)
+    scores = KernelMap(kernel=kernel, center=False).fit(graphs).transform(graphs)
     assert_allclose(scores @ scores.T, kernel(graphs), atol=1e-7)
-    F = Landmarks(kernel, 40, random_state=0).fit(graphs).transform(graphs)
+    F = Landmarks(40, kernel, random_state=0).fit(graphs).transform(graphs)
     assert_allclose(F @ F.T, kernel(graphs), atol=1e-6)
 
 

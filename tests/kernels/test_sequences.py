@@ -278,10 +278,10 @@ def test_support_vectors_and_kernel_ridge(rng):
 
 def test_our_feature_maps(X):
     kernel = SequenceKernel(0.2)
-    embedding = KernelMap(kernel, center=False).fit(X)
+    embedding = KernelMap(kernel=kernel, center=False).fit(X)
     scores = embedding.transform(X)
     assert_allclose(scores @ scores.T, kernel(X), atol=1e-9)
-    marks = Landmarks(kernel, len(X), random_state=0).fit(X)
+    marks = Landmarks(len(X), kernel, random_state=0).fit(X)
     F = marks.transform(X)
     assert_allclose(F @ F.T, kernel(X), atol=1e-7)
 

@@ -69,13 +69,13 @@ WORDS = ["".join(rng.choice(list("ab"), 3 + i % 3)) for i in range(20)]
 
 def models():
     scored = {"cv": KFold(3), "scoring": "neg_mean_squared_error"}
-    words = KernelMap(SequenceKernel(0.2), preimage=SequenceSearch(random_state=0))
+    words = KernelMap(kernel=SequenceKernel(0.2), preimage=SequenceSearch(random_state=0))
     return [
         PLS(2).fit(X, Y),
         StiefelRegression(2, loss="huber").fit(X, Y),
         MethodSearchCV(["pls", "kernel"], cv=2).fit(X, Y),
         ComponentSearchCV(PLS(), **scored).fit(X, Y),
-        DependencyRegressor(KernelMap("rbf", gamma=0.1), Ridge(1e-2), words).fit(X, WORDS),
+        DependencyRegressor(KernelMap(gamma=0.1), Ridge(1e-2), words).fit(X, WORDS),
         compress(DependencyRegressor(map=Ridge(0.1)).fit(X, Y), 5),
         make_pipeline(StandardScaler(), PCA(2), Ridge()).fit(X, Y),
         SVR().fit(X, Y[:, 0]),

@@ -96,20 +96,20 @@ def brought_back(rows):
 
 def vectors_by(preimage, kernel="rbf"):
     gamma = None if kernel == "linear" else 0.2
-    return KernelMap(kernel, gamma=gamma, n_components=5, preimage=preimage).fit(X)
+    return KernelMap(kernel=kernel, gamma=gamma, n_components=5, preimage=preimage).fit(X)
 
 
 def words_by(preimage):
-    return KernelMap(SequenceKernel(0.2), preimage=preimage).fit(WORDS)
+    return KernelMap(kernel=SequenceKernel(0.2), preimage=preimage).fit(WORDS)
 
 
 def to_words():
-    outputs = KernelMap(SequenceKernel(0.2), preimage=SequenceSearch(random_state=0))
-    return DependencyRegressor(KernelMap("rbf", gamma=0.1), Ridge(1e-2), outputs).fit(X, WORDS)
+    outputs = KernelMap(kernel=SequenceKernel(0.2), preimage=SequenceSearch(random_state=0))
+    return DependencyRegressor(KernelMap(gamma=0.1), Ridge(1e-2), outputs).fit(X, WORDS)
 
 
 def of_words():
-    return DependencyRegressor(KernelMap(SequenceKernel(0.2)), Ridge(1e-2)).fit(WORDS, Y)
+    return DependencyRegressor(KernelMap(kernel=SequenceKernel(0.2)), Ridge(1e-2)).fit(WORDS, Y)
 
 
 # Name of the class, or a word after it: a function that fits, and what is asked.
@@ -147,10 +147,10 @@ FITTED = {
     "MORP": (lambda: MORP(n_components=2).fit(X, Y), transformed),
     "KernelCCA": (lambda: KernelCCA(n_components=2).fit(X, Y), transformed),
     "KDR": (lambda: KDR(2, random_state=0, max_iter=5).fit(X, Y), transformed),
-    "KernelMap": (lambda: KernelMap("rbf", n_components=4).fit(X), transformed),
-    "Landmarks": (lambda: Landmarks("rbf", n_components=8, random_state=0).fit(X), transformed),
+    "KernelMap": (lambda: KernelMap(n_components=4).fit(X), transformed),
+    "Landmarks": (lambda: Landmarks(n_components=8, random_state=0).fit(X), transformed),
     "FourierFeatures": (
-        lambda: FourierFeatures("rbf", 8, random_state=0).fit(X),
+        lambda: FourierFeatures(16, random_state=0).fit(X),
         transformed,
     ),
     "Exact": (lambda: vectors_by(Exact(), "linear"), brought_back(X)),
@@ -163,7 +163,7 @@ FITTED = {
     "SequenceSearch": (lambda: words_by(SequenceSearch(random_state=0)), brought_back(WORDS)),
     "GraphSearch": (
         lambda: KernelMap(
-            GraphKernel(0.2),
+            kernel=GraphKernel(0.2),
             preimage=GraphSearch(n_starts=1, n_samples=20, max_void=2, random_state=0),
         ).fit(GRAPHS),
         brought_back(GRAPHS),

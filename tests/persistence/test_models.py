@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import Ridge
@@ -81,6 +82,22 @@ def test_models_of_releases_load(path):
     # Another processor may add in another order; the same one does not.
     assert_allclose(again.predict(np.array(told["X"])), told["prediction"], rtol=1e-9)
     assert describe(path)["summary"]["cv"]
+
+
+def test_a_model_with_old_parameter_names_loads():
+    """Written before ``method``, ``scale``, ``degree``, ``gamma_y`` and others had new names."""
+    told = json.loads((DATA / "names-0.1.0.dev0.json").read_text())
+    union = load(DATA / "names-0.1.0.dev0.isthmus")
+    again = union.transform(np.array(told["X"]))
+    assert_allclose(again, told["transform"], rtol=1e-7, atol=1e-9)
+    parts = dict(union.transformer_list)
+    for part in parts.values():  # what a constructor takes is there, and nothing else
+        assert part.get_params(deep=False).keys() == clone(part).get_params(deep=False).keys()
+        assert not {"method", "method_", "degree", "scale", "gamma_y", "epsilon"} & set(vars(part))
+    assert parts["map"].kernel.degree == 2 and parts["map"].solver_ == "exact"
+    assert parts["landmarks"].solver == "landmarks" and parts["waves"].n_components == 4
+    assert parts["coir"].eigenproblem == "inverse" and parts["coir"].score_scale == "unit"
+    assert parts["coir"].kernel_y.gamma == 0.7 and parts["sir"].eigenproblem == "generalised"
 
 
 def test_there_is_a_model_of_this_release():

@@ -50,7 +50,7 @@ def test_only_compressed_models_have_a_curve(diabetes):
 
 def test_gallery():
     X = load_digits().data[:150]
-    embedding = KernelMap("rbf", 20)
+    embedding = KernelMap(20)
     methods = {"learned": Learned(), "nearest": Nearest()}
     display = PreimageDisplay.from_estimator(embedding, X, X[:4], methods)
     assert display.axes_.shape == (3, 4)

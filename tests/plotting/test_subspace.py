@@ -49,7 +49,7 @@ def test_training_and_held_out_rows_apart_with_r2_in_the_title(data):
 
 def test_without_held_out_rows_the_score_of_the_fit_is_told(data):
     X, Y = data
-    model = SIR(2).fit(X, Y[:, 0])
+    model = SIR(2, cv=5).fit(X, Y[:, 0])
     title = SubspaceDisplay.from_estimator(model, X, Y[:, 0]).axes_[0].get_title()
     assert f"held-out R2 {model.held_out_score_:.2f} (cross-validated" in title
     model = SIR(2, cv=None).fit(X, Y[:, 0])

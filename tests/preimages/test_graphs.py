@@ -114,7 +114,7 @@ def test_sizes_beside_the_mean_are_found():
     twice = Graph((0, 1, 2) * 2, ((0, 1), (1, 2), (3, 4), (4, 5)))
     other = Graph((0, 1, 2, 0), ((0, 1), (1, 2), (2, 3), (0, 3)))
     kernel = GraphKernel(0.2)
-    embedding = KernelMap(kernel, center=False).fit([path, twice, other])
+    embedding = KernelMap(kernel=kernel, center=False).fit([path, twice, other])
     search = GraphSearch("local", n_starts=1, random_state=0)
     search.fit([other], embedding.transform([other]), embedding)
     coef, norm = np.array([[0.5, 0.5, 0.0]]), kernel.diag([path])[0]
@@ -188,17 +188,17 @@ def test_promising_changes_are_the_good_ones(rng):
 
 def test_automatic_preimage_makes_new_graphs(rng):
     points = [random_graph(rng, m) for m in (4, 5, 5, 6)]
-    embedding = KernelMap(GraphKernel(0.2), preimage="auto").fit(points)
+    embedding = KernelMap(kernel=GraphKernel(0.2), preimage="auto").fit(points)
     assert isinstance(embedding.preimage_, GraphSearch)
     assert embedding.inverse_transform(embedding.transform(points)) == points
     ring = Graph((0, 0, 0), ((0, 1), (1, 2), (2, 0)), None, True)
-    embedding = KernelMap(GraphKernel(0.2), preimage="auto").fit([*points, ring])
+    embedding = KernelMap(kernel=GraphKernel(0.2), preimage="auto").fit([*points, ring])
     assert isinstance(embedding.preimage_, Nearest)
 
 
 def test_search_keeps_to_its_budget(rng):
     points = [random_graph(rng, 8) for _ in range(5)]
-    embedding = KernelMap(GraphKernel(0.2), center=False).fit(points)
+    embedding = KernelMap(kernel=GraphKernel(0.2), center=False).fit(points)
     search = GraphSearch(max_evaluations=50, random_state=0)
     search.fit(points[1:], embedding.transform(points[1:]), embedding)
     _, short = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
@@ -213,7 +213,7 @@ def test_finds_exact_images_that_were_not_fitted(n_marks):
         rng = np.random.RandomState(seed)
         points = [random_graph(rng, 6, 3, n_marks) for _ in range(5)]
         kernel = GraphKernel(0.1)
-        embedding = KernelMap(kernel, center=False).fit(points)
+        embedding = KernelMap(kernel=kernel, center=False).fit(points)
         search = GraphSearch(random_state=seed)
         search.fit(points[1:], embedding.transform(points[1:]), embedding)
         found, loss = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
@@ -225,7 +225,7 @@ def test_finds_exact_images_that_were_not_fitted(n_marks):
 def test_losses_are_true_and_ranked(method, rng):
     points = [random_graph(rng, m) for m in (4, 5, 5, 6, 6, 7)]
     kernel = GraphKernel(0.3)
-    embedding = KernelMap(kernel, center=False).fit(points)
+    embedding = KernelMap(kernel=kernel, center=False).fit(points)
     search = GraphSearch(method, n_starts=1, n_samples=40, max_void=3, max_points=3, random_state=0)
     search.fit(points, embedding.transform(points), embedding)
     coef = np.full((1, 6), 1 / 6)
@@ -243,7 +243,7 @@ def test_losses_are_true_and_ranked(method, rng):
 
 def test_fitted_graphs_come_back_and_sizes_are_kept(rng):
     points = [random_graph(rng, m) for m in (4, 5, 6, 6, 7)]
-    embedding = KernelMap(GraphKernel(0.2), preimage=GraphSearch(random_state=0)).fit(points)
+    embedding = KernelMap(kernel=GraphKernel(0.2), preimage=GraphSearch(random_state=0)).fit(points)
     assert embedding.inverse_transform(embedding.transform(points)) == points
     search = GraphSearch(n_starts=1, random_state=0).fit(
         points, embedding.transform(points), embedding
@@ -254,7 +254,7 @@ def test_fitted_graphs_come_back_and_sizes_are_kept(rng):
 
 def test_candidates_for_other_kernels_of_graphs(rng):
     points = [random_graph(rng, 5) for _ in range(8)]
-    embedding = KernelMap(WeisfeilerLehman(2), center=False).fit(points)
+    embedding = KernelMap(kernel=WeisfeilerLehman(2), center=False).fit(points)
     search = CandidateSearch().fit(points, embedding.transform(points), embedding)
     found, losses = search.inverse(embedding.transform(points[:2]), return_loss=True)
     assert found == points[:2]
@@ -266,7 +266,7 @@ def test_candidates_for_other_kernels_of_graphs(rng):
 def test_directed_points_are_refused():
     ring = Graph((0, 0, 0), ((0, 1), (1, 2), (2, 0)), None, True)
     other = Graph((0, 1), ((0, 1),), None, True)
-    embedding = KernelMap(GraphKernel(0.3), center=False).fit([ring, other])
+    embedding = KernelMap(kernel=GraphKernel(0.3), center=False).fit([ring, other])
     with pytest.raises(ValueError, match="directed"):
         GraphSearch().fit([ring, other], embedding.transform([ring, other]), embedding)
 
@@ -284,7 +284,7 @@ def test_vectors_to_graphs(rng):
     X = np.array(pairs, dtype=float)
     graphs = [ring(k, m) for k, m in pairs]
     model = DependencyRegressor(
-        KernelMap("rbf", gamma=0.2), Ridge(1e-4), KernelMap(GraphKernel(0.2), preimage="nearest")
+        KernelMap(gamma=0.2), Ridge(1e-4), KernelMap(kernel=GraphKernel(0.2), preimage="nearest")
     ).fit(X, graphs)
     found = model.predict(X[[2, 8, 20]])
     assert found == [graphs[i] for i in (2, 8, 20)]

@@ -45,7 +45,7 @@ def direct_losses(kernel, objects, points, coef):
 
 
 def fitted(method, points, kernel, **options):
-    embedding = KernelMap(kernel, center=False, **options).fit(points)
+    embedding = KernelMap(kernel=kernel, center=False, **options).fit(points)
     return method.fit(points, embedding.transform(points), embedding), embedding
 
 
@@ -140,7 +140,7 @@ def test_reads_exact_images_that_were_not_fitted(rng):
     for seed in range(10):
         points = words(20, np.random.default_rng(seed), "abcde", 20, 21)
         kernel = SequenceKernel(0.1)
-        embedding = KernelMap(kernel, center=False).fit(points)
+        embedding = KernelMap(kernel=kernel, center=False).fit(points)
         search = SequenceSearch().fit(points[1:], embedding.transform(points[1:]), embedding)
         found, loss = search.inverse_expansion(np.eye(20)[:1], return_loss=True)
         assert found == points[:1]
@@ -171,7 +171,7 @@ def test_methods_report_their_loss_and_beat_nothing(method, rng):
 def test_euler_method_has_no_loss(rng):
     points = words(30, rng, "abcde", 20, 21)
     kernel = SequenceKernel(0.1, max_length=5)
-    embedding = KernelMap(kernel, center=False).fit(points)
+    embedding = KernelMap(kernel=kernel, center=False).fit(points)
     search = SequenceSearch("euler").fit(points[1:], embedding.transform(points[1:]), embedding)
     _, loss = search.inverse_expansion(np.eye(30)[:1], return_loss=True)
     assert loss[0] < 1e-12
@@ -228,7 +228,7 @@ def test_answers_are_of_the_kind_that_was_fitted(kind, rng):
 
 def test_scores_of_a_centred_map_come_back(rng):
     points = words(20, rng)
-    embedding = KernelMap(SequenceKernel(0.2), preimage=SequenceSearch()).fit(points)
+    embedding = KernelMap(kernel=SequenceKernel(0.2), preimage=SequenceSearch()).fit(points)
     assert embedding.inverse_transform(embedding.transform(points)) == points
     assert clone(embedding).preimage.get_params() == embedding.preimage.get_params()
 
@@ -257,7 +257,7 @@ def test_size_of_an_image_is_read_off_its_bigrams(normalise, rng):
 
 def test_size_by_ridge_beats_the_weighted_mean_of_projected_targets(rng):
     X = ["".join(rng.choice(list("abcde"), rng.integers(5, 31))) for _ in range(240)]
-    embedding = KernelMap(SequenceKernel(0.1), n_components=60).fit(X[:200])
+    embedding = KernelMap(kernel=SequenceKernel(0.1), n_components=60).fit(X[:200])
     Z, sizes = embedding.transform(X[200:]), np.array([len(x) for x in X[200:]])
     errors = {}
     for size in ("mean", "ridge"):
@@ -282,7 +282,7 @@ def test_automatic_preimage_makes_new_sequences(kernel, rng):
         for m in (8, 9, 10)
         for k in range(1, 10)
     ]
-    embedding = KernelMap(kernel, preimage="auto").fit(X)
+    embedding = KernelMap(kernel=kernel, preimage="auto").fit(X)
     assert isinstance(embedding.preimage_, SequenceSearch)
     assert embedding.inverse_transform(embedding.transform(X[:3])) == X[:3]
     soft = SequenceKernel(label_kernel=lambda a, b: float(a == b))
@@ -324,9 +324,9 @@ def test_vectors_to_sequences(rng):
     outputs = ["a" * round(s * m) + "b" * (m - round(s * m)) for s, m in zip(share, size)]
     X = np.stack([share, size / 10], axis=1)
     model = DependencyRegressor(
-        KernelMap("rbf", gamma=5.0),
+        KernelMap(gamma=5.0),
         Ridge(1e-3),
-        KernelMap(SequenceKernel(0.2), preimage=SequenceSearch()),
+        KernelMap(kernel=SequenceKernel(0.2), preimage=SequenceSearch()),
     ).fit(X[:100], outputs[:100])
     found = model.predict(X[100:])
     errors = [abs(z.count("a") / len(z) - s) for z, s in zip(found, share[100:])]

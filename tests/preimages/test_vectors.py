@@ -71,7 +71,7 @@ ids = [f"{type(m).__name__}-{k!r:.40}".split(" at 0x")[0] for m, k in METHODS]
 
 
 def embed(X, kernel, **options):
-    embedding = KernelMap(kernel, **options).fit(X)
+    embedding = KernelMap(kernel=kernel, **options).fit(X)
     return embedding, embedding.transform(X)
 
 
@@ -120,7 +120,7 @@ def test_e4_exact_and_distance():
     image = [[0.0, 0.0, 0.0, 0.0, 1.0]]
     method, _ = fit(Exact(), points, Polynomial(3, 1.0, 0.0))
     assert_allclose(method.inverse_expansion(image), [[1.0, 0.5]], atol=1e-12)
-    embedding = KernelMap(RBF(0.5)).fit(points)
+    embedding = KernelMap(kernel=RBF(0.5)).fit(points)
     of_the_four = Distance(4).fit(E1, embedding.transform(E1), embedding)
     of_the_four.residual_ = None  # the four are a part of what the map was fitted to
     assert_allclose(of_the_four.inverse_expansion(image), [[1.0, 0.5]], atol=1e-12)
@@ -183,7 +183,7 @@ def test_gradient_vanishes_at_the_fixed_point(kernel, X):
 def test_losses_are_those_of_the_definition(kernel, options, X):
     options = dict(options)
     if options.pop("landmarks", None):
-        options = {"method": "landmarks", "n_landmarks": 12, "random_state": 0}
+        options = {"solver": "landmarks", "n_landmarks": 12, "random_state": 0}
     embedding, scores = embed(X, kernel, **options)
     Z = 0.7 * scores[:4] + 0.1
     for method in (Nearest(), Learned(), FixedPoint(max_iter=5000)):
@@ -203,7 +203,7 @@ def test_one_at_a_time_gives_the_same(method, X):
 
 @pytest.mark.parametrize("name", ["learned", "fixed_point", "gradient", "distance", "nearest"])
 def test_kernel_map_carries_the_method(name, X):
-    embedding = KernelMap("rbf", preimage=name, random_state=0).fit(X)
+    embedding = KernelMap(preimage=name, random_state=0).fit(X)
     answers, losses = embedding.inverse_transform(embedding.transform(X), return_loss=True)
     assert answers.shape == X.shape and losses.shape == (40,)
     assert np.sqrt(((answers - X) ** 2).mean()) < 0.2
@@ -402,14 +402,14 @@ def test_bad_scores_are_refused(method, X):
 @pytest.mark.parametrize("method", [FixedPoint(), Gradient(), Distance(), Exact()])
 def test_precomputed_kernels_have_no_vectors(method, X):
     K = gram(RBF(0.3), X)
-    embedding = KernelMap("precomputed").fit(K)
+    embedding = KernelMap(kernel="precomputed").fit(K)
     with pytest.raises(ValueError, match="needs the points themselves"):
         method.fit(X, embedding.transform(K), embedding)
 
 
 def test_precomputed_kernels_have_nearest_and_learned(X):
     K = gram(RBF(0.3), X)
-    embedding = KernelMap("precomputed").fit(K)
+    embedding = KernelMap(kernel="precomputed").fit(K)
     scores = embedding.transform(K)
     assert_allclose(Nearest().fit(X, scores, embedding).inverse(scores), X)
     assert_allclose(Learned().fit(X, scores, embedding).inverse(scores), X, atol=0.2)
@@ -577,13 +577,13 @@ def test_objects_that_are_no_vectors(method, objects):
         make_preimage(method, objects=objects)
     if not isinstance(method, str):
         with pytest.raises(ValueError, match=r"objects are no vectors.*Nearest"):
-            clone(method).fit(objects, np.eye(3), KernelMap(RBF(1.0)).fit(np.eye(3)))
+            clone(method).fit(objects, np.eye(3), KernelMap(kernel=RBF(1.0)).fit(np.eye(3)))
 
 
 def test_words_are_not_learned():
     words = ["ab", "abc", "b", "ca"]
     with pytest.raises(ValueError, match=r"Learned makes new vectors.*type str"):
-        KernelMap(SequenceKernel(0.2), preimage="learned").fit(words)
+        KernelMap(kernel=SequenceKernel(0.2), preimage="learned").fit(words)
 
 
 # -- embeddings without points -----------------------------------------------------------------
@@ -592,7 +592,7 @@ def test_words_are_not_learned():
 @pytest.mark.parametrize("method", [Nearest(), Learned(), Learned("linear"), "auto"], ids=repr)
 def test_waves_have_scores_to_go_back_from(method, X):
     embedding = KernelMap(
-        RBF(0.3), method="fourier", n_landmarks=2000, preimage=method, random_state=0
+        kernel=RBF(0.3), solver="fourier", n_landmarks=2000, preimage=method, random_state=0
     ).fit(X)
     answers, losses = embedding.inverse_transform(embedding.transform(X), return_loss=True)
     if isinstance(method, Nearest):
@@ -612,4 +612,4 @@ def test_waves_have_scores_to_go_back_from(method, X):
 )
 def test_waves_have_no_points_to_expand_in(method, X):
     with pytest.raises(ValueError, match=r"Fourier features do not have: use Nearest\(\) or Learn"):
-        KernelMap("rbf", method="fourier", preimage=method).fit(X)
+        KernelMap(solver="fourier", preimage=method).fit(X)

@@ -14,10 +14,12 @@ from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from isthmus import projections
 from isthmus.features import Landmarks
+from isthmus.kernels import RBF
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, held_out
 from isthmus.projections.held_out import fold_labels, judged_rows
 
 SEEDS = 12
+FOLDS = {"cv": 5, "random_state": 0}
 
 
 def make(n, seed=0, p=5):
@@ -55,13 +57,17 @@ def refitted(model, X, Y, rows=None, seed=0):
 
 
 SMALL = [
-    COIR(gamma=0.1, gamma_y=0.5),
-    COIR("linear", kernel_y="linear"),
-    KernelCCA(gamma=0.1, gamma_y=0.5),
-    MORP(gamma=0.1, n_components=3),
-    MORP("linear", n_components=3, form="inverse"),
+    COIR(gamma=0.1, kernel_y=RBF(0.5), **FOLDS),
+    COIR(kernel="linear", kernel_y="linear", **FOLDS),
+    KernelCCA(gamma=0.1, kernel_y=RBF(0.5), **FOLDS),
+    MORP(gamma=0.1, n_components=3, **FOLDS),
+    MORP(kernel="linear", n_components=3, form="inverse", **FOLDS),
 ]
-LINEAR = [COIR("linear", kernel_y="linear"), MORP("linear"), KernelCCA("linear", kernel_y="linear")]
+LINEAR = [
+    COIR(kernel="linear", kernel_y="linear", **FOLDS),
+    MORP(kernel="linear", **FOLDS),
+    KernelCCA(kernel="linear", kernel_y="linear", **FOLDS),
+]
 
 
 @pytest.mark.parametrize("model", SMALL, ids=repr)
@@ -73,7 +79,9 @@ def test_500_rows_are_refits(model):
     assert model.held_out_scores_[1] > 0.4 and abs(model.held_out_scores_[2]) < 0.3
 
 
-@pytest.mark.parametrize("model", [SIR(slices="classes"), KernelSIR(gamma=0.1)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [SIR(slices="classes", **FOLDS), KernelSIR(gamma=0.1, **FOLDS)], ids=repr
+)
 def test_500_rows_in_classes_are_refits(model):
     X, Y = make(500)
     y = classes(Y)
@@ -82,7 +90,7 @@ def test_500_rows_in_classes_are_refits(model):
 
 def test_kdr_is_refits():
     X, Y = make(70)
-    model = KDR(2, gamma=0.1, gamma_y=0.5, max_iter=2, tol=0.5, cv=5).fit(X, Y)
+    model = KDR(2, gamma=0.1, kernel_y=RBF(0.5), max_iter=2, tol=0.5, **FOLDS).fit(X, Y)
     assert_allclose(model.held_out_scores_, refitted(model, X, Y), atol=1e-8)
 
 
@@ -99,8 +107,8 @@ def test_many_rows_by_landmarks_are_refits(n):
     """On the features of the landmarks it is the linear method, which is refitted."""
     X, Y = make(n)
     y = classes(Y)
-    model = KernelSIR(gamma=0.1, n_landmarks=25, selection="uniform").fit(X, y)
-    F = Landmarks(model.kernel_, 25, selection="uniform", random_state=0).fit_transform(X)
+    model = KernelSIR(gamma=0.1, n_landmarks=25, selection="uniform", **FOLDS).fit(X, y)
+    F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
     assert_allclose(model.held_out_scores_, refitted(SIR(alpha="auto"), F, y), atol=1e-8)
 
 
@@ -111,7 +119,7 @@ def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
     counts = np.bincount(fold_labels(5000, 5, 0)[rows])
     # Hypergeometric, 200 +- 11.3 each: six deviations.
     assert len(rows) == len(set(rows)) == 1000 and np.abs(counts - 200).max() < 68
-    model = COIR("linear", kernel_y="linear").fit(X, Y)
+    model = COIR(kernel="linear", kernel_y="linear", **FOLDS).fit(X, Y)
     assert_allclose(model.held_out_scores_, refitted(model, X, Y, rows), atol=1e-8)
 
 
@@ -128,7 +136,7 @@ def test_holes_are_filled_by_training_rows_and_never_scored(missing, solver):
     X, Y = make(120)
     holes = with_holes(Y, 0.5)
     options = {"n_landmarks": 200, "selection": "uniform"} if solver == "features" else {}
-    model = MORP(gamma=0.1, missing=missing, solver=solver, **options).fit(X, holes)
+    model = MORP(gamma=0.1, missing=missing, solver=solver, **options, **FOLDS).fit(X, holes)
     scores = []
     for train, test in KFold(5, shuffle=True, random_state=0).split(X):
         fold = clone(model).set_params(cv=None).fit(X[train], holes[train])
@@ -144,20 +152,20 @@ def test_a_precomputed_kernel_with_holes():
     X, Y = make(90)
     holes = with_holes(Y, 0.4)
     K = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
-    ours = MORP("precomputed", missing="ridge").fit(K, holes)
-    same = MORP(gamma=0.1, missing="ridge").fit(X, holes)
+    ours = MORP(kernel="precomputed", missing="ridge", **FOLDS).fit(K, holes)
+    same = MORP(gamma=0.1, missing="ridge", **FOLDS).fit(X, holes)
     assert_allclose(ours.held_out_scores_, same.held_out_scores_, atol=1e-6)
 
 
 # -- noise ---------------------------------------------------------------------------------------
 
 OF_NOISE = {
-    "SIR": SIR(),
-    "KernelSIR": KernelSIR(),
-    "COIR": COIR(),
-    "KernelCCA": KernelCCA(),
-    "MORP": MORP(),
-    "KDR": KDR(max_iter=3, tol=0.5, cv=5),
+    "SIR": SIR(**FOLDS),
+    "KernelSIR": KernelSIR(**FOLDS),
+    "COIR": COIR(**FOLDS),
+    "KernelCCA": KernelCCA(**FOLDS),
+    "MORP": MORP(**FOLDS),
+    "KDR": KDR(max_iter=3, tol=0.5, **FOLDS),
 }
 
 
@@ -182,7 +190,7 @@ def test_noise_scores_nothing(name):
 
 @pytest.mark.parametrize("missing", ["mean", "ridge", "zero"])
 def test_noise_with_holes_scores_nothing(missing):
-    good, mean = not_positive([MORP(missing=missing) for _ in range(SEEDS)], holes=0.7)
+    good, mean = not_positive([MORP(missing=missing, **FOLDS) for _ in range(SEEDS)], holes=0.7)
     assert good, mean
 
 
@@ -191,7 +199,7 @@ def test_a_good_output_among_noise_is_seen_and_decides():
     X = rng.normal(size=(300, 6))
     Y = rng.normal(size=(300, 20))
     Y[:, 0] = 2 * X[:, 0] + 0.5 * rng.normal(size=300)
-    model = COIR("linear", 1, kernel_y="linear", alpha="cv").fit(X, Y)
+    model = COIR(1, "linear", kernel_y="linear", alpha="cv", **FOLDS).fit(X, Y)
     assert model.held_out_scores_[0] > 0.5 and model.held_out_score_ < 0.05
     table = model.cv_results_
     assert_allclose(table["mean_test_score"], table["output_test_scores"].mean(axis=1))

@@ -9,17 +9,18 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from isthmus import projections
+from isthmus.kernels import RBF
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
 
 LAWFUL = {
-    "SIR": SIR(),
-    "KernelSIR": KernelSIR(),
-    "COIR": COIR(),
-    "KernelCCA": KernelCCA(),
-    "MORP": MORP(),
-    "KDR": KDR(max_iter=0),
+    "SIR": SIR(cv=5, random_state=0),
+    "KernelSIR": KernelSIR(cv=5, random_state=0),
+    "COIR": COIR(cv=5, random_state=0),
+    "KernelCCA": KernelCCA(cv=5, random_state=0),
+    "MORP": MORP(cv=5, random_state=0),
+    "KDR": KDR(max_iter=0, random_state=0),
 }
-# Docstrings: "Several outputs are compared as they are".
+# Docstrings: "Several outputs are compared in their own units".
 GO_BY_UNITS = {
     name: "a kernel of several outputs compares them as they are"
     for name in ("COIR", "KernelCCA", "MORP", "KDR")
@@ -80,7 +81,7 @@ class TestEachProjection:
         if name not in GO_BY_UNITS:
             same(one, other)
             return
-        assert "Several outputs are compared as they are" in type(one).__doc__
+        assert "Several outputs are compared in their own units" in type(one).__doc__
         standard = [fit(name, X, B / B.std(axis=0)) for B in (Y, Y * [1.0, unit, 1.0])]
         same(*standard)
 
@@ -106,9 +107,7 @@ class TestEachProjection:
     def test_every_row_twice(self, name):
         twice = np.repeat(np.arange(len(X)), 2)
         given = {"gamma": 0.2} if name in COUNTS_TWINS else {}
-        if name not in ("SIR", "KernelSIR"):
-            given["gamma_y"] = 0.3
-        if name == "MORP":
-            given.pop("gamma_y")  # its outputs have a linear kernel
+        if name in ("COIR", "KernelCCA", "KDR"):
+            given["kernel_y"] = RBF(0.3)
         one, other = fit(name, X, y, **given), fit(name, X[twice], y[twice], **given)
         same(one, other, scores=False, tol=1e-5)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -16,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 from isthmus import Expansion
 from isthmus.datasets import make_curves
-from isthmus.kernels import gram
+from isthmus.kernels import RBF, Metric, gram
 from isthmus.kernels.sequences import SpectrumKernel
-from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
+from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, base, kdr
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
 from isthmus.projections.kdr import criterion, gradient_directions
 from isthmus.projections.missing import fill_by_ridge, fill_outputs
@@ -82,8 +83,8 @@ def test_objects_as_outputs():
     kernel = SpectrumKernel()
     L = gram(kernel, texts)
     for estimator in (COIR, MORP, KernelCCA):
-        model = estimator(kernel_y=kernel).fit(X, texts)
-        same = estimator(kernel_y="precomputed").fit(X, L)
+        model = estimator(kernel_y=kernel, cv=5, random_state=0).fit(X, texts)
+        same = estimator(kernel_y="precomputed", cv=5, random_state=0).fit(X, L)
         assert_allclose(model.transform(X), same.transform(X), atol=1e-9)
         if estimator is not MORP:  # the inputs' own variance counts there
             assert abs(np.corrcoef(model.transform(X)[:, 0], share)[0, 1]) > 0.8
@@ -98,11 +99,11 @@ def test_objects_as_outputs():
 def test_objects_as_inputs_in_a_pipeline_and_a_grid():
     texts, share = words(60, 0)
     labels = (share > 0.5).astype(int)
-    pipe = make_pipeline(KernelSIR(SpectrumKernel(), 1), KNeighborsClassifier(5))
+    pipe = make_pipeline(KernelSIR(1, SpectrumKernel()), KNeighborsClassifier(5))
     search = GridSearchCV(pipe, {"kernelsir__alpha": [0.1, 1.0]}, cv=3).fit(texts, labels)
     assert search.best_score_ > 0.8
-    model = COIR(SpectrumKernel(), solver="features", n_landmarks=60).fit(texts, share)
-    exact = COIR(SpectrumKernel()).fit(texts, share)
+    model = COIR(kernel=SpectrumKernel(), solver="features", n_landmarks=60).fit(texts, share)
+    exact = COIR(kernel=SpectrumKernel()).fit(texts, share)
     assert_allclose(model.transform(texts[:5]), exact.transform(texts[:5]), atol=1e-6)
 
 
@@ -113,7 +114,7 @@ def test_a_function_as_kernel(curves):
     def alike(a, b):
         return float(np.exp(-0.1 * ((a - b) ** 2).sum()))
 
-    model = COIR(alike).fit(X, y)
+    model = COIR(kernel=alike).fit(X, y)
     assert_allclose(model.transform(X), COIR(gamma=0.1).fit(X, y).transform(X), atol=1e-10)
 
 
@@ -173,9 +174,9 @@ def test_morp_with_missing_outputs(curves):
 def test_held_out_score_is_that_of_refitting(curves):
     X, y, _ = curves
     for model in (
-        COIR(gamma=0.1, gamma_y=0.5, random_state=3),
-        KernelSIR(gamma=0.1, slices="classes", n_slices=4, random_state=3),
-        SIR(2, slices="classes", random_state=3),
+        COIR(gamma=0.1, kernel_y=RBF(0.5), cv=5, random_state=3),
+        KernelSIR(gamma=0.1, slices="classes", n_slices=4, cv=5, random_state=3),
+        SIR(2, slices="classes", cv=5, random_state=3),
     ):
         target = (
             np.digitize(y, [-1.0, 0.0, 1.0]).astype(float)
@@ -185,9 +186,7 @@ def test_held_out_score_is_that_of_refitting(curves):
         model.fit(X, target)
         scores = []
         for train, test in KFold(5, shuffle=True, random_state=3).split(X):
-            fold = (
-                type(model)(**model.get_params()).set_params(cv=None).fit(X[train], target[train])
-            )
+            fold = clone(model).set_params(cv=None).fit(X[train], target[train])
             near = KNeighborsRegressor(10).fit(fold.transform(X[train]), target[train])
             scores.append(r2_score(target[test], near.predict(fold.transform(X[test]))))
         assert model.held_out_score_ == pytest.approx(np.mean(scores), abs=1e-8)
@@ -198,16 +197,16 @@ def test_ridge_and_components_by_cross_validation(solver, curves):
     X, y, _ = curves
     options = {
         "gamma": 0.1,
-        "gamma_y": 0.5,
+        "kernel_y": RBF(0.5),
         "solver": solver,
         "n_landmarks": 150,
         "random_state": 0,
     }
-    chosen = COIR(alpha="cv", n_components="cv", **options).fit(X, y)
+    chosen = COIR(alpha="cv", n_components="auto", **options).fit(X, y)
     table = chosen.cv_results_
     assert chosen.held_out_score_ == pytest.approx(np.nanmax(table["mean_test_score"]))
     assert chosen.n_components_ in table["n_components"]
-    auto = COIR(n_components=2, **options).fit(X, y)
+    auto = COIR(n_components=2, cv=5, **options).fit(X, y)
     assert chosen.held_out_score_ > auto.held_out_score_ - 1e-9
     # A row of the table is the score of a fit with these numbers.
     row = np.flatnonzero((table["n_components"] == 2) & np.isclose(table["alpha"], 1e-3))[0]
@@ -216,20 +215,43 @@ def test_ridge_and_components_by_cross_validation(solver, curves):
 
 def test_training_pictures_lie():
     X, y, _ = make_curves(300, 15, random_state=0)
-    weak = COIR(alpha=1e-6 * 300).fit(X, y)
+    weak = COIR(alpha=1e-6 * 300, cv=5).fit(X, y)
     near = KNeighborsRegressor(10).fit(weak.transform(X), y)
     assert near.score(weak.transform(X), y) > 0.9
     assert weak.held_out_score_ < 0.1
     assert COIR(alpha="cv").fit(X, y).held_out_score_ > 0.3
 
 
-def test_choices_need_folds(curves):
+def test_choices_have_five_folds_unless_told(curves):
     X, y, _ = curves
-    with pytest.raises(ValueError, match="need cv >= 2"):
-        COIR(alpha="cv", cv=None).fit(X, y)
+    for options in ({"alpha": "cv"}, {"n_components": "auto"}):
+        plain, told = (COIR(**options, cv=cv, random_state=0).fit(X, y) for cv in (None, 5))
+        assert plain.held_out_score_ == told.held_out_score_
     with pytest.raises(ValueError, match="too few for cv=5"):
-        COIR(n_components="cv").fit(X[:8], y[:8])
-    assert np.isnan(COIR(cv=None).fit(X, y).held_out_score_)
+        COIR(n_components="auto").fit(X[:8], y[:8])
+
+
+@pytest.mark.parametrize(
+    "model", [SIR(), KernelSIR(), COIR(), KernelCCA(), MORP(), KDR(max_iter=0)]
+)
+def test_nothing_is_held_out_unless_asked_for(model, curves, monkeypatch):
+    X, y, _ = curves
+    monkeypatch.setattr(base, "fold_labels", None)  # not callable: any use is an error
+    monkeypatch.setattr(kdr, "fold_labels", None)
+    model.fit(X, y)
+    assert np.isnan(model.held_out_score_) and model.held_out_scores_ is None
+    assert not hasattr(model, "cv_results_")
+
+
+@pytest.mark.parametrize("make", [KernelSIR, COIR, KernelCCA, MORP])
+def test_none_is_fresh_entropy_and_a_number_is_not(make, curves):
+    """Landmarks are drawn: of 10 of 150 rows two draws agree once in 1e15 times."""
+    X, y, _ = curves
+    options = {"solver": "features", "n_landmarks": 10}
+    one, two = (make(**options).fit(X, y).points_ for _ in range(2))
+    assert not np.array_equal(one, two)
+    one, two = (make(**options, random_state=7).fit(X, y).points_ for _ in range(2))
+    assert_array_equal(one, two)
 
 
 def test_fractions_of_the_eigenvalues(curves):
@@ -296,7 +318,7 @@ def test_start_of_kdr_is_the_average_of_squared_gradients(curves):
 def test_kdr_finds_the_plane_and_goes_down():
     X, y, directions = make_curves(200, 6, noise=0.1, random_state=0)
     start, end = (KDR(2, max_iter=k).fit(X, y) for k in (0, 100))
-    assert end.value_ < start.value_
+    assert end.objective_ < start.objective_
     assert_allclose(end.components_ @ end.components_.T, np.eye(2), atol=1e-10)
     cosines = np.linalg.svd(end.components_ @ directions.T, compute_uv=False)
     assert cosines.min() > 0.9
@@ -319,7 +341,7 @@ def test_names_in_several_columns_of_objects(curves):
 
 def test_rows_far_from_zero_are_not_constant(curves):
     X, y, _ = curves
-    for model in (SIR(2, cv=None), COIR("linear", cv=None), KDR(max_iter=2, tol=0.1)):
+    for model in (SIR(2, cv=None), COIR(kernel="linear", cv=None), KDR(max_iter=2, tol=0.1)):
         Z = model.fit(X, y).transform(X)
         far = model.fit(X + 1e8, y).transform(X + 1e8)
         assert_allclose(far, Z, atol=1e-5 * np.abs(Z).max())
@@ -380,7 +402,7 @@ def test_means_of_objects_are_not_asked_for(curves):
     options = {"solver": "features", "n_landmarks": 30, "selection": "kmeans", "cv": None}
     assert COIR(kernel_y=SpectrumKernel(), **options).fit(X, texts).points_.shape == (30, 6)
     with pytest.raises(ValueError, match="needs vectors"):
-        COIR(SpectrumKernel(), **options).fit(texts, X[:, 0])
+        COIR(kernel=SpectrumKernel(), **options).fit(texts, X[:, 0])
 
 
 # -- output kernels that are none -------------------------------------------------------------
@@ -416,14 +438,14 @@ def test_indefinite_output_kernels(make, curves):
 
 @pytest.mark.parametrize("make", WITH_KERNELS)
 @pytest.mark.parametrize(
-    ("kernel_y", "params"),
-    [("sigmoid", {"gamma": -0.1, "coef0": 0.0}), (lambda a, b: -float(np.dot(a, b)), None)],
-    ids=["name", "function"],
+    "kernel_y",
+    [Metric("sigmoid", {"gamma": -0.1, "coef0": 0.0}), lambda a, b: -float(np.dot(a, b))],
+    ids=["metric", "function"],
 )
-def test_indefinite_kernels_of_outputs(make, kernel_y, params, curves):
+def test_indefinite_kernels_of_outputs(make, kernel_y, curves):
     X, y = curves[0][:80], curves[1][:80]
     with pytest.raises(ValueError, match=r"output kernel matrix.* is not positive semi-definite"):
-        make(kernel_y=kernel_y, kernel_y_params=params, cv=None).fit(X, y[:, None])
+        make(kernel_y=kernel_y, cv=None).fit(X, y[:, None])
 
 
 @pytest.mark.parametrize("make", [COIR, KernelCCA, MORP])
@@ -456,7 +478,7 @@ def test_an_output_ridge_below_rounding(curves):
 @pytest.mark.parametrize("n_landmarks", [80, 60])
 def test_full_rank_outputs_need_a_ridge(solver, n_landmarks, curves):
     X, y = curves[0][:80], curves[1][:80]
-    model = COIR(gamma_y=1e4, alpha_y=0.0, solver=solver, n_landmarks=n_landmarks, cv=None)
+    model = COIR(kernel_y=RBF(1e4), alpha_y=0.0, solver=solver, n_landmarks=n_landmarks, cv=None)
     with pytest.raises(ValueError, match=r"alpha_y == 0 .*alpha_y='auto'"):
         model.fit(X, y)
     few = np.round(y)  # of which the kernel has a low rank
@@ -468,12 +490,12 @@ def test_full_rank_outputs_need_a_ridge(solver, n_landmarks, curves):
     "model",
     [
         SIR(2),
-        KernelSIR("linear", 2, alpha=0.0),
-        KernelSIR("rbf", 2, alpha=0.0, gamma=1.0),
-        KernelSIR("rbf", 2, alpha=0.0, gamma=1.0, solver="features"),
-        COIR("linear", alpha=0.0),
-        MORP("linear", alpha=0.0),
-        MORP("linear", alpha=0.0, beta=1.0),
+        KernelSIR(2, "linear", alpha=0.0),
+        KernelSIR(2, alpha=0.0, gamma=1.0),
+        KernelSIR(2, alpha=0.0, gamma=1.0, solver="features"),
+        COIR(kernel="linear", alpha=0.0),
+        MORP(kernel="linear", alpha=0.0),
+        MORP(kernel="linear", alpha=0.0, beta=1.0),
     ],
     ids=repr,
 )
@@ -487,4 +509,4 @@ def test_as_many_directions_as_rows_are_said(model):
         warnings.simplefilter("error")
         tall = rng.normal(size=(120, 3))
         SIR(2).fit(tall, tall[:, 0])
-        MORP("linear", alpha=0.0, beta=0.0).fit(X, y)  # principal components, whatever y
+        MORP(kernel="linear", alpha=0.0, beta=0.0).fit(X, y)  # principal components, whatever y

@@ -181,7 +181,7 @@ def test_sensitivity_and_scores_of_a_kernel_model():
     B = np.column_stack([np.sin(2 * A[:, 0]), 100 * A[:, 0] * A[:, 1], A[:, 1]])
     regression = ReducedRankRegression(2, alpha=0.1)
     model = make_pipeline(
-        StandardScaler(), DependencyRegressor(KernelMap("rbf", gamma=0.3), regression)
+        StandardScaler(), DependencyRegressor(KernelMap(gamma=0.3), regression)
     ).fit(A, B)
     found = sensitivity(model, A, B.std(axis=0))
     squares = []

@@ -157,7 +157,7 @@ class Imitator:
         X_all = self.features_.transform(everything)
         X = X_all[: len(views)]
         # The kernel is linear in the points: all usable components are a handful.
-        self.outputs_ = KernelMap(PoseKernel(self.arm)).fit(q)
+        self.outputs_ = KernelMap(kernel=PoseKernel(self.arm)).fit(q)
         if self.road == "histograms":
             self.model_ = self._fit_histograms(X, q, X_all)
         else:
@@ -192,7 +192,7 @@ class Imitator:
             )
 
     def _fit_histograms(self, X: Array, q: Array, X_all: Array) -> DependencyRegressor:
-        inputs = KernelMap("histogram_intersection", n_components=self.variance).fit(X_all)
+        inputs = KernelMap(kernel="histogram_intersection", n_components=self.variance).fit(X_all)
         scores, targets = inputs.transform(X), self.outputs_.transform(q)
         power = float((scores**2).sum(axis=1).mean())
         if self.n_components is None:
@@ -213,7 +213,7 @@ class Imitator:
         model = DependencyRegressor(
             FittedMap(inputs),
             ReducedRankRegression(self.n_components_, alpha=self.alpha_),
-            KernelMap(PoseKernel(self.arm)),
+            KernelMap(kernel=PoseKernel(self.arm)),
         )
         return model.fit(X, q)
 
@@ -232,7 +232,7 @@ class Imitator:
         self.n_components_ = targets.shape[1]
         self.cv_error_ = -float(search.best_score_) / float(targets.var(axis=0).mean())
         model = DependencyRegressor(
-            KernelMap("rbf", gamma=gamma), Ridge(self.alpha_), KernelMap(PoseKernel(self.arm))
+            KernelMap(gamma=gamma), Ridge(self.alpha_), KernelMap(kernel=PoseKernel(self.arm))
         )
         return model.fit(X, q)
 

@@ -96,7 +96,7 @@ def test_a_gram_matrix_must_be_square_and_symmetric():
 
 @pytest.fixture
 def embedding(arm, postures):
-    return KernelMap(PoseKernel(arm)).fit(postures)
+    return KernelMap(kernel=PoseKernel(arm)).fit(postures)
 
 
 def test_constrained_posture_of_a_true_point(arm, postures, embedding):
@@ -141,7 +141,7 @@ def test_streams_begin_each_posture_at_the_last(arm, postures, embedding):
     with pytest.raises(ValueError, match="lam == -1"):
         constrained_postures(arm, embedding, psi, postures[0], lam=-1)
     with pytest.raises(ValueError, match="must be a linear PoseKernel"):
-        ConstrainedPosture(arm, KernelMap("rbf").fit(postures))
+        ConstrainedPosture(arm, KernelMap().fit(postures))
 
 
 def test_dense_path_passes_known_postures(arm):

@@ -1,0 +1,88 @@
+"""What a solver of a kernel map is given and what it returns: options in, principal axes out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FLOAT32_TOL = 1e-6  # eigenvalues of float32 kernels below this fraction are rounding
+NO_DIFFERENCE = (
+    "The kernel does not tell any two samples apart: {what} is constant, and there is no direction "
+    "in which samples differ."
+)
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """The parameters of a :class:`KernelMap` that its solvers use."""
+
+    n_components: int | float | None
+    center: bool
+    tol: float
+    n_landmarks: int
+    selection: str
+    indefinite: str
+    random_state: Any
+    n_jobs: int | None
+
+    def rank_tol(self, dtype: Any) -> float:
+        """Return the fraction of the largest eigenvalue below which others count as zero."""
+        return max(self.tol, FLOAT32_TOL) if dtype == np.float32 else self.tol
+
+
+@dataclass(frozen=True)
+class KernelAxes:
+    """Principal axes in the feature space of a kernel, and the training samples on them.
+
+    Axes are sums over points (``dual_coef``), or directions of explicit features (``components``).
+    """
+
+    scores: NDArray
+    eigenvalues: NDArray
+    residual: NDArray
+    mean: float
+    points: Any = None
+    dual_coef: NDArray | None = None
+    row_means: NDArray | None = None
+    mean_coef: NDArray | None = None
+    features: Any = None
+    feature_means: NDArray | None = None
+    components: NDArray | None = None
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the map, by name."""
+        state = {f"{name}_": value for name, value in vars(self).items() if value is not None}
+        del state["scores_"]
+        return state
+
+
+def choose_rank(
+    values: NDArray, asked: Any, *, trace: float, tol: float, noise: float, remedy: str = ""
+) -> int:
+    """Return how many of the eigenvalues, largest first, are kept.
+
+    ``asked`` is a number, a fraction of ``trace`` or None for all above ``tol`` times the largest.
+    ``noise`` is what rounding alone makes of a kernel without any differences.
+    """
+    if not values[0] > noise:
+        raise ValueError(NO_DIFFERENCE.format(what="X or its kernel"))
+    rank = int((values > tol * values[0]).sum())
+    if asked is None:
+        return rank
+    if isinstance(asked, Integral):
+        asked = int(asked)
+        if asked > rank:
+            warnings.warn(
+                f"n_components == {asked} is more than the rank {rank} of the kernel matrix: "
+                f"{rank} components are returned.{remedy}",
+                UserWarning,
+                stacklevel=5,
+            )
+        return min(asked, rank)
+    shares = np.cumsum(values[:rank]) / trace
+    return min(int(np.searchsorted(shares, float(asked) * (1 - 1e-12))) + 1, rank)
