@@ -11,6 +11,8 @@ from isthmus.linalg import Array
 # Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
 # threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
 _ONE_VECTOR_ORDER = 100
+# Residual of the vector of a largest eigenvalue: the value itself is known to about its square.
+_NORM_TOL = 1e-7
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
 _ALL_PAIRS_ORDER = 500
 _FEW = 8
@@ -42,13 +44,13 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
 
 
 def largest_eigenvalue(A: Array) -> float:
-    """Largest eigenvalue of a Gram matrix, to ten digits."""
+    """Largest eigenvalue of a Gram matrix, to seven digits or more."""
     if len(A) <= _ONE_VECTOR_ORDER or not A.any():
         return float(np.linalg.eigvalsh(A)[-1])
     try:
         # A start that moves with the order of the columns, so that the answer does not depend on it.
         start = A.sum(axis=1) + A.diagonal()
-        return float(eigsh(A, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0])
+        return float(eigsh(A, k=1, v0=start, tol=_NORM_TOL, return_eigenvectors=False)[0])
     except ArpackError:  # no convergence
         return float(np.linalg.eigvalsh(A)[-1])
 

@@ -323,11 +323,11 @@ class LatentRegression(FittedMap, ABC):
             found = self._solve_path(form, n_components, alphas)
             assert found is not None
         R, loadings = found
-        scores = form.coordinates(test) @ R  # one product for all ridge weights
+        scores = R.T @ form.coordinates(test).T  # one product for all ridge weights
         ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
         return [
-            FoldPath(T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
-            for T, Q in zip(np.split(scores, ends, axis=1), loadings, strict=True)
+            FoldPath(T.T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
+            for T, Q in zip(np.split(scores, ends), loadings, strict=True)
         ]
 
 
