@@ -205,7 +205,7 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
 
     if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
         xx = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights).xx
-        product = xx.__matmul__
+        product = partial(np.matmul, xx)
     v, norm = factor.copy(), 0.0
     for _ in range(n_steps):
         length = np.linalg.norm(v)
