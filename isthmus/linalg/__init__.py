@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import eigh, lapack
 
 Array = NDArray[np.float64]
 
@@ -17,6 +18,17 @@ GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
 
 
+_CONSTANT_ULPS = 8.0
+"""A column whose deviations are below so many roundings of its mean is constant."""
+_LARGEST_SQUARE = 1e200
+"""Sums of squares beyond this, or below its inverse, are too near the ends of the range."""
+ONE_VECTOR_ORDER = 100
+"""Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy).
+
+SciPy has linear algebra threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
+"""
+
+
 def rank_tolerance(n_samples: int, n_features: int) -> float:
     """Below this fraction of the leading one, a singular value is rounding error."""
     return max(n_samples, n_features) * EPS
@@ -25,6 +37,23 @@ def rank_tolerance(n_samples: int, n_features: int) -> float:
 def row_blocks(n: int, size: int) -> Iterator[slice]:
     """Slices of at most ``size`` that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def column_scales(squares: Array, mean: Array, weight: Any, scale: bool) -> tuple[Array, NDArray]:
+    """Scale of each column, and whether it varies by more than the rounding of its mean."""
+    live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
+    if not scale:
+        return np.ones(squares.shape), live
+    deviation = np.sqrt(np.maximum(squares, 0.0) / variance_divisor(weight))
+    return np.where(live, deviation, 1.0), live
+
+
+def variance_divisor(weight: Any) -> Any:
+    """What sums of squares are divided by: weights count as repetitions, and one row for the mean.
+
+    Weights that sum to less than two rows can only be relative: one less would be next to nothing.
+    """
+    return np.where(weight >= 2.0, weight - 1.0, weight)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -40,6 +69,21 @@ def inverse_factor(A: Array) -> Array:
     if info:
         raise np.linalg.LinAlgError("the matrix is singular")
     return np.asarray(inverse, dtype=np.float64)
+
+
+def leading_eigenvector(A: Array) -> tuple[Array, Array]:
+    """Largest eigenvalue and its unit eigenvector of each symmetric matrix in a stack (..., m, m)."""
+    m = A.shape[-1]
+    if m == 1:
+        return A[..., 0, 0], np.ones(A.shape[:-1])
+    if m <= ONE_VECTOR_ORDER:
+        values, vectors = np.linalg.eigh(A)
+        return values[..., -1], vectors[..., :, -1]
+    stack = A.reshape(-1, m, m)
+    pairs = [eigh(a, subset_by_index=[m - 1, m - 1]) for a in stack]
+    values = np.array([value[0] for value, _ in pairs]).reshape(A.shape[:-2])
+    vectors = np.array([vector[:, 0] for _, vector in pairs]).reshape(A.shape[:-1])
+    return values, vectors
 
 
 def safe_cholesky(gram: Array) -> Array:
@@ -78,7 +122,12 @@ def spreads(Y: NDArray) -> Array:
     unit = power_of_two(Y)
     Z = Y / unit
     mean, deviation = Z.mean(axis=0), Z.std(axis=0)
-    return np.where(deviation > 8 * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
+    return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
+
+
+def out_of_range(squares: Array) -> bool:
+    """Whether sums of squares overflowed, underflowed or came near to it."""
+    return squares.size > 0 and not 1 / _LARGEST_SQUARE < squares.max() < _LARGEST_SQUARE
 
 
 def power_of_two(A: NDArray) -> float:

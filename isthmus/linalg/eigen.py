@@ -6,11 +6,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from isthmus.linalg import Array
+from isthmus.linalg import ONE_VECTOR_ORDER, Array
 
-# Above this order bisection for one eigenvector (SciPy) beats all of them (NumPy); SciPy has linear algebra
-# threads of its own, which wait for NumPy's, so that calls to both in turn are slow.
-_ONE_VECTOR_ORDER = 100
+# Residual of the vector of a largest eigenvalue: the value itself is known to about its square.
+_NORM_TOL = 1e-7
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
 _ALL_PAIRS_ORDER = 500
 _FEW = 8
@@ -20,21 +19,6 @@ _RESIDUAL_ULPS = 400.0
 _BLOCK = 8
 
 
-def leading_eigenvector(A: Array) -> tuple[Array, Array]:
-    """Largest eigenvalue and its unit eigenvector of each symmetric matrix in a stack (..., m, m)."""
-    m = A.shape[-1]
-    if m == 1:
-        return A[..., 0, 0], np.ones(A.shape[:-1])
-    if m <= _ONE_VECTOR_ORDER:
-        values, vectors = np.linalg.eigh(A)
-        return values[..., -1], vectors[..., :, -1]
-    stack = A.reshape(-1, m, m)
-    pairs = [eigh(a, subset_by_index=[m - 1, m - 1]) for a in stack]
-    values = np.array([value[0] for value, _ in pairs]).reshape(A.shape[:-2])
-    vectors = np.array([vector[:, 0] for _, vector in pairs]).reshape(A.shape[:-1])
-    return values, vectors
-
-
 def descending_eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues (clipped at zero) and eigenvectors of a Gram matrix, largest first."""
     values, vectors = np.linalg.eigh(A)
@@ -42,13 +26,13 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
 
 
 def largest_eigenvalue(A: Array) -> float:
-    """Largest eigenvalue of a Gram matrix, to ten digits."""
-    if len(A) <= _ONE_VECTOR_ORDER or not A.any():
+    """Largest eigenvalue of a Gram matrix, to seven digits or more."""
+    if len(A) <= ONE_VECTOR_ORDER or not A.any():
         return float(np.linalg.eigvalsh(A)[-1])
     try:
         # A start that moves with the order of the columns, so that the answer does not depend on it.
         start = A.sum(axis=1) + A.diagonal()
-        return float(eigsh(A, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0])
+        return float(eigsh(A, k=1, v0=start, tol=_NORM_TOL, return_eigenvectors=False)[0])
     except ArpackError:  # no convergence
         return float(np.linalg.eigvalsh(A)[-1])
 

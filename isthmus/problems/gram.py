@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import EPS, Array, row_blocks
+from isthmus.linalg import EPS, Array, column_scales, row_blocks
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.problems.form import KEPT_VARIANCE, Folds, Form, Remake, Spectrum, SquaredForm
-from isthmus.problems.frame import Frame, column_scales, scales_x
+from isthmus.problems.frame import Frame, scales_x
 from isthmus.problems.rows import RowFolds, RowForm
 from isthmus.problems.splits import Rows, Split
 
@@ -80,16 +80,16 @@ class GramForm(SquaredForm):
 
     def coordinates(self, rows: NDArray) -> Array:
         assert self.centre is not None
-        return self.centre.coordinates(rows)
+        return self.centre.coordinates(rows) * np.sqrt(self.centre.weights)
 
 
 class Centre:
     """A Gram matrix of all rows, seen from the weighted mean of some of them."""
 
-    def __init__(self, gram: Array, rows: NDArray, weights: Array) -> None:
+    def __init__(self, gram: Array, rows: NDArray, weights: Array | None = None) -> None:
         self.gram, self.rows = gram, rows
-        self.share = weights / weights.sum()
-        self.root = np.sqrt(weights)
+        self.weights = np.ones(len(rows)) if weights is None else weights
+        self.share = self.weights / self.weights.sum()
         K = gram[np.ix_(rows, rows)]
         self.means = K @ self.share
         self.middle = float(self.share @ self.means)
@@ -104,7 +104,7 @@ class Centre:
         K -= (K @ self.share)[:, None]
         K -= self.means
         K += self.middle
-        return K * self.root
+        return K
 
 
 class GramFolds(Folds):
@@ -143,9 +143,10 @@ class GramFolds(Folds):
         K = centre.inside
         if K.diagonal().max() < KEPT_VARIANCE * gram.diagonal()[split.train].max():
             return exactly()  # the mean of all rows is far from that of the fold
-        K *= centre.root[:, None] * centre.root
+        root = np.sqrt(w)
+        K *= root[:, None] * root
         y_mean = (w @ Y) / weight
-        Yc = (Y - y_mean) * np.sqrt(w)[:, None]
+        Yc = (Y - y_mean) * root[:, None]
         y_squares = np.einsum("ij,ij->j", Yc, Yc)
         y_scale, y_live = column_scales(y_squares, y_mean, weight, bool(self.scale))
         Yc *= y_live / y_scale

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.linalg import Array
+from isthmus.linalg import Array, column_scales
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.problems.form import GRAM_DIGITS, KEPT_VARIANCE, Folds, Remake, Spectrum, SquaredForm
 from isthmus.problems.frame import (
     NO_UNITS,
     Frame,
     Units,
-    column_scales,
     frame_of,
     in_range,
     scales_x,
@@ -98,7 +97,7 @@ class MomentForm(SquaredForm):
             y_squares=self.y_squares / y_unit**2,
         )
 
-    def new_scores(self, n_components: int) -> MomentScores:
+    def new_scores(self, n_components: int, tol: float) -> MomentScores:
         """Keep the scores of directions as what is known of them."""
         shape = (1, n_components, len(self.xx))
         norm = float(np.linalg.norm(self.xx))
@@ -109,6 +108,8 @@ class MomentScores:
     """Scores of a stack of problems of which only products are known: t = X r, X't = X'X r."""
 
     solver = "moments"
+    vectors: Array | None = None
+    is_trusted: NDArray  # whether each problem has the digits that its scores need, (b,)
 
     def __init__(
         self, product: GramProduct, shape: tuple[int, int, int], norm: float, n_passes: int
@@ -120,8 +121,11 @@ class MomentScores:
         self.x_cross = np.zeros(shape)
         self.inverses = np.zeros(shape[:2])  # 1 / t't
 
-    def add(self, w: Array, i: int) -> Array:
-        """Make score i that of the directions w (b, p); return its squares, (b,)."""
+    def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
+        """Make score i that of the directions w (b, p); return t't, (b,), and Y't, (b, q).
+
+        ``S`` is what is left of Y'X or, where scores are orthogonal, all of it.
+        """
         r = w
         for _ in range(self.n_passes):
             overlaps = _times(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
@@ -131,23 +135,14 @@ class MomentScores:
         found = squares > 0
         self.inverses[:, i] = found / np.where(found, squares, 1.0)
         self.r[:, i], self.x_cross[:, i] = r * found[:, None], h * found[:, None]
-        return squares * found
-
-    def outputs(self, S: Array, i: int) -> Array:
-        """Y't of score i, (b, q), from what is left of Y'X or, where scores are orthogonal, all of it."""
-        return _times(S, self.r[:, i])
+        return squares * found, _times(S, self.r[:, i])
 
     def rotations(self, weights: Array) -> Array:
         """Directions with t = X r, (b, k, p)."""
+        # X'X knows r'X'Xr to eps over its share of norm r'r.
+        bound = self.norm * np.einsum("bkp,bkp->bk", self.r, self.r)
+        self.is_trusted = (GRAM_DIGITS * bound * self.inverses <= 1.0).all(axis=1)
         return self.r
-
-    def has_digits(self, rotations: Array, norms: Array) -> NDArray:
-        """Whether X'X knows each r'X'Xr, (b, k), well enough: to eps over its share of norm r'r."""
-        bound = self.norm * np.einsum("bkp,bkp->bk", rotations, rotations)
-        return (norms >= GRAM_DIGITS * bound).all(axis=1)
-
-    def vectors(self, found: int) -> Array | None:
-        return None
 
 
 def _times(A: Array, x: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,16 +31,16 @@ class FoldPath:
         ||e - sum_i t_i l_i||^2 expands into products of the scores, so that all ranks cost two small
         matrix products; where the errors fall so far that this cancels, residuals are formed.
         """
-        w = mean_weights(len(Y), weights)
         T, error = self.scores, Y - self.y_mean
+        picked = [min(rank, T.shape[1]) for rank in ranks]
         if np.isnan(error).any():
-            errors = self._residual_errors(error, observed_weights(Y, weights))
-            return errors[[min(rank, T.shape[1]) for rank in ranks]]
-        weighted = T * w[:, None]
-        errors = _expanded(weighted.T @ T, weighted.T @ error, w @ error**2, self.loadings)
+            return self._residual_errors(error, observed_weights(Y, weights))[picked]
+        w = mean_weights(len(Y), weights)
+        weighted = T.T * w
+        errors = _expanded(weighted @ T, weighted @ error, w @ error**2, self.loadings)
         if (errors < _CANCELLED * errors[0]).any():
             errors = self._residual_errors(error, w[:, None])
-        return errors[[min(rank, T.shape[1]) for rank in ranks]]
+        return errors[picked]
 
     def _residual_errors(self, error: Array, w: Array) -> Array:
         error = np.nan_to_num(error)  # what is missing has no weight
@@ -50,35 +49,6 @@ class FoldPath:
             error -= np.outer(t, loading)
             errors.append((w * error**2).sum(axis=0))
         return np.array(errors)
-
-
-@dataclass
-class MomentPath:
-    """A path whose errors are known from the moments of the test rows, without their scores.
-
-    ``gram``, ``cross`` and ``squares`` are the weighted means of t t', t (y - y_mean)' and
-    (y - y_mean)^2 over the test rows, whose ``coordinates`` are asked for only if need be.
-    """
-
-    rotations: Array
-    loadings: Array
-    y_mean: Array
-    gram: Array
-    cross: Array
-    squares: Array
-    coordinates: Callable[[], Array]
-
-    def full(self) -> FoldPath:
-        return FoldPath(self.coordinates() @ self.rotations, self.loadings, self.y_mean)
-
-    def predict(self, rank: int) -> Array:
-        return self.full().predict(rank)
-
-    def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
-        errors = _expanded(self.gram, self.cross, self.squares, self.loadings)
-        if (errors < _CANCELLED * errors[0]).any():
-            return self.full().errors(Y, weights, ranks)
-        return errors[[min(rank, len(self.gram)) for rank in ranks]]
 
 
 def _expanded(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:

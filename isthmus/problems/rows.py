@@ -13,22 +13,32 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from isthmus.linalg import Array, rank_tolerance, weight_unit
+from isthmus.linalg import (
+    Array,
+    column_scales,
+    out_of_range,
+    power_of_two,
+    rank_tolerance,
+    weight_unit,
+)
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.problems.form import Folds, Form, Spectrum
 from isthmus.problems.frame import (
     NO_UNITS,
     Frame,
     Units,
-    describe,
     frame_of,
     in_range,
-    scales_x,
-    standardised,
 )
 from isthmus.problems.splits import Rows, Split
 from isthmus.problems.sums import Moments
 
+# A mean this many deviations away is centred twice.
+_FAR = 1e3
+# A mean at most this many deviations away costs half a digit where only products are centred.
+_NEAR = 4.0
+# Rows of this many entries and fewer are copied: that costs nothing, and keeps the last digit.
+_WORTH_NO_COPY = 2**20
 # Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal.
 _WHITE_SAFE = 1e-6
 # A vector that keeps this share of its square is made orthogonal to others in one round.
@@ -64,17 +74,21 @@ class RowForm(Form):
     def from_rows(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> RowForm:
         if sparse.issparse(X):  # centred, they would be dense: few at a time are
             return cls.from_moments(*in_range(Moments.of_checked, X, Y, weights, scale))
-        unit = weight_unit(weights)
-        weights = weights if weights is None or unit == 1.0 else weights / unit
-        Ys, y_mean, _, y_scale, y_squares = standardised(Y, weights, bool(scale))
-        described = None if weights is not None else describe(X, scales_x(scale))
+        unit, weight, described = 1.0, float(len(X)), None
+        scales_inputs = bool(scale) and not isinstance(scale, str)
+        if weights is not None:
+            unit = weight_unit(weights)
+            weights = weights / unit
+            weight = float(weights.sum())
+        elif X.size > _WORTH_NO_COPY:
+            described = _describe(X, scales_inputs)
+        Ys, y_mean, _, y_scale, y_squares = _standardise(Y, weights, bool(scale))
         if described is None:
-            held, x_mean, x_rest, x_scale, x_squares = standardised(X, weights, scales_x(scale))
+            held, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scales_inputs)
             factor = None
         else:
             held, x_rest = X, np.zeros(X.shape[1])
             x_mean, x_scale, x_squares, factor = described
-        weight = float(len(X)) if weights is None else float(weights.sum())
         frame = Frame(x_mean, x_scale, y_mean, y_scale, weight, len(X), x_rest, unit)
         return cls(frame, Ys, x_squares, y_squares, held, factor)
 
@@ -148,9 +162,9 @@ class RowForm(Form):
         squares = self.x_squares / x_unit**2, self.y_squares / y_unit**2
         return RowForm(self.frame, self.Y / y_unit, *squares, self.X / x_unit)
 
-    def new_scores(self, n_components: int) -> RowScores:
-        """Keep the scores of directions as vectors."""
-        return RowScores(self, n_components, self.tolerance)
+    def new_scores(self, n_components: int, tol: float) -> RowScores:
+        """Keep the scores of directions as vectors; shorter ones than ``tol`` ||X|| are zero."""
+        return RowScores(self, n_components, tol)
 
 
 class RowFolds(Folds):
@@ -170,6 +184,8 @@ class RowScores:
     """
 
     solver = "rows"
+    is_trusted = np.ones(1, dtype=bool)  # vectors have the digits that their problem needs
+    vectors: Array | None = None  # the scores of the user's rows, (n, found)
 
     def __init__(self, rows: RowForm, n_components: int, tol: float) -> None:
         self.rows = rows
@@ -179,44 +195,32 @@ class RowScores:
         self.triangle = np.zeros((n_components, n_components))
         self.smallest = tol * np.sqrt(rows.x_squares.sum())
 
-    def add(self, w: Array, i: int) -> Array:
-        """Make score i that of the direction w (1, p); return its square, (1,)."""
+    def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
+        """Make score i that of the direction w (1, p); return t't, (1,), and Y't, (1, q)."""
+        outputs = np.zeros((1, S.shape[1]))
         t, overlaps = off(self.rows.times(w[0]), self.units[:i])
         square = float(t @ t)
         length = sqrt(square)
         if length <= self.smallest:
-            return np.zeros(1)
+            return np.zeros(1), outputs
         self.triangle[:i, i] = overlaps
         self.triangle[i, i] = length
         np.divide(t, length, out=self.units[i])
         self.x_cross[0, i] = self.rows.along(t)
-        return np.array([square])
-
-    def outputs(self, S: Array, i: int) -> Array:
-        """Y't of score i, (1, q)."""
-        products = np.zeros((1, S.shape[1]))
-        np.dot(self.units[i] * self.triangle[i, i], self.rows.Y, out=products[0, : self.n_outputs])
-        return products
+        np.dot(t, self.rows.Y, out=outputs[0, : self.n_outputs])
+        return np.array([square]), outputs
 
     def rotations(self, weights: Array) -> Array:
         """Directions with t = X r, (1, k, p): W R^-1 times the lengths of the scores."""
-        found = int(np.count_nonzero(self.triangle.diagonal()))
-        triangle = self.triangle[:found, :found]
+        lengths = self.triangle.diagonal()
+        found = int(np.count_nonzero(lengths))
         rotations = np.zeros_like(weights)
         if found:
-            inverse = lapack.dtrtri(triangle)[0]
-            rotations[0, :found] = (inverse * triangle.diagonal()).T @ weights[0, :found]
+            inverse = lapack.dtrtri(self.triangle[:found, :found])[0]
+            rotations[0, :found] = (inverse * lengths[:found]).T @ weights[0, :found]
+        if not self.rows.is_condensed:
+            self.vectors = self.units[:found].T * lengths[:found]
         return rotations
-
-    def has_digits(self, rotations: Array, norms: Array) -> NDArray:
-        """Whether each problem of a stack has the digits that its scores need: vectors have."""
-        return np.ones(1, dtype=bool)
-
-    def vectors(self, found: int) -> Array | None:
-        """The scores of the user's rows, (n, found)."""
-        if self.rows.is_condensed:
-            return None
-        return self.units[:found].T * self.triangle.diagonal()[:found]
 
 
 def off(v: Array, basis: Array) -> tuple[Array, Array]:
@@ -232,3 +236,52 @@ def off(v: Array, basis: Array) -> tuple[Array, Array]:
         left -= more @ basis
         overlaps += more
     return left, overlaps
+
+
+# -- standardising ----------------------------------------------------------------------------
+
+
+def _describe(A: NDArray, scale: bool) -> tuple[Array, Array, Array, Array] | None:
+    """Means, scales, squares and factors of the columns, where it is enough to centre products."""
+    if A.dtype != np.float64:
+        return None
+    n = float(len(A))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (np.ones(len(A)) @ A) / n
+        squares = np.einsum("ij,ij->j", A, A) - n * mean**2
+    if out_of_range(squares) or not (n * mean**2 <= _NEAR**2 * squares).all():
+        return None
+    scales, live = column_scales(squares, mean, n, scale)
+    return mean, scales, live * squares / scales**2, live / scales
+
+
+def _standardise(
+    A: NDArray, weights: Array | None, scale: bool, is_in_range: bool = False
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Standardised weighted columns, their means (rounded, and the rest), scales and squares.
+
+    ``is_in_range`` says that nothing is too large or too small to be squared.
+    """
+    root = None if weights is None else np.sqrt(weights)[:, None]
+    w = np.ones(len(A)) if weights is None else weights
+    weight, rest = float(w.sum()), np.zeros(A.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (w @ A) / weight
+        Z = A - mean
+        if root is not None:
+            Z *= root
+        squares = np.einsum("ij,ij->j", Z, Z)
+    if not is_in_range and out_of_range(squares) and power_of_two(A) != 1.0:
+        unit = power_of_two(A)
+        Z, mean, rest, scales, squares = _standardise(A / unit, weights, scale, is_in_range=True)
+        return Z, mean * unit, rest * unit, scales * unit, squares
+    if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
+        rest = (np.sqrt(w) @ Z) / weight
+        Z -= rest if root is None else root * rest
+        squares = np.einsum("ij,ij->j", Z, Z)
+    scales, live = column_scales(squares, mean, weight, scale)
+    if scale:
+        Z *= 1.0 / scales
+    if not live.all():
+        Z[:, ~live] = 0.0
+    return Z, mean, rest, scales, live * squares / scales**2

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import Array, row_blocks, two_sum
+from isthmus.linalg import Array, column_scales, row_blocks, two_sum
 from isthmus.linalg.roots import (
     ROWS_PER_COLUMN,
     Rows,
@@ -28,7 +28,6 @@ from isthmus.linalg.roots import (
     triangular_rows,
     trusted_factor,
 )
-from isthmus.problems.frame import varies
 from isthmus.problems.splits import dense_rows
 from isthmus.problems.summing import sum_rows
 from isthmus.validation import check_memory, check_weights
@@ -219,7 +218,7 @@ class Moments:
         return rows
 
     def _live(self) -> NDArray:
-        return varies(self.xx.diagonal(), self.x_mean, self.weight)
+        return column_scales(self.xx.diagonal(), self.x_mean, self.weight, False)[1]
 
     def _centred_blocks(self, X: Any, Y: NDArray, weights: Array | None) -> Iterator[Rows]:
         """The rows that were summed, centred, times the root of their weights."""

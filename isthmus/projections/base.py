@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from isthmus.expansion import Expansion
 from isthmus.features.samples import check_no_kernel
-from isthmus.kernels import gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array, column_signs, row_blocks
-from isthmus.projections.couplings import Coupling
+from isthmus.linalg import Array
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, judged_rows
-from isthmus.projections.problem import (
-    OF_KERNELS,
-    OF_ROWS,
-    FeatureProblem,
-    GramProblem,
-    Ridge,
-    warn_saturated,
-)
-from isthmus.projections.rows import (
-    BLOCK_ROWS,
-    InputFeatures,
-    KernelSide,
-    looks_like_vectors,
-    needs_vectors,
-)
+from isthmus.projections.features import FeatureProblem
+from isthmus.projections.fitted import FittedProjection
+from isthmus.projections.held_out import KernelJudge, fold_labels, judged_rows
+from isthmus.projections.outputs import FeatureBlocks, OutputSide
+from isthmus.projections.problem import GramProblem, Ridge, warn_saturated
+from isthmus.projections.rows import KernelSide, looks_like_vectors, needs_vectors
 from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
 
 EXACT_ROWS = 3000
@@ -53,21 +37,7 @@ DEFAULT_FOLDS = 5
 _KEPT_BYTES = 2**30
 
 
-@dataclass
-class OutputSide:
-    """What a projection makes of its outputs: features or a Gram matrix, and how to judge."""
-
-    coupling: Coupling
-    judge: VectorJudge | KernelJudge | None
-    T: Array | None = None  # features of all rows
-    side: KernelSide | None = None  # else samples and a kernel
-    features: Any = None  # landmarks of the outputs, once they were needed
-    most: int | None = None  # most components the outputs allow, with the reason
-    reason: str = ""
-    holes: Array | None = None  # outputs as they came, where some are missing and were filled in
-
-
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(FittedProjection):
     """Base of the supervised projections; subclasses say what ``G`` is."""
 
     n_components: Any
@@ -146,14 +116,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Coordinates of the judged rows, learned without the rows of a fold."""
 
         def coordinates(k: int, ridges: list[Ridge], r: Any) -> list[Array]:
-            train = np.flatnonzero(labels != k)
             if outputs.holes is not None:
+                train = np.flatnonzero(labels != k)
                 return self._refitted(inputs, outputs.holes, train, sample, ridges, r)
-            if isinstance(problem, FeatureProblem):
-                fit: Any = problem.fit(without=k)
-                F = problem.sample_features
-                return fold_coordinates(self, fit, ridges, r, lambda c: fit.project_features(c, F))
-            fit = problem.fit(train, shared=len(ridges) > 1)
+            fit = problem.without(k, shared=len(ridges) > 1)
             return fold_coordinates(self, fit, ridges, r, lambda c: fit.project(c, sample))
 
         return coordinates
@@ -179,12 +145,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
 
         def project(coef: Array) -> Array:
-            coef, offset = fit.collapse(coef)
-            part.points_ = side.points
-            if fit.solver == "features":
-                features = fit.problem.blocks.F
-                part.points_, coef = features.points, features.collapse(coef)
-            part.dual_coef_ = coef
+            part.points_, part.dual_coef_, offset = fit.expand(coef, side)
             return part._expansion(new) + offset
 
         return fold_coordinates(self, fit, ridges, r, project)
@@ -238,8 +199,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _limit(self, problem: Any, outputs: OutputSide) -> int:
         """Most components there can be; outputs that allow fewer than asked for are an error."""
-        n = problem.n - 1
-        limit = n if isinstance(problem, GramProblem) else min(n, len(problem.whole.xx))
+        limit = int(problem.most)
         if outputs.most is not None:
             asked = self.n_components
             whole = isinstance(asked, Integral) and not isinstance(asked, bool)
@@ -273,6 +233,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             seed=seed,
             indefinite=inputs.indefinite,
             precision=inputs.precision,
+            folds=self._labels(n, seed),
         )
 
     def _by_features(self, inputs: KernelSide) -> bool:
@@ -285,31 +246,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _feature_problem(
         self, inputs: KernelSide, outputs: OutputSide, seed: int
     ) -> FeatureProblem:
-        n, cv = inputs.n, self._folds(inputs.n)
-        m = self._landmarks(n)
-        keep = 8.0 * n * m <= _KEPT_BYTES
-        F = InputFeatures(inputs, m, seed, self.selection, keep=keep)
-        if outputs.side is not None:
-            selection = "auto" if self.selection == "kmeans" else self.selection
-            selection = self.selection if outputs.side.vectors else selection
-            outputs.features = InputFeatures(outputs.side, m, seed, selection, keep=keep)
-            outputs.coupling.check_landmarks(outputs.features.n_landmarks, m)
-        sample = judged_rows(n, seed) if cv else None
-        folds = fold_labels(n, cv, seed) if cv else None
+        n, m = inputs.n, self._landmarks(inputs.n)
+        blocks = FeatureBlocks(inputs, outputs, m, seed, self.selection, 8.0 * n * m <= _KEPT_BYTES)
+        labels = self._labels(n, seed)
+        sample = None if labels is None else judged_rows(n, seed)
         problem = FeatureProblem(
-            _Blocks(n, F, outputs),
-            outputs.coupling,
-            n,
-            method=self.eigenproblem,
-            folds=folds,
-            sample=sample,
-            rounding=(_rounding(F), _rounding(outputs.features)),
+            blocks, outputs.coupling, n, method=self.eigenproblem, folds=labels, sample=sample
         )
-        if outputs.judge is None and sample is not None:
-            outputs.judge = VectorJudge(_output_features(outputs, sample))
-        elif isinstance(outputs.judge, VectorJudge) and sample is not None:
-            outputs.judge = outputs.judge.take(sample)
+        if sample is not None:
+            outputs.judge = blocks.judge(sample)
         return problem
+
+    def _labels(self, n: int, seed: int) -> NDArray | None:
+        cv = self._folds(n)
+        return None if cv is None else fold_labels(n, cv, seed)
 
     def _landmarks(self, n: int) -> int:
         if isinstance(self.n_landmarks, bool) or not isinstance(self.n_landmarks, Integral):
@@ -340,17 +290,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.solver_ = fit.solver
         self.eigenvalues_ = axes.eigenvalues
         self.n_components_ = len(axes.eigenvalues)
-        if fit.solver != "features":
-            fit.remember(axes)
-        coef = axes.coef * self._scaling(fit, axes)
-        coef, offset = fit.collapse(coef)
-        self.points_ = inputs.points
-        if fit.solver == "features":
-            features = fit.problem.blocks.F
-            self.points_, coef = features.points, features.collapse(coef)
-            signs = _streamed_signs(fit, axes)
-        else:
-            signs = column_signs(fit.project(axes.coef))
+        scaled = axes.coef * self._scaling(fit, axes)
+        self.points_, coef, offset = fit.expand(scaled, inputs)
+        signs = fit.signs(axes)
         self.dual_coef_, self.offset_ = coef * signs, offset * signs
 
     def _scaling(self, fit: Any, axes: Axes) -> Array:
@@ -364,59 +306,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
         return np.ones(len(eigenvalues))
-
-    def to_expansion(self) -> Expansion:
-        """The coordinates as one expansion in kernel values, for :func:`isthmus.compress`."""
-        check_is_fitted(self)
-        if self.points_ is None:
-            raise ValueError(
-                f"{type(self).__name__} with a linear kernel keeps directions, not points: a matrix "
-                "product is all there is to compute, and nothing to compress."
-            )
-        return Expansion(self.points_, self.dual_coef_, self.kernel_, self.offset_)
-
-    def with_expansion(self, expansion: Expansion) -> Any:
-        """The same projection with other points and coefficients."""
-        check_is_fitted(self)
-        other = copy.deepcopy(self)
-        other.points_, other.dual_coef_ = expansion.points, expansion.coef
-        other.kernel_, other.offset_ = expansion.kernel, expansion.intercept
-        return other
-
-    # -- transforming -------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> Any:
-        """Coordinates of new rows, (n_samples, n_components)."""
-        check_is_fitted(self)
-        X = self._check_new(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        Z = np.empty((n, len(self.offset_)))
-        for rows in row_blocks(n, BLOCK_ROWS):
-            Z[rows] = self._expansion(take(X, rows)) + self.offset_
-        return Z.astype(self._out_dtype(X), copy=False)
-
-    def _expansion(self, X: Any) -> Array:
-        if self.points_ is None:
-            return np.asarray(X, dtype=np.float64) @ self.dual_coef_
-        return np.asarray(gram(self.kernel_, X, self.points_), dtype=np.float64) @ self.dual_coef_
-
-    def _check_new(self, X: Any) -> Any:
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-
-    @staticmethod
-    def _out_dtype(X: Any) -> Any:
-        return X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class KernelProjection(Projection):
@@ -460,41 +349,6 @@ class KernelProjection(Projection):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
-
-
-class _Blocks:
-    """Blocks of input and output features."""
-
-    def __init__(self, n: int, F: InputFeatures, outputs: OutputSide) -> None:
-        self.n, self.F, self.outputs = n, F, outputs
-
-    def __call__(self) -> Iterator[tuple[slice, Array, Array]]:
-        for rows in row_blocks(self.n, BLOCK_ROWS):
-            yield rows, self.F(rows), _output_features(self.outputs, rows)
-
-
-def _output_features(outputs: OutputSide, rows: slice | NDArray) -> Array:
-    if outputs.T is not None:
-        return outputs.T[rows]
-    found: Array = outputs.features(rows)
-    return found
-
-
-def _rounding(features: Any) -> float:
-    """What rounding leaves of rows that do not differ: landmarks are made of kernel values."""
-    return OF_ROWS if getattr(features, "landmarks", None) is None else OF_KERNELS
-
-
-def _streamed_signs(fit: Any, axes: Axes) -> Array:
-    """The rule of ``column_signs`` without all coordinates in memory."""
-    best, signs = np.zeros(len(axes.eigenvalues)), np.ones(len(axes.eigenvalues))
-    for _, F, _ in fit.problem.blocks():
-        z = fit.project_features(axes.coef, F)
-        peak = z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])]
-        larger = np.abs(peak) > best
-        signs[larger] = np.where(peak < 0, -1.0, 1.0)[larger]
-        best[larger] = np.abs(peak)[larger]
-    return signs
 
 
 def seed_of(random_state: Any) -> int:

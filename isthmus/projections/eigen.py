@@ -49,12 +49,10 @@ class Axes:
     eigenvalues: Array
     coef: Array  # (m, r) for features, (n, r) for a Gram matrix
     total: float  # sum of all eigenvalues, nan where only the leading ones are known
-    scores: Array | None = None  # coordinates of the rows of the fit, where they came for nothing
 
     def head(self, r: int) -> Axes:
         """The first r components."""
-        scores = None if self.scores is None else self.scores[:, :r]
-        return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total, scores)
+        return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total)
 
 
 def rank_of(eigenvalues: Array) -> int:
@@ -100,6 +98,10 @@ class RidgeGram:
         """``K V``."""
         return self.K @ V
 
+    def decomposed(self) -> EigenGram:
+        """The same by eigenvectors."""
+        return EigenGram(self.K, self.alpha)
+
 
 class EigenGram:
     """The same by one eigendecomposition, which serves every ridge weight."""
@@ -115,6 +117,9 @@ class EigenGram:
         other = object.__new__(EigenGram)
         other.__dict__.update(self.__dict__, alpha=alpha)
         return other
+
+    def decomposed(self) -> EigenGram:
+        return self
 
     def _filter(self, V: Array, weights: Array) -> Array:
         return self.vectors @ (weights[:, None] * (self.vectors.T @ V))
@@ -178,9 +183,7 @@ def solve_factor(
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
     u = u * np.sqrt(inputs.n / np.maximum(eigenvalues, np.finfo(float).tiny))
     coef = inputs.other_half(half @ u)
-    # K coef; eigenvectors solve on the range of K alone, so that they do not know it
-    scores = Q @ u - inputs.alpha * coef if isinstance(inputs, RidgeGram) else None
-    return Axes(eigenvalues, coef, float(np.trace(P)), scores)
+    return Axes(eigenvalues, coef, float(np.trace(P)))
 
 
 def solve_krylov(

@@ -90,6 +90,10 @@ class KernelJudge:
     def __init__(self, L: Array) -> None:
         self.L = L
 
+    def take(self, rows: NDArray) -> KernelJudge:
+        """The judge of some of the rows."""
+        return KernelJudge(self.L[np.ix_(rows, rows)])
+
     def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
         """One score, (1,)."""
         L, chosen = self.L, train[near]  # (t, k)

@@ -7,7 +7,8 @@ rows. Centring, traces and everything else that is learned comes from the rows o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,27 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from isthmus.kernels import center_test, center_train
+from isthmus.kernels import center_train
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
-from isthmus.linalg import Array, row_blocks
-from isthmus.problems.sums import Moments
+from isthmus.linalg import Array, column_signs
+from isthmus.problems.gram import Centre
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
     Axes,
     EigenGram,
     RidgeGram,
-    ridge_whitening,
     solve_dense,
     solve_factor,
-    solve_features,
     solve_krylov,
 )
+from isthmus.projections.rows import KernelSide
 
 SMALL = 500
 """Up to so many rows everything is eigendecomposed."""
 
 Rows = NDArray[np.intp]
-_ROWS = 4096  # centred at a time
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,57 @@ def require_variation(trace: float, scale: float, side: str, rounding: float = O
         raise ValueError(_constant(side))
 
 
+class Problem(ABC):
+    """Rows of inputs with the coupling of their outputs, from which folds are taken away."""
+
+    coupling: Coupling
+    method: str
+    n: int
+    most: int  # components that the inputs allow
+
+    @abstractmethod
+    def fit(self) -> Fit:
+        """The problem on all rows."""
+
+    @abstractmethod
+    def without(self, fold: int, *, shared: bool) -> Fit:
+        """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
+
+
+class Fit(ABC):
+    """What is learned from the rows of one fit."""
+
+    solver: str
+    n: int
+    trace: float
+    trace_y: float
+    rank: int | None = None  # of the inputs, where a solution without a ridge asked for it
+
+    @abstractmethod
+    def solve(self, ridge: Ridge, r: int | None) -> Axes:
+        """Leading components; all of them for None."""
+
+    @abstractmethod
+    def project(self, coef: Array, rows: Rows | None = None) -> Array:
+        """Coordinates of rows of the problem."""
+
+    @abstractmethod
+    def deviations(self, coef: Array) -> Array:
+        """Standard deviation of each training coordinate, which has mean zero."""
+
+    @abstractmethod
+    def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
+        """Points, coefficients and offset: ``k(x, points) @ coef + offset`` are the coordinates."""
+
+    @abstractmethod
+    def signs(self, axes: Axes) -> Array:
+        """Signs that make the training coordinate of largest absolute value positive."""
+
+
 # -- by Gram matrices -------------------------------------------------------------------------
 
 
-class GramProblem:
+class GramProblem(Problem):
     """Rows of a Gram matrix of the inputs, with features ``T`` or a Gram matrix ``L`` of the outputs."""
 
     def __init__(
@@ -92,32 +138,32 @@ class GramProblem:
         seed: int = 0,
         indefinite: bool = False,
         precision: Any = np.float64,
+        folds: Rows | None = None,
     ) -> None:
         self.K, self.T, self.L, self.coupling = K, T, L, coupling
         self.method, self.solver, self.seed, self.indefinite = method, solver, seed, indefinite
-        self.precision, self.n = precision, len(K)
+        self.precision, self.folds = precision, folds
+        self.n = len(K)
+        self.most = self.n - 1
 
     def fit(self, rows: Rows | None = None, *, shared: bool = False) -> GramFit:
-        """The problem on some rows; ``shared`` where many ridge weights will be asked for.
-
-        The fit to all rows is the last: it centres the matrix in place.
-        """
+        """The problem on some rows; ``shared`` where many ridge weights will be asked for."""
         return GramFit(self, np.arange(self.n) if rows is None else rows, shared)
 
+    def without(self, fold: int, *, shared: bool) -> GramFit:
+        return self.fit(np.flatnonzero(self.folds != fold), shared=shared)
 
-class GramFit:
-    """What is learned from the rows of one fit."""
 
-    rank: int | None = None  # of the inputs, where a solution without a ridge asked for it
+class GramFit(Fit):
+    """A fit to rows of a Gram matrix."""
 
     def __init__(self, problem: GramProblem, rows: Rows, shared: bool) -> None:
         self.problem, self.rows, self.n = problem, rows, len(rows)
         everything = self.n == problem.n
-        K = problem.K if everything else problem.K[np.ix_(rows, rows)]
-        scale = float(np.abs(K.diagonal()).sum())
-        self.K, self.row_means, self.mean = center_train(K, copy=False)
+        self.centre = Centre(problem.K, rows)
+        self.K = self.centre.inside
         self.trace = float(np.trace(self.K))
-        require_variation(self.trace, scale, "X")
+        require_variation(self.trace, float(np.abs(problem.K.diagonal()[rows]).sum()), "X")
         self.factor_x = 1.0
         self.Q: Array | None = None
         self.L: Array | None = None
@@ -202,33 +248,25 @@ class GramFit:
         """Leading components; all of them for None."""
         alpha, method = ridge.at(self.trace), self.problem.method
         inputs = self.inputs(alpha)
-        if alpha == 0 and isinstance(inputs, EigenGram):
-            self.rank = inputs.rank
-            if inputs.rank < self.n - 1:
-                warn_rank(inputs.rank, self.n - 1)
+        if alpha == 0:
+            self.rank = inputs.decomposed().rank
+            if self.rank < self.n - 1:
+                warn_rank(self.rank, self.n - 1)
         if self.solver == "factor" and self.Q is not None:
             axes = solve_factor(inputs, self.Q, method, r)
         elif self.solver == "krylov" and r is not None:
             rng = np.random.default_rng(self.problem.seed)
             axes = solve_krylov(inputs, self.operator(), method, min(r, self.n - 1), rng)
         else:
-            if isinstance(inputs, RidgeGram):
-                inputs = EigenGram(self.K, alpha)
-            axes = solve_dense(inputs, self.operator()(np.eye(self.n)), method, r)
+            axes = solve_dense(inputs.decomposed(), self.operator()(np.eye(self.n)), method, r)
         axes.coef = axes.coef * self.factor_x  # for the kernel as it came
         return axes
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
-        """Coordinates of rows of the problem; of the rows of the fit for None."""
+        """Coordinates of rows of the problem; of those of the fit for None."""
         if rows is None:
             return self.scores(coef)
-        Kt = self.problem.K[np.ix_(rows, self.rows)]
-        return center_test(Kt, self.row_means, self.mean, copy=False) @ coef
-
-    def remember(self, axes: Axes) -> None:
-        """Keep the coordinates of the rows that a form got for nothing."""
-        if axes.scores is not None:
-            self._scores = axes.coef, axes.scores
+        return self.centre.coordinates(rows) @ coef
 
     def scores(self, coef: Array) -> Array:
         """Coordinates of the rows of the fit; asked for twice, computed once."""
@@ -240,10 +278,12 @@ class GramFit:
         """Standard deviation of each training coordinate, which has mean zero."""
         return np.sqrt((self.scores(coef) ** 2).mean(axis=0))
 
-    def collapse(self, coef: Array) -> tuple[Array, Array]:
-        """``k(x, points) @ coef + offset`` are the coordinates: centring folded in."""
-        centred = coef - coef.mean(axis=0)
-        return centred, -self.row_means @ centred
+    def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
+        centred = coef - coef.mean(axis=0)  # the centring of kernel values, folded in
+        return inputs.points, centred, -self.centre.means @ centred
+
+    def signs(self, axes: Axes) -> Array:
+        return column_signs(self.project(axes.coef))
 
 
 def warn_rank(rank: int, full: int) -> None:
@@ -263,108 +303,3 @@ def warn_saturated(rank: int, n: int) -> None:
         UserWarning,
         stacklevel=4,
     )
-
-
-# -- by features ------------------------------------------------------------------------------
-
-Blocks = Callable[[], Iterator[tuple[slice, Array, Array]]]
-
-
-class FeatureProblem:
-    """Blocks of rows of input features and output features; only their moments are kept.
-
-    ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
-    those of the whole less those of the fold. Of the rows of ``sample`` the features themselves are
-    kept, on which folds are judged.
-    """
-
-    solver = "features"
-
-    def __init__(
-        self,
-        blocks: Blocks,
-        coupling: Coupling,
-        n: int,
-        *,
-        method: str = "generalised",
-        folds: Rows | None = None,
-        sample: Rows | None = None,
-        rounding: tuple[float, float] = (OF_KERNELS, OF_KERNELS),
-    ) -> None:
-        self.blocks, self.coupling, self.method, self.n = blocks, coupling, method, n
-        self.rounding = rounding
-        self.folds = np.zeros(n, dtype=np.intp) if folds is None else folds
-        self.sample = np.empty(0, dtype=np.intp) if sample is None else sample
-        self.parts: dict[int, Moments] = {}
-        kept = []
-        for rows, F, T in blocks():
-            labels = self.folds[rows]
-            for k in np.unique(labels):
-                one = labels == k
-                part = _moments(F, T) if one.all() else _moments(F[one], T[one])
-                self.parts[k] = self.parts[k].merge(part) if k in self.parts else part
-            inside = self.sample[(self.sample >= rows.start) & (self.sample < rows.stop)]
-            kept.append(F[inside - rows.start])
-        self.sample_features = np.concatenate(kept)
-        moments = iter(self.parts.values())
-        whole = next(moments)
-        for part in moments:
-            whole = whole.merge(part)
-        self.whole = whole
-
-    def fit(self, without: int | None = None) -> FeatureFit:
-        """The problem on all rows, or on all but those of a fold."""
-        moments = self.whole if without is None else self.whole.subtract(self.parts[without])
-        return FeatureFit(self, moments)
-
-
-def _moments(F: Array, T: Array) -> Moments:
-    return Moments.squares_of(F, T, None, full_yy=True)  # both are checked already
-
-
-class FeatureFit:
-    """Moments of the rows of one fit."""
-
-    solver = "features"
-    rank: int | None = None
-
-    def __init__(self, problem: FeatureProblem, moments: Moments) -> None:
-        self.problem, self.moments, self.n = problem, moments, moments.n_samples
-        self.xx = moments.xx
-        self.trace = float(np.trace(self.xx))
-        size = float(self.n * (moments.x_mean @ moments.x_mean)) + self.trace
-        require_variation(self.trace, size, "X", problem.rounding[0])
-        spread = self.trace_y = float(np.trace(moments.yy))
-        size = float(self.n * (moments.y_mean @ moments.y_mean)) + spread
-        require_variation(spread, size, "y", problem.rounding[1])
-        self.factor_x = factor_y = 1.0
-        if problem.coupling.balanced:
-            self.factor_x = balance(self.trace, self.n, "X")
-            factor_y = balance(spread, self.n, "y")
-            self.xx, self.trace = self.factor_x * self.xx, float(self.n)
-        root = problem.coupling.root(self.n, moments.y_mean, moments.yy * factor_y)
-        self.cross = np.sqrt(self.factor_x * factor_y) * (moments.xy @ root)
-        weight = problem.coupling.x_weight
-        self.square = weight * (self.xx @ self.xx) if weight else None
-
-    def solve(self, ridge: Ridge, r: int | None) -> Axes:
-        alpha = ridge.at(self.trace)
-        whitening, rank = ridge_whitening(self.xx, alpha)
-        self.rank = rank if alpha == 0 else None
-        if rank < min(len(self.xx), self.n - 1):
-            warn_rank(rank, min(len(self.xx), self.n - 1))
-        axes = solve_features(whitening, self.n, self.cross, self.square, self.problem.method, r)
-        axes.coef = axes.coef * np.sqrt(self.factor_x)
-        return axes
-
-    def project_features(self, coef: Array, F: Array) -> Array:
-        """Coordinates of feature rows."""
-        parts = [(F[rows] - self.moments.x_mean) @ coef for rows in row_blocks(len(F), _ROWS)]
-        return np.vstack(parts)
-
-    def deviations(self, coef: Array) -> Array:
-        variances = np.einsum("ir,ij,jr->r", coef, self.moments.xx, coef, optimize=True) / self.n
-        return np.sqrt(np.maximum(variances, 0.0))
-
-    def collapse(self, coef: Array) -> tuple[Array, Array]:
-        return coef, -self.moments.x_mean @ coef

@@ -50,6 +50,7 @@ class LatentRegression(FittedMap, ABC):
     """
 
     _min_components = 1
+    _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
     _ridge_path = False  # every ridge weight follows from one spectrum
 
     n_components: Any
@@ -91,7 +92,8 @@ class LatentRegression(FittedMap, ABC):
         return None
 
     def _check_parameters(self) -> int | None:
-        check_option("missing", self.missing, ("error", "em"))
+        for name, options in self._choices.items():
+            check_option(name, getattr(self, name), options)
         check_scale(self.scale)
         if hasattr(self, "max_iter"):  # samplers have neither
             check_count("max_iter", self.max_iter)
@@ -239,7 +241,8 @@ class LatentRegression(FittedMap, ABC):
             raise ValueError(f"y has {y.ndim} dimensions, expected 1 or 2.")
         if reset:
             self._y_is_1d = y.ndim == 1
-        return X, y.reshape(len(y), -1), check_weights(sample_weight, X)
+        weights = None if sample_weight is None else check_weights(sample_weight, X)
+        return X, y.reshape(len(y), -1), weights
 
     def _store(
         self, form: Form, factors: Factors, X: Any | None = None, weights: Array | None = None
@@ -253,9 +256,18 @@ class LatentRegression(FittedMap, ABC):
         turn = self._turn(factors)
         if turn is not None:
             factors.turn(turn)
-        factors.silence(form.x_squares == 0, form.y_squares == 0)
-        signs = _signs(frame, factors, X, weights)
-        factors.flip(signs)
+        if not (form.x_squares.all() and form.y_squares.all()):
+            factors.silence(form.x_squares == 0, form.y_squares == 0)
+        weights_x = factors.weights
+        if weights_x is None:
+            lengths = 1.0 if factors.principal else np.linalg.norm(factors.rotations, axis=0)
+            weights_x = factors.rotations / lengths
+        if (
+            factors.scores is not None and weights is None
+        ):  # scores carry weights, the rule does not
+            signs = column_signs(factors.scores)
+        else:
+            signs = column_signs(weights_x if X is None else _scores(frame, factors.rotations, X))
         self._nesting = None if turn is None else turn * signs
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
@@ -263,11 +275,12 @@ class LatentRegression(FittedMap, ABC):
         self.weight_, self.n_samples_ = frame.weight * frame.weight_unit, frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
         self.solver_ = factors.solver
-        self.x_weights_, self.x_rotations_ = factors.unit_weights, factors.rotations
-        self.y_loadings_ = factors.y_loadings
+        self.x_weights_, self.x_rotations_ = weights_x * signs, factors.rotations * signs
+        self.y_loadings_ = factors.y_loadings * signs
         with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
-            self.score_gram_ = factors.gram * frame.weight_unit
+            self.score_gram_ = factors.gram * frame.weight_unit * np.outer(signs, signs)
         self._explain(form, factors)
+        self.x_loadings_ *= signs
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
@@ -284,11 +297,12 @@ class LatentRegression(FittedMap, ABC):
         if k == 0:
             return
         if factors.principal:
-            self.x_loadings_ = factors.rotations
+            self.x_loadings_ = factors.rotations.copy()
             explained = factors.gram.diagonal()
         else:
             inverse = np.linalg.inv(safe_cholesky(factors.gram))
-            V = inverse @ factors.along_scores.T  # X' along orthonormal scores
+            assert factors.x_cross is not None
+            V = inverse @ factors.x_cross.T  # X' along orthonormal scores
             self.x_loadings_ = (inverse.T @ V).T
             explained = np.einsum("kp,kp->k", V, V)
         self.x_explained_variance_ratio_ = explained / form.x_squares.sum()
@@ -299,6 +313,13 @@ class LatentRegression(FittedMap, ABC):
         gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
         total = form.y_squares.sum()
         self.y_explained_variance_ratio_ = gain / total if total > 0 else np.zeros(k)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.missing != "em"
+        tags.input_tags.allow_nan = self.missing == "em"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     # -- folds ---------------------------------------------------------------------------------
 
@@ -323,23 +344,19 @@ class LatentRegression(FittedMap, ABC):
             found = self._solve_path(form, n_components, alphas)
             assert found is not None
         R, loadings = found
-        scores = form.coordinates(test) @ R  # one product for all ridge weights
+        scores = R.T @ form.coordinates(test).T  # one product for all ridge weights
         ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
         return [
-            FoldPath(T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
-            for T, Q in zip(np.split(scores, ends, axis=1), loadings, strict=True)
+            FoldPath(T.T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
+            for T, Q in zip(np.split(scores, ends), loadings, strict=True)
         ]
 
 
-def _signs(frame: Frame, factors: Factors, X: Any | None, weights: Array | None) -> Array:
-    """The training score of largest absolute value is positive; without rows, the weight."""
-    if factors.scores is not None and weights is None:  # scores carry weights, the rule does not
-        return column_signs(factors.scores)
-    if X is None:
-        return column_signs(factors.unit_weights)
-    A = factors.rotations / frame.x_scale[:, None]
+def _scores(frame: Frame, rotations: Array, X: Any) -> Array:
+    """Scores of the rows of the user, without weights."""
+    A = rotations / frame.x_scale[:, None]
     if sparse.issparse(X):
-        return column_signs(X @ A - frame.x_mean @ A)
-    scores = A.T @ X.T  # long rows, which memory likes
+        return np.asarray(X @ A - frame.x_mean @ A)
+    scores = A.T @ X.T  # faster than X @ A, since rows are stored together
     scores -= (frame.x_mean @ A)[:, None]
-    return column_signs(scores.T)
+    return scores.T

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus.linalg import Array, power_of_two, weight_unit
-from isthmus.problems import MomentForm, Rows, Split
+from isthmus.problems import MomentForm, Moments, Rows, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
@@ -29,6 +29,8 @@ Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 """Work that yields splits with their paths, one for each ridge weight."""
 
 _MAX_RANKS = 50
+# Up to so many columns their second moments cost less than the passes of a power iteration.
+_MOMENT_COLUMNS = 500
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
 
@@ -196,15 +198,23 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
     varies = squares > 1e-14 * w.sum() * mean**2
     # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
     factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
+
+    def product(u: Array) -> Array:
+        t = X @ u - mean @ u
+        return X.T @ (w * t) - mean * (w @ t)
+
+    if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
+        xx = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights).xx
+        product = partial(np.matmul, xx)
     v, norm = factor.copy(), 0.0
     for _ in range(n_steps):
         length = np.linalg.norm(v)
         if length == 0:
             return 0.0
         u = v / length * factor
-        t = X @ u - mean @ u
-        v = (X.T @ (w * t) - mean * (w @ t)) * factor
-        norm = float(w @ t**2)
+        h = product(u)
+        norm = float(u @ h)
+        v = h * factor
     return norm
 
 

@@ -48,18 +48,6 @@ class Factors:
             self.y_loadings = self.y_loadings.copy()
             self.y_loadings[y_constant] = 0.0
 
-    def flip(self, signs: Array) -> None:
-        """Change the signs of components."""
-        if (signs > 0).all():
-            return
-        for name in ("rotations", "y_loadings", "weights", "x_cross", "scores"):
-            if getattr(self, name) is not None:
-                setattr(self, name, getattr(self, name) * signs)
-        if self.mix is not None:
-            self.mix = self.mix * signs[:, None] * signs
-        self.y_cross = self.y_cross * signs[:, None]
-        self.gram = self.gram * signs[:, None] * signs
-
     def turn(self, M: Array) -> None:
         """Show the same map in another basis: rotations become ``rotations @ M``."""
         self.x_cross = self.along_scores @ M
@@ -88,11 +76,3 @@ class Factors:
         if self.x_cross is None:
             return self.rotations * self.gram.diagonal()
         return self.x_cross
-
-    @property
-    def unit_weights(self) -> Array:
-        if self.weights is not None:
-            return self.weights
-        if self.principal:
-            return self.rotations
-        return self.rotations / np.linalg.norm(self.rotations, axis=0)

@@ -207,10 +207,3 @@ class FittedMap(
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.missing != "em"
-        tags.input_tags.allow_nan = self.missing == "em"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

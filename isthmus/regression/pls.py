@@ -1,23 +1,29 @@
-"""Partial least squares: NIPALS, SIMPLS and kernel PLS, exact and without deflating X."""
+"""Partial least squares: NIPALS and SIMPLS, exact and without deflating X.
+
+The recursion needs of X only the scores of directions: those that are vectors have all the digits of X,
+those known from X'X half of them. It works on a stack of problems at once, because a thousand
+leave-one-out problems are then a few matrix products.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from isthmus.linalg import rank_tolerance
+from isthmus.linalg import Array, leading_eigenvector, rank_tolerance
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
-from isthmus.problems.form import GRAM_DIGITS
+from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
+from isthmus.problems.rows import RowScores, off
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import Task
 from isthmus.regression.factors import Factors
-from isthmus.regression.pls_algorithms import dual_pls, primal_pls
-from isthmus.validation import check_option
+from isthmus.regression.kernel_pls import solve_dual
 
 ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
 
@@ -105,6 +111,8 @@ class PLS(LatentRegression):
     (50, 3)
     """
 
+    _choices = {"missing": ("error", "em"), "algorithm": ALGORITHMS}
+
     def __init__(
         self,
         n_components: Any = 2,
@@ -122,10 +130,6 @@ class PLS(LatentRegression):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _check_parameters(self) -> int | None:
-        check_option("algorithm", self.algorithm, ALGORITHMS)
-        return super()._check_parameters()
-
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         if self.algorithm == "kernel":
             return GramForm
@@ -142,10 +146,16 @@ class PLS(LatentRegression):
             return GramForm  # no fold lifts its map to the features
         return self._cheapest_form(n, p, n_components)
 
-    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
-        most = form.n_directions
-        k = most if n_components is None else min(n_components, most)
-        factors = _solve_dual(form, k) if form.is_dual else self._solve_primal(form, k)
+    def _solve(self, form: Any, n_components: int | None) -> Factors | None:
+        n, p = form.frame.n_samples, len(form.frame.x_scale)
+        k = min(n - 1, p) if n_components is None else min(n_components, n - 1, p)
+        tolerance = rank_tolerance(n, p)
+        if form.is_dual:
+            factors = solve_dual(form, k, tolerance)
+        else:
+            scores = form.new_scores(k, tolerance)
+            path = primal_pls(form.xy[None], scores, k, tolerance, self.algorithm == "simpls")
+            factors = path.factors(scores) if scores.is_trusted[0] else None
         if factors is None:
             return None
         found, wanted = factors.y_loadings.shape[1], n_components or 0
@@ -155,23 +165,6 @@ class PLS(LatentRegression):
                 f"covariance with y. Kept {found}."
             )
         return factors
-
-    def _solve_primal(self, form: Any, k: int) -> Factors | None:
-        scores = form.new_scores(k)
-        path = primal_pls(form.xy[None], scores, k, form.tolerance, self.algorithm == "simpls")
-        if not scores.has_digits(path.rotations, path.score_norms)[0]:
-            return None
-        found = int(path.n_found[0])
-        return Factors(
-            rotations=path.rotations[0, :found].T,
-            y_loadings=path.y_loadings[0, :found].T,
-            weights=path.weights[0, :found].T,
-            x_cross=path.x_cross[0, :found].T,
-            y_cross=path.score_norms[0, :found, None] * path.y_loadings[0, :found],
-            gram=np.diag(path.score_norms[0, :found]),
-            solver=scores.solver,
-            scores=scores.vectors(found),
-        )
 
     def _fold_tasks(
         self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
@@ -188,7 +181,7 @@ class PLS(LatentRegression):
         tolerance = rank_tolerance(*stack.folds.rows.shape)
         simpls = self.algorithm == "simpls"
         path = primal_pls(stack.cross, scores, n_components, tolerance, simpls)
-        lost = stack.lost | ~scores.has_digits(path.rotations, path.score_norms)
+        lost = stack.lost | ~scores.is_trusted
         for b, split in enumerate(stack.splits):
             i = stack.start + b
             if lost[b]:
@@ -199,21 +192,122 @@ class PLS(LatentRegression):
             yield i, [FoldPath(T, loadings, stack.y_mean[b])]
 
 
-def _solve_dual(form: Any, k: int) -> Factors | None:
-    path = dual_pls(form.gram, form.Y, k, tol=form.tolerance)
-    # In the coordinates of the samples t = K a loses its digits to ||K|| ||a||.
-    bound = np.linalg.norm(form.gram) * np.linalg.norm(path.rotations, axis=0)
-    if path.n_found < k or (np.sqrt(path.score_norms) < GRAM_DIGITS * bound).any():
-        return None
-    pw = (path.gram_scores.T @ path.weights) / path.score_norms[:, None]  # P'W, R = W (P'W)^-1
-    return Factors(
-        rotations=path.rotations,
-        mix=solve_triangular(pw, np.eye(path.n_found), unit_diagonal=True),
-        y_loadings=path.y_loadings,
-        weights=path.weights,
-        x_cross=path.scores,
-        y_cross=path.score_norms[:, None] * path.y_loadings.T,
-        gram=np.diag(path.score_norms),
-        solver="dual",
-        scores=path.scores,
+@dataclass
+class PrimalPath:
+    """Components of a stack of ``b`` problems, one component a row: (b, k, p) and (b, k, q)."""
+
+    weights: Array
+    rotations: Array
+    x_cross: Array  # X'T
+    y_loadings: Array
+    score_norms: Array  # t't, (b, k)
+    n_found: Array  # (b,)
+
+    def factors(self, scores: RowScores | MomentScores) -> Factors:
+        """Those of a stack of one problem."""
+        k = int(self.n_found[0])
+        return Factors(
+            rotations=self.rotations[0, :k].T,
+            y_loadings=self.y_loadings[0, :k].T,
+            weights=self.weights[0, :k].T,
+            x_cross=self.x_cross[0, :k].T,
+            y_cross=self.score_norms[0, :k, None] * self.y_loadings[0, :k],
+            gram=np.diag(self.score_norms[0, :k]),
+            solver=scores.solver,
+            scores=scores.vectors,
+        )
+
+
+def primal_pls(
+    cross: Array,
+    scores: RowScores | MomentScores,
+    n_components: int,
+    tol: float,
+    simpls: bool = False,
+) -> PrimalPath:
+    r"""NIPALS or SIMPLS components from ``cross`` = X'Y (b, p, q) and the scores of directions.
+
+    NIPALS (PLS2) without deflating X, after [DM1997]_:
+
+    .. math::
+        w_i = \text{leading left singular vector of } S_i, \quad
+        r_i = w_i - \sum_{j<i} (p_j^\top w_i) r_j, \quad t_i = X r_i
+
+    with loadings :math:`p_i = X^\top t_i / t_i^\top t_i`, :math:`q_i = Y^\top t_i / t_i^\top t_i` and
+    :math:`S_{i+1} = S_i - (t_i^\top t_i)\, p_i q_i^\top`. SIMPLS [dJ1993]_ projects :math:`S` off the span
+    of the loadings instead; its rotations are shown with unit length. A problem of the stack ends when
+    its leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
+    """
+    b, p, n_outputs = cross.shape
+    k = n_components
+    # Y'X is stored by rows, padded to a multiple of four outputs for BLAS; padded rows stay zero.
+    q = n_outputs if n_outputs == 1 else n_outputs + -n_outputs % 4
+    first = np.zeros((b, q, p))
+    first[:, :n_outputs] = cross.transpose(0, 2, 1)
+    S, step = first.copy() if simpls else first, np.empty_like(first)
+    weights = np.zeros((b, k, p))
+    basis = np.zeros((b, k if simpls else 0, p))  # orthonormal, of the loadings
+    y_loadings, score_norms = np.zeros((b, k, q)), np.zeros((b, k))
+    floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
+    alive = floor > 0
+    n_found = np.zeros(b, dtype=int)
+    for i in range(k):
+        w, strength = _leading_right(S)
+        alive &= strength > floor
+        if not alive.any():
+            break
+        if b == 1:  # the digits of a stack are looked at afterwards, which is cheaper
+            direction = off(w[0], weights[0, :i])[0]
+            w[0] = direction / sqrt(direction @ direction)
+        weights[:, i] = w * alive[:, None]
+        tt, outputs = scores.add(weights[:, i], first if simpls else S, i)
+        alive &= tt > 0
+        y_loading = outputs * (alive / np.where(alive, tt, 1.0))[:, None]
+        h = scores.x_cross[:, i]
+        y_loadings[:, i], score_norms[:, i] = y_loading, tt * alive
+        n_found += alive
+        if simpls:
+            for problem, v in zip(basis, h):
+                v = off(v, problem[:i])[0]
+                problem[i] = v / (np.linalg.norm(v) or 1.0)
+            v = basis[:, i]
+            S -= np.multiply(S @ v[:, :, None], v[:, None, :], out=step)
+        else:
+            S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
+    path = PrimalPath(
+        weights,
+        scores.rotations(weights),
+        scores.x_cross,
+        y_loadings[:, :, :n_outputs],
+        score_norms,
+        n_found,
     )
+    if simpls:
+        _shorten(path)
+    return path
+
+
+def _leading_right(S: Array) -> tuple[Array, Array]:
+    """Leading right singular vector (b, p) and singular value (b,) of each S (q, p)."""
+    q, p = S.shape[1:]
+    if q <= p:
+        w = S[:, 0].copy()
+        if q > 1:
+            c = leading_eigenvector(S @ S.transpose(0, 2, 1))[1]
+            w = (c[:, None, :] @ S)[:, 0]
+        strength = np.sqrt(np.einsum("bp,bp->b", w, w))
+        w /= np.where(strength > 0, strength, 1.0)[:, None]
+        return w, strength
+    values, w = leading_eigenvector(S.transpose(0, 2, 1) @ S)
+    return w, np.sqrt(np.maximum(values, 0.0))
+
+
+def _shorten(path: PrimalPath) -> None:
+    """Show rotations with unit length, which are the weights of SIMPLS."""
+    lengths = np.linalg.norm(path.rotations, axis=2)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    path.rotations = path.rotations / lengths[:, :, None]
+    path.x_cross = path.x_cross / lengths[:, :, None]
+    path.y_loadings = path.y_loadings * lengths[:, :, None]
+    path.score_norms = path.score_norms / lengths**2
+    path.weights = path.rotations
