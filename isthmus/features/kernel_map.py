@@ -77,7 +77,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Eigenvalues at or below this fraction of the largest are zero (at least 1e-6 in float32).
     gamma : float or None, default=None
         Inverse width of a kernel given by name; None is the median rule.
-    n_landmarks : int, default=800
+    n_landmarks : int, default=500
         Number of landmarks, or of random Fourier features.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks; see :class:`Landmarks`.
@@ -135,7 +135,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         preimage: Any = None,
         tol: float = 1e-10,
         gamma: float | None = None,
-        n_landmarks: int = 800,
+        n_landmarks: int = 500,
         selection: str = "auto",
         indefinite: str = "raise",
         random_state: Any = None,

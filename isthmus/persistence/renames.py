@@ -6,6 +6,7 @@ parameters that are gone are put into the kernel that they belonged to.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 _FEATURES = ("KernelMap", "Landmarks")
@@ -35,6 +36,9 @@ def with_new_names(name: str, state: dict[str, Any]) -> dict[str, Any]:
     if name == "KDR" and "epsilon" in state:
         del state["epsilon"]  # a fraction of the number of rows, which is not in the file
         state["alpha"] = "auto"
+    if name == "ComponentSearchCV":
+        state["rule"] = "best" if state.get("rule") == "min" else state.get("rule")
+        state = {"n_jobs": None, "error_score": math.nan} | state
     if name == "FourierFeatures" and "n_waves" in state:
         state["n_components"] = 2 * state.pop("n_waves")
     return state

@@ -98,6 +98,7 @@ class Projection(FittedProjection):
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
             self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table
+        assert ridge is not None  # one to be chosen always has folds
         fit = problem.fit()
         axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
         if fit.rank == fit.n - 1 and outputs.coupling.x_weight < 1.0:

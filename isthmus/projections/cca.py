@@ -83,7 +83,7 @@ class KernelCCA(COIR):
         alpha_y: Any = "auto",
         score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 800,
+        n_landmarks: int = 500,
         selection: str = "auto",
         cv: int | None = None,
         gamma: float | None = None,

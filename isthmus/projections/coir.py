@@ -88,7 +88,7 @@ class COIR(KernelProjection):
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
         "auto": dense up to 500 rows, a block Krylov space up to 3000, landmark features of both sides
         beyond; outputs with a linear kernel or few labels need one Cholesky factor.
-    n_landmarks : int, default=800
+    n_landmarks : int, default=500
         Number of landmarks of ``solver="features"``, on each side.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks, as in :class:`~isthmus.features.Landmarks`; for outputs that are not
@@ -136,7 +136,7 @@ class COIR(KernelProjection):
         eigenproblem: str = "generalised",
         score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 800,
+        n_landmarks: int = 500,
         selection: str = "auto",
         cv: int | None = None,
         gamma: float | None = None,

@@ -102,7 +102,7 @@ class MORP(KernelProjection):
         n_components_impute: int = 10,
         score_scale: str = "raw",
         solver: str = "auto",
-        n_landmarks: int = 800,
+        n_landmarks: int = 500,
         selection: str = "auto",
         cv: int | None = None,
         gamma: float | None = None,

@@ -178,7 +178,7 @@ class KernelSIR(_Sliced, KernelProjection):
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
         "auto": dense up to 500 rows, one Cholesky factor up to 3000, landmark features beyond; a linear
         kernel with more rows than inputs needs no landmarks.
-    n_landmarks : int, default=800
+    n_landmarks : int, default=500
         Number of landmarks of ``solver="features"``.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks, as in :class:`~isthmus.features.Landmarks`.
@@ -220,7 +220,7 @@ class KernelSIR(_Sliced, KernelProjection):
         eigenproblem: str = "generalised",
         score_scale: str = "eigenvalue",
         solver: str = "auto",
-        n_landmarks: int = 800,
+        n_landmarks: int = 500,
         selection: str = "auto",
         cv: int | None = None,
         gamma: float | None = None,

@@ -1,0 +1,75 @@
+"""Where sample weights and groups go: by scikit-learn's metadata routing, or to fits and scores alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn import get_config
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from isthmus.model_selection.candidates import named_scorings
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Parameters of the fits, whether the scores are weighted, and groups of the splitter."""
+
+    fit_params: dict[str, Any]
+    score_is_weighted: bool
+    groups: Any
+
+
+def routing_is_enabled() -> bool:
+    """Return whether scikit-learn's metadata routing is switched on."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def route(search: Any, given: dict[str, Any], prefix: str) -> Routed:
+    """Return where the metadata of a fit go; ``prefix`` is that of the regression in a pipeline."""
+    if not routing_is_enabled():
+        weighted = "sample_weight" in given
+        fit_params = {f"{prefix}sample_weight": given["sample_weight"]} if weighted else {}
+        return Routed(fit_params, weighted, given.get("groups"))
+    routed = process_routing(search, "fit", **given)
+    scorers = [name for name in routed if name.startswith("scorer")]
+    weighted = any("sample_weight" in routed[name].score for name in scorers)
+    return Routed(dict(routed.estimator.fit), weighted, routed.splitter.split.get("groups"))
+
+
+def needs_refitting(estimator: Any, named: dict[str, Any], prefix: str, routed: Routed) -> bool:
+    """Return whether every candidate must be fitted in every fold: what the fast path does not cover."""
+    if bool(routed.fit_params) != routed.score_is_weighted:  # the fast path weighs both or none
+        return True
+    if not prefix:
+        return False
+    if routed.fit_params and routing_is_enabled():  # other steps may have asked for them too
+        return True
+    # A callable may look at the inputs themselves, not at what the steps before make of them.
+    has_callable = any(not isinstance(value, str | None) for value in named.values())
+    return has_callable or bool(get_tags(estimator).input_tags.pairwise)
+
+
+def search_router(search: Any) -> MetadataRouter:
+    """Return the router of a search: to its estimator, its scorers and its splitter."""
+    router = MetadataRouter(owner=type(search).__name__)
+    router.add(estimator=search.estimator, method_mapping=_mapping(fit="fit"))
+    named, several = named_scorings(search.scoring)
+    for name, scoring in named.items():
+        scorer = check_scoring(search.estimator) if scoring is None else scoring
+        if isinstance(scorer, str):
+            scorer = get_scorer("r2" if scorer == "q2" else scorer)
+        place = f"scorer_{name}" if several else "scorer"
+        router.add(**{place: scorer}, method_mapping=_mapping(fit="score", score="score"))
+    router.add(splitter=check_cv(search.cv), method_mapping=_mapping(fit="split"))
+    return router
+
+
+def _mapping(**pairs: str) -> MethodMapping:
+    mapping = MethodMapping()
+    for caller, callee in pairs.items():
+        mapping.add(caller=caller, callee=callee)
+    return mapping
