@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from isthmus import ManifoldPLS, StiefelRegression
 from isthmus.losses import Huber, Loss
@@ -322,3 +323,17 @@ def test_conjugate_gradients_say_where_digits_end():
     Y = U @ rng.normal(size=(20, 5))
     with pytest.raises(ValueError, match=r"X has condition number 1?.*solver='cg' works with X'X"):
         ManifoldPLS(2, solver="cg", random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("rank", [None, 1])  # output by output, and in linearisations
+@pytest.mark.parametrize("loss", ["absolute", "quantile", "epsilon_insensitive"])
+def test_max_iter_holds_for_kinked_losses(loss, rank):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    Y = X @ rng.normal(size=(4, 2)) + rng.standard_t(2, size=(60, 2))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1,"):
+        early = StiefelRegression(rank, loss=loss, max_iter=1).fit(X, Y)
+    end = StiefelRegression(rank, loss=loss).fit(X, Y)
+    assert early.n_iter_ < end.n_iter_
+    if rank is None:
+        assert early.n_iter_ == 1
