@@ -73,7 +73,9 @@ class MORP(KernelProjection):
         Falling.
     held_out_score_, held_out_scores_, cv_results_, points_, dual_coef_, offset_, kernel_, kernel_y_ :
         As in :class:`COIR`. Of missing outputs the observed entries are scored, and holes are filled by
-        the training rows of each fold alone, a fit more for every fold.
+        the training rows of each fold alone, a fit more for every fold. The score of a row averages
+        what is observed of its ten nearest rows: with half of the outputs missing it is about 0.1 lower
+        than with all of them, with 80 % missing 0.2 to 0.5. Compare models on the same holes only.
     alpha_, solver_, n_components_ :
         What was used.
 
