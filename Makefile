@@ -82,7 +82,8 @@ $(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
 	$(PY) .ci/oldest.py > $(VENV)-oldest/constraints.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint $(VENV)-oldest/constraints.txt \
-	    --editable '.[cli,plot,report,parquet,graphs,bayes]' pytest pytest-xdist pandas polars statsmodels
+	    --editable '.[cli,plot,report,parquet,graphs,bayes]' \
+	    pytest pytest-xdist pandas polars statsmodels skops
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(PY)
