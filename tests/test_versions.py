@@ -96,4 +96,6 @@ def test_continuous_integration_runs_every_python_that_is_promised():
     text = (ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8")
     matrix = re.search(r"python: \[(.*)\]", text).group(1)
     assert re.findall(r"[\d.]+", matrix) == promised
-    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(re.findall(r"\w+-latest", text))
+    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(
+        re.findall(r"\w+-latest", text)
+    )
