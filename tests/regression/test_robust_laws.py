@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus import ManifoldPLS, StiefelRegression
-from isthmus.losses import Huber, Loss
+from isthmus.losses import Huber, Loss, Quantile
 from isthmus.losses.registry import LOSSES
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import weighted_median
@@ -135,19 +135,29 @@ def linear_program(X, y, quantile, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("name", "quantile", "factor"),
-    [("absolute", 0.5, 2.0), ("quantile", 0.5, 1.0), ("epsilon_insensitive", 0.5, 2.0)],
+    ("loss", "quantile", "factor"),
+    [
+        ("absolute", 0.5, 2.0),
+        ("quantile", 0.5, 1.0),
+        (Quantile(0.1), 0.1, 1.0),
+        (Quantile(0.8), 0.8, 1.0),
+        ("epsilon_insensitive", 0.5, 2.0),
+    ],
+    ids=str,
 )
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(80, 6), (200, 30), (30, 60)])
 def test_without_a_binding_rank_the_optimum_is_that_of_the_linear_program(
-    name, quantile, factor, shape
+    loss, quantile, factor, weighted, shape
 ):
     rng = np.random.default_rng(0)
     X = rng.normal(1, 1, size=shape)
     y = X[:, 0] + rng.standard_t(2, size=shape[0])
-    model = StiefelRegression(loss=name, alpha=0.0).fit(X, y)
+    copies = rng.integers(0, 4, size=shape[0]) if weighted else np.ones(shape[0], dtype=int)
+    model = StiefelRegression(loss=loss, alpha=0.0).fit(X, y, sample_weight=1.0 * copies)
     unit = model.output_scale_[0]
     epsilon = getattr(model.loss_, "epsilon", 0.0)
+    X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
     best = factor * linear_program(X, y / unit, quantile, epsilon)
     value = model.loss_.value(y / unit, model.predict(X) / unit)
     assert_allclose(value, best, rtol=1e-8, atol=1e-8 * len(y))
