@@ -8,13 +8,28 @@ WORKERS ?= 2
 PY := $(VENV)/bin/python
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest test-processors lint bench docs fuzz clean
+# Percent of lines and branches that the tests reach, as measured; raise it when more are reached.
+COVERAGE ?= 0
+
+.PHONY: demo test quick slow coverage test-oldest test-processors lint bench docs fuzz clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
 
 test: lint $(VENV)/.browser $(VENV)/.graphics
 	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS)
+
+# The inner loop: what is not in tests/slow.txt, without lint, less than 90 seconds on two cores.
+quick: $(VENV)/.dev
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) -m "not slow"
+
+# Measure all tests and write the list of the slow ones.
+slow: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
+	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) --write-slow
+
+coverage: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
+	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) \
+	    --cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
 
 # The lower bounds of pyproject.toml. Left out are the examples, the documents, whose printed numbers
 # are NumPy 2's, and the application, which has packages of its own. Warnings do not fail here: old
@@ -50,7 +65,7 @@ bench: $(VENV)/.dev
 	    echo "== $$script"; $(PY) "$$script"; \
 	done
 
-# Model files that are changed at random; the tests do so for a minute.
+# Model files that are changed at random; the tests do so for twenty seconds.
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(PY) tests/persistence/fuzz.py --seconds $(FUZZ_SECONDS)
@@ -68,7 +83,7 @@ docs: $(VENV)/.dev
 	$(PY) benchmarks/silhouettes.py --write docs/imitation.md
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage
 	rm -f isthmus-*.png isthmus-demo.* drifting_stream.png
 	find isthmus tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -82,7 +97,8 @@ $(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
 	$(PY) .ci/oldest.py > $(VENV)-oldest/constraints.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint $(VENV)-oldest/constraints.txt \
-	    --editable '.[cli,plot,report,parquet,graphs,bayes]' pytest pytest-xdist pandas polars statsmodels
+	    --editable '.[cli,plot,report,parquet,graphs,bayes]' \
+	    pytest pytest-xdist pandas polars statsmodels skops
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(PY)

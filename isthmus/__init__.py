@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         StiefelRegression,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOMES = {
     "COIR": "isthmus.projections",

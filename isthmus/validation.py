@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -121,6 +122,20 @@ def check_memory(n_bytes: float, what: str, remedy: str) -> None:
         raise MemoryError(
             f"{what} needs {n_bytes / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are free: {remedy}"
         )
+
+
+def warn_deprecated(what: str, *, since: str, removed_in: str, instead: str) -> None:
+    """Warn the caller of the caller that ``what`` will be removed, and say what to do.
+
+    ``since`` and ``removed_in`` are versions. A FutureWarning is shown to users by default, a
+    DeprecationWarning is not. A test fails as soon as the version reaches ``removed_in``.
+    """
+    warnings.warn(
+        f"{what} is deprecated since version {since} and will be removed in version {removed_in}: "
+        f"{instead}.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def _available_memory() -> float | None:

@@ -32,8 +32,10 @@ pytestmark = pytest.mark.skipif(not extended.HAS_EXTENDED, reason="no extended p
 ROWS, GRAM = 100.0, 1000.0
 """Largest backward errors in units of eps: from rows, and where a Gram matrix may be used."""
 
-RIDGE = 1e8
-"""The same for a ridge of 1e-6 ||X||^2 with n < p: a Gram matrix is taken whatever the condition of X."""
+RIDGE = 1e7
+"""The same for a ridge of 1e-6 ||X||^2 with n < p: a Gram matrix is taken whatever the condition of X.
+
+Its rounding errors, a few eps ||X||^2, are divided by the ridge."""
 
 K = 6
 CONDITIONS = [1e0, 1e2, 1e4, 1e8, 1e11, 1e14]

@@ -89,3 +89,13 @@ def test_no_file_of_tests_turns_a_warning_off_for_all_of_them():
             if marks and "filterwarnings" in ast.unparse(node):
                 wide.append(path.name)
     assert wide == []
+
+
+def test_continuous_integration_runs_every_python_that_is_promised():
+    promised = re.findall(r"Python :: (3\.\d+)\"", (ROOT / "pyproject.toml").read_text("utf-8"))
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8")
+    matrix = re.search(r"python: \[(.*)\]", text).group(1)
+    assert re.findall(r"[\d.]+", matrix) == promised
+    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(
+        re.findall(r"\w+-latest", text)
+    )

@@ -30,4 +30,4 @@ class Absolute(PiecewiseLinear):
 
     def prox(self, residual: ArrayLike, t: float) -> Array:
         residual = np.asarray(residual, dtype=float)
-        return residual - np.clip(residual, -1 / t, 1 / t)
+        return np.asarray(residual - np.clip(residual, -1 / t, 1 / t))

@@ -67,7 +67,7 @@ class EpsilonInsensitive(PiecewiseLinear):
     def prox(self, residual: ArrayLike, t: float) -> Array:
         residual = np.asarray(residual, dtype=float)
         beyond = residual - np.clip(residual, -self._tube(), self._tube())
-        return residual - np.clip(beyond, -1 / t, 1 / t)
+        return np.asarray(residual - np.clip(beyond, -1 / t, 1 / t))
 
     def _tube(self) -> float:
         return require(self, "epsilon")

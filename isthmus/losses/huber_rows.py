@@ -97,4 +97,4 @@ def _lengths(residual: Array) -> Array:
     largest = np.abs(residual).max(axis=1, keepdims=True, initial=0.0)
     largest[largest == 0] = 1.0
     scaled = residual / largest
-    return largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return np.asarray(largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled)))

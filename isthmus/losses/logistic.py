@@ -37,7 +37,7 @@ class Logistic(Loss):
         return 4 * np.asarray(Y, dtype=float) - 2
 
     def inverse_link(self, Y_pred: ArrayLike) -> Array:
-        return expit(np.asarray(Y_pred, dtype=float))
+        return np.asarray(expit(np.asarray(Y_pred, dtype=float)))
 
     def pointwise(self, Y: Any, Y_pred: Any) -> tuple[Array, Array]:
         Y, Y_pred = np.asarray(Y, dtype=float), np.asarray(Y_pred, dtype=float)

@@ -33,7 +33,7 @@ class Poisson(Loss):
         return np.log(np.asarray(Y, dtype=float) + 0.5)  # finite at a count of 0
 
     def inverse_link(self, Y_pred: ArrayLike) -> Array:
-        return np.exp(np.asarray(Y_pred, dtype=float))
+        return np.asarray(np.exp(np.asarray(Y_pred, dtype=float)))
 
     def pointwise(self, Y: Any, Y_pred: Any) -> tuple[Array, Array]:
         Y, Y_pred = np.asarray(Y, dtype=float), np.asarray(Y_pred, dtype=float)

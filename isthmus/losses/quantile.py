@@ -47,4 +47,4 @@ class Quantile(PiecewiseLinear):
 
     def prox(self, residual: ArrayLike, t: float) -> Array:
         residual, tau = np.asarray(residual, dtype=float), self.quantile
-        return residual - np.clip(residual, (tau - 1) / t, tau / t)
+        return np.asarray(residual - np.clip(residual, (tau - 1) / t, tau / t))

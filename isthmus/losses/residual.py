@@ -43,4 +43,4 @@ def require(loss: Loss, name: str) -> float:
             f"{name} of {type(loss).__name__} is None: give a number, or set it from residuals "
             "by loss.resolve(residual)"
         )
-    return value
+    return float(value)

@@ -47,7 +47,7 @@ def array_size(dtype: Any, shape: Any, what: Any) -> int:
             f"{what} is refused: it has an array of type {str(dtype)[:40]!r} and shape "
             f"{str(shape)[:80]}, which no model has."
         )
-    return math.prod(shape) * np.dtype(dtype).itemsize
+    return int(math.prod(shape) * np.dtype(dtype).itemsize)
 
 
 def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDArray:

@@ -24,6 +24,8 @@ _SPARE_PAIRS = 8
 # Matrices up to this order are inverted by sweeps, if there are this many times as many of them.
 _SWEPT_ORDER, _SWEPT_MANY = 16, 8
 _BLOCK = 2**20  # entries of matrices inverted at a time
+# Rows that are filled together at least: calls for fewer cost more than padding them to as many gaps.
+_TOGETHER = 64
 
 
 @dataclass
@@ -266,16 +268,20 @@ class _Normal:
         """Covariances of sets of columns given all others, (m, u, u), and minus their log-determinants.
 
         They are the inverses of blocks of the precision, or follow from what the others tell of the latent
-        variables, whichever are fewer.
+        variables, whichever are fewer. The column d is none: independent of all, with variance one.
         """
-        u = columns.shape[1]
-        if u <= self.W.shape[1]:
-            return _inverses(self.precision[columns[:, :, None], columns[:, None, :]])
-        W = self.W[columns]
+        (d, c), u = self.W.shape, columns.shape[1]
+        is_none = columns == d
+        if u <= c:
+            precision = np.pad(self.precision, (0, 1))[columns[:, :, None], columns[:, None, :]]
+            precision[:, range(u), range(u)] += is_none
+            return _inverses(precision)
+        W = np.pad(self.W, ((0, 1), (0, 0)))[columns]
         posterior, log_det = _inverses(self.inner - W.transpose(0, 2, 1) @ W)
         covariance = self.noise * (W @ posterior @ W.transpose(0, 2, 1))
-        covariance[:, range(u), range(u)] += self.noise
-        return covariance, log_det - self.inner_log_det - u * np.log(self.noise)
+        covariance[:, range(u), range(u)] += np.where(is_none, 1.0, self.noise)
+        n_gaps = u - is_none.sum(axis=1)
+        return covariance, log_det - self.inner_log_det - n_gaps * np.log(self.noise)
 
 
 class _Gaps:
@@ -293,18 +299,26 @@ class _Gaps:
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
         gap_row, gap_column = np.nonzero(missing)
         start = np.searchsorted(gap_row, order)
-        # Rows, the places of their gaps, the pattern of each row, the gaps of each pattern.
+        # Rows, the places of their gaps, the pattern of each row, the gaps of each pattern. Rows with fewer
+        # gaps than others of their block have the column d, which is none, before their own.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
-        for u in np.unique(counts).tolist():
-            first, last = np.searchsorted(counts, [u, u + 1])
-            for part in row_blocks(last - first, max(_BLOCK // u**2, 1)):
+        d, first = missing.shape[1], 0
+        while first < len(order):
+            # All rows with as many gaps, and with more until they are enough.
+            u = counts[min(first + _TOGETHER, len(order)) - 1]
+            last = int(np.searchsorted(counts, u, side="right"))
+            for part in row_blocks(last - first, max(_BLOCK // int(u) ** 2, 1)):
                 rows = slice(first + part.start, first + part.stop)
                 new = is_new[rows].copy()
                 new[0] = True
-                columns = gap_column[start[rows][:, None] + np.arange(u)]
-                places = order[rows][:, None] * missing.shape[1] + columns
+                lack = np.arange(u) - (u - counts[rows])[:, None]  # below 0: padding
+                columns = gap_column[start[rows][:, None] + np.maximum(lack, 0)]
+                # Padding is written to the place of the first gap, and that after it.
+                places = order[rows][:, None] * d + columns
+                columns = np.where(lack < 0, d, columns)
                 pattern = None if new.all() else np.cumsum(new) - 1
                 self.blocks.append((order[rows], places, pattern, columns[new]))
+            first = last
 
     def fill(self, R: Array, normal: _Normal, weights: Array | None = None) -> tuple[Array, float]:
         """Put conditional means into centred rows that are zero in their gaps.
@@ -315,16 +329,16 @@ class _Gaps:
         d = R.shape[1]
         w = np.ones(len(R)) if weights is None else weights
         along = R @ normal.precision
-        correction, log_det = np.zeros(d * d), 0.0
+        correction, log_det = np.zeros((d + 1) * (d + 1)), 0.0
         for rows, places, pattern, columns in self.blocks:
             covariance, log_dets = normal.given_others(columns)
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
             log_det += float(weight @ log_dets)
-            where = columns[:, :, None] * d + columns[:, None, :]
+            where = columns[:, :, None] * (d + 1) + columns[:, None, :]
             np.add.at(correction, where.ravel(), (covariance * weight[:, None, None]).ravel())
             of_rows = covariance if pattern is None else covariance[pattern]
             np.put(R, places, -np.einsum("nij,nj->ni", of_rows, np.take(along, places)))
-        return correction.reshape(d, d), log_det
+        return correction.reshape(d + 1, d + 1)[:d, :d], log_det
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

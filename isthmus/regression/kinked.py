@@ -23,6 +23,7 @@ _MOST_PRODUCTS, _MOST_NUMBERS = 1e8, 600  # of a linearisation: n q (k + r + 1)^
 _ENOUGH, _POOR, _GOOD = 1e-7, 0.1, 0.7
 _DAMPING = 0.03
 _LINEARISATIONS = 40
+_INTERIOR_STEPS = 60  # about thirty are taken as a rule; a method that needs more has stalled
 _VANISHED = 1e-8  # of the value of the median: a fit that interpolates
 
 
@@ -33,8 +34,10 @@ def outputs_come_apart(problem: RankProblem, rank: int) -> bool:
     return kinked and 0 < k <= _MOST_INPUTS and rank >= min(k, q)
 
 
-def fit_outputs(problem: RankProblem) -> tuple[tuple[Array, Array, Array], SolverResult]:
-    """The optimum without a rank constraint, output by output."""
+def fit_outputs(
+    problem: RankProblem, max_iter: int = _INTERIOR_STEPS
+) -> tuple[tuple[Array, Array, Array], SolverResult]:
+    """The optimum without a rank constraint, output by output, in at most ``max_iter`` steps each."""
     n, k = problem.rows.shape
     q = problem.Y.shape[1]
     kinks, heights, slope, _ = problem.loss.pieces()  # type: ignore[attr-defined]
@@ -49,8 +52,9 @@ def fit_outputs(problem: RankProblem) -> tuple[tuple[Array, Array, Array], Solve
         # Near the middle of the output, so that the start of the method is not far off.
         middle = float(np.median(problem.Y[:, j]))
         found = minimise_kinked(
-            design, problem.Y[:, j] - middle - shifts, h, linear, np.diag(ridge / v[j])
-        )
+            design, problem.Y[:, j] - middle - shifts, h, linear, np.diag(ridge / v[j]),
+            max_iter=min(max_iter, _INTERIOR_STEPS),
+        )  # fmt: skip
         M[:, j] = found.point
         M[-1, j] += middle
         n_iter, gap = max(n_iter, found.n_iter), gap + v[j] * found.gap
@@ -93,7 +97,10 @@ def can_be_sharpened(problem: RankProblem, rank: int) -> bool:
 
 
 def sharpened(
-    problem: RankProblem, start: tuple[Array, Array, Array], tol: float = _ENOUGH
+    problem: RankProblem,
+    start: tuple[Array, Array, Array],
+    tol: float = _ENOUGH,
+    max_iter: int = _LINEARISATIONS,
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     r"""From a map near a minimum to the minimum itself, where many entries are fitted exactly.
 
@@ -113,7 +120,8 @@ def sharpened(
     h, shifts = np.multiply.outer(heights, mass), np.array(kinks)[:, None]
     damping = _DAMPING * float(np.sqrt(problem.Y.size))
     promise, steps, converged = np.inf, 0, False
-    while steps < _LINEARISATIONS and not converged:
+    most = min(max_iter, _LINEARISATIONS)
+    while steps < most and not converged:
         design = _Linearised(problem.rows, A, D)
         target = (problem.Y - (problem.rows @ A) @ D.T - b).ravel() - shifts
         _, by_A, by_D = problem._penalise(A, D)
@@ -121,7 +129,7 @@ def sharpened(
         linear[: A.size] += np.ravel(by_A)
         linear[A.size : A.size + D.size] += np.ravel(by_D)
         ridge = design.ridge(problem.penalty.alpha, problem.g)
-        while steps < _LINEARISATIONS:
+        while steps < most:
             steps += 1
             model = minimise_kinked(
                 design, target, h, linear, ridge + damping * np.eye(len(ridge)),

@@ -266,8 +266,8 @@ class LossFit:
         self._interrupted = result.reason is Reason.INTERRUPTED
         if not result.converged and not self._interrupted:
             warnings.warn(
-                f"{result.reason} (max_iter={self.max_iter}, gradient norm {result.certificate:.1e}): "
-                "raise max_iter or tol.",
+                f"{result.reason} (max_iter={self.max_iter}, certificate of the end "
+                f"{result.certificate:.1e}): raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -321,7 +321,7 @@ class _Task:
         if model.solver == "paper":
             point, result = descend_geodesics(problem, point, **options)
         elif outputs_come_apart(problem, point[0].shape[1]):
-            point, result = fit_outputs(problem)
+            point, result = fit_outputs(problem, model.max_iter)
         else:
             chosen = model._last_coef is not None or not _is_default(model.init)
             point, result = descend_well(problem, point, options, rough=rough, chosen=chosen)

@@ -65,7 +65,9 @@ def _best(
     points = [start] + [_moved(start, rng) for _ in range(_SHAKEN)]
     points += [_random(problem, start, rng) for _ in range(n_random)]
     found: list[Rough] = []
+    max_iter = options["max_iter"]
     for stage, (width, most, survivors) in enumerate(_ROUNDS):
+        most = min(most, max_iter)
         loss = problem.loss
         if not loss.is_smooth:
             loss = loss.smoothed(width * options["scale"])
@@ -79,7 +81,7 @@ def _best(
         if problem.loss.is_smooth:
             ends.append(descend_factors(problem, point, **options))
         else:
-            ends.append(sharpened(problem, point))
+            ends.append(sharpened(problem, point, max_iter=max_iter))
         steps += ends[-1][1].n_iter
         if ends[-1][1].reason is Reason.INTERRUPTED:
             break
@@ -87,7 +89,7 @@ def _best(
     if not problem.loss.is_smooth and problem.Y.size <= _VERY_FEW:
         # Kinks have shallow minima of their own, below the width of all rounding.
         for _ in range(_NUDGES):
-            moved, attempt = sharpened(problem, _moved(point, rng, _NUDGE))
+            moved, attempt = sharpened(problem, _moved(point, rng, _NUDGE), max_iter=max_iter)
             steps += attempt.n_iter
             if attempt.value < result.value:
                 point, result = moved, attempt

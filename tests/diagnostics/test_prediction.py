@@ -110,7 +110,9 @@ def test_coverage_where_components_are_no_degrees_of_freedom(estimator):
         (X, y), (X_new, y_new) = draw(60), draw(300)
         found = prediction_interval(estimator.fit(X, y), X, y, X_new)
         held.append(((found.lower < y_new) & (y_new < found.upper)).mean())
-    assert 0.92 < np.mean(held) < 0.985
+    error = np.std(held, ddof=1) / np.sqrt(len(held))
+    # Between 0.93 and 0.98 as measured over many seeds; eight errors of twelve draws (Student): 1e-6.
+    assert 0.93 - 8 * error < np.mean(held) < 0.98 + 8 * error
 
 
 @pytest.mark.parametrize("estimator", [PLS(2), ReducedRankRegression(1, alpha=2.0)])
@@ -134,13 +136,14 @@ def test_jackknife_plus_is_the_explicit_loop(estimator, fitted, rng):
 def test_jackknife_plus_covers_whatever_the_errors():
     rng = np.random.default_rng(0)
     held = []
-    for _ in range(25):
+    for _ in range(100):
         X = rng.normal(size=(230, 5))
         y = X[:, 0] + rng.exponential(size=230) * np.abs(X[:, 1])  # skew, unequal variances
         model = PLS(2).fit(X[:30], y[:30])
         found = prediction_interval(model, X[:30], y[:30], X[30:], level=0.9, method="jackknife+")
         held.append(((found.lower <= y[30:]) & (y[30:] <= found.upper)).mean())
-    assert 0.86 < np.mean(held) < 0.95
+    error = np.std(held, ddof=1) / np.sqrt(len(held))
+    assert abs(np.mean(held) - 0.9) < 0.01 + 5.2 * error  # false alarms: 1e-6 (Student)
 
 
 @pytest.mark.parametrize(("n", "bounded"), [(19, True), (18, False)])

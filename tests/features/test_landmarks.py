@@ -150,7 +150,7 @@ def test_waves_are_the_kernel_on_average(kernel, X):
     model = FourierFeatures(40000, kernel, random_state=0).fit(X)
     F = model.transform(X)
     assert_allclose((F**2).sum(axis=1), 1, rtol=1e-12)
-    assert_allclose(F @ F.T, kernel(X), atol=0.03)  # four standard errors
+    assert_allclose(F @ F.T, kernel(X), atol=0.045)  # six standard errors: 1e-6 for all entries
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.3), Laplacian(0.3), L2Laplacian(0.4)], ids=repr)

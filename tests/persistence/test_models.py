@@ -101,10 +101,10 @@ def test_a_model_with_old_parameter_names_loads():
 
 
 def test_there_is_a_model_of_this_release():
-    assert (DATA / f"model-{isthmus.__version__}.isthmus").exists()  # of format 1
-    assert (
-        describe(DATA / f"model-{isthmus.__version__}-format{FORMAT}.isthmus")["format"] == FORMAT
-    )
+    path = DATA / f"model-{isthmus.__version__}-format{FORMAT}.isthmus"
+    assert describe(path)["format"] == FORMAT
+    formats = {describe(path)["format"] for path in DATA.glob("model-*.isthmus")}
+    assert formats == set(range(1, FORMAT + 1))  # the old ones are still tried
 
 
 def test_the_file_says_what_it_is(tmp_path):

@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from isthmus import ManifoldPLS, StiefelRegression
-from isthmus.losses import Huber, Loss
+from isthmus.losses import Huber, Loss, Quantile
 from isthmus.losses.registry import LOSSES
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import weighted_median
@@ -134,19 +135,29 @@ def linear_program(X, y, quantile, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("name", "quantile", "factor"),
-    [("absolute", 0.5, 2.0), ("quantile", 0.5, 1.0), ("epsilon_insensitive", 0.5, 2.0)],
+    ("loss", "quantile", "factor"),
+    [
+        ("absolute", 0.5, 2.0),
+        ("quantile", 0.5, 1.0),
+        (Quantile(0.1), 0.1, 1.0),
+        (Quantile(0.8), 0.8, 1.0),
+        ("epsilon_insensitive", 0.5, 2.0),
+    ],
+    ids=str,
 )
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(80, 6), (200, 30), (30, 60)])
 def test_without_a_binding_rank_the_optimum_is_that_of_the_linear_program(
-    name, quantile, factor, shape
+    loss, quantile, factor, weighted, shape
 ):
     rng = np.random.default_rng(0)
     X = rng.normal(1, 1, size=shape)
     y = X[:, 0] + rng.standard_t(2, size=shape[0])
-    model = StiefelRegression(loss=name, alpha=0.0).fit(X, y)
+    copies = rng.integers(0, 4, size=shape[0]) if weighted else np.ones(shape[0], dtype=int)
+    model = StiefelRegression(loss=loss, alpha=0.0).fit(X, y, sample_weight=1.0 * copies)
     unit = model.output_scale_[0]
     epsilon = getattr(model.loss_, "epsilon", 0.0)
+    X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
     best = factor * linear_program(X, y / unit, quantile, epsilon)
     value = model.loss_.value(y / unit, model.predict(X) / unit)
     assert_allclose(value, best, rtol=1e-8, atol=1e-8 * len(y))
@@ -322,3 +333,17 @@ def test_conjugate_gradients_say_where_digits_end():
     Y = U @ rng.normal(size=(20, 5))
     with pytest.raises(ValueError, match=r"X has condition number 1?.*solver='cg' works with X'X"):
         ManifoldPLS(2, solver="cg", random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("rank", [None, 1])  # output by output, and in linearisations
+@pytest.mark.parametrize("loss", ["absolute", "quantile", "epsilon_insensitive"])
+def test_max_iter_holds_for_kinked_losses(loss, rank):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    Y = X @ rng.normal(size=(4, 2)) + rng.standard_t(2, size=(60, 2))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1,"):
+        early = StiefelRegression(rank, loss=loss, max_iter=1).fit(X, Y)
+    end = StiefelRegression(rank, loss=loss).fit(X, Y)
+    assert early.n_iter_ < end.n_iter_
+    if rank is None:
+        assert early.n_iter_ == 1
