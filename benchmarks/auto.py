@@ -201,9 +201,7 @@ def run(names: tuple[str, ...], contestants: list[str], say: Any) -> dict[str, d
 def rank_of(row: dict[str, tuple]) -> float:
     """Place of ours among all by error; ties within a thousandth share it."""
     mine = row["fit_auto"][0]
-    return 1.0 + sum(
-        error < 0.999 * mine for who, (error, *_) in row.items() if who != "fit_auto"
-    )
+    return 1.0 + sum(error < 0.999 * mine for who, (error, *_) in row.items() if who != "fit_auto")
 
 
 def table(found: dict[str, dict[str, tuple]]) -> str:
@@ -214,7 +212,14 @@ def table(found: dict[str, dict[str, tuple]]) -> str:
         mine = row["fit_auto"]
         cells = [f"{row[who][0]:.3f}" if who in row else "-" for who in CONTESTANTS]
         lines.append(
-            [name, *cells, f"{rank_of(row):.0f}", f"{mine[0] / others[best]:.3f}", f"{mine[2]:.3f}", f"{mine[1]:.1f}"]
+            [
+                name,
+                *cells,
+                f"{rank_of(row):.0f}",
+                f"{mine[0] / others[best]:.3f}",
+                f"{mine[2]:.3f}",
+                f"{mine[1]:.1f}",
+            ]
         )
     head = ["set", *CONTESTANTS, "rank", "ours / best", "coverage", "seconds a fit"]
     mean = np.mean([rank_of(row) for row in found.values()])
@@ -231,9 +236,9 @@ def literature(say: Any) -> str:
         lines.append([name, f"{published:.3f}", f"{error:.3f}", f"{error / published:.3f}"])
         say("\t".join(lines[-1]) + f"\t{seconds:.1f}")
     return markdown(["set", "published", "fit_auto", "ratio"], lines) + (
-        "\n\nPublished figures are those of chains of support vector machines (Melki, Cano, Kecman, Ventura, "
-        "Information Sciences 415, 2017). Their parameters seem to have been chosen on the folds that are "
-        "reported; ours are chosen inside each of them.\n"
+        "\n\nPublished figures are those of chains of support vector machines (Melki, Cano, Kecman, "
+        "Ventura, Information Sciences 415, 2017). Their parameters seem to have been chosen on the folds "
+        "that are reported; ours are chosen inside each of them.\n"
     )
 
 
@@ -253,7 +258,11 @@ def main() -> None:
     else:
         groups = {"looked_at": LOOKED_AT, "aside": KEPT_ASIDE, "all": LOOKED_AT + KEPT_ASIDE}
         names = groups.get(arguments.sets, tuple(arguments.sets.split(",")))
-        who = list(CONTESTANTS) if arguments.contestants == "all" else arguments.contestants.split(",")
+        who = (
+            list(CONTESTANTS)
+            if arguments.contestants == "all"
+            else arguments.contestants.split(",")
+        )
         found = run(names, who, say)
         if "fit_auto" not in who or len(who) < 2:
             return

@@ -97,10 +97,10 @@ class Spectrum:
 
         Rows that no fold leaves out are NaN.
         """
-        if not _is_partition(folds, len(Y)) or _largest(folds) > _WIDE * len(self.values):
+        if not is_partition(folds, len(Y)) or _largest(folds) > _WIDE * len(self.values):
             yield from self._refitted(Y, folds, alphas)
             return
-        means, targets = self.center(Y)
+        targets = self.center(Y)[1]
         projected = self.basis.T @ targets
         constant = self.root / np.linalg.norm(self.root)
         blocks = [self.basis[test] for _, test in folds]
@@ -156,7 +156,7 @@ def _kept(basis: Array, values: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(basis[:, keep]), values[keep]
 
 
-def _is_partition(folds: Folds, n: int) -> bool:
+def is_partition(folds: Folds, n: int) -> bool:
     """Whether every row is left out once and each fold trains on all others."""
     tested = np.concatenate([test for _, test in folds])
     whole = len(tested) == n and len(np.unique(tested)) == n

@@ -11,11 +11,15 @@ from isthmus.linalg import Array
 
 _STEPS = 25
 _N_FOLDS = 8
-_LEAST_ALPHA = 1e-7  # keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough
+_LEAST_ALPHA = (
+    1e-7  # keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough
+)
 _FARTHEST = np.log(1e3)  # how far a width may go from where it began
 
 
-def scale_inputs(Z: Array, Y: Array, gamma: float, alpha: float) -> Array:
+def scale_inputs(
+    Z: Array, Y: Array, gamma: float, alpha: float, folds: list[NDArray] | None = None
+) -> Array:
     """Return factors of the columns with which an RBF kernel of ``gamma = 0.5`` predicts best.
 
     Parameters
@@ -25,13 +29,16 @@ def scale_inputs(Z: Array, Y: Array, gamma: float, alpha: float) -> Array:
         In units of their spreads.
     gamma, alpha : float
         Width and ridge weight of an isotropic kernel, from which the descent begins.
+    folds : list of ndarray, default=None
+        Rows that are left out together; None takes neighbours.
 
     Returns
     -------
     factors : ndarray of shape (n_features,)
     """
     centred = Y - Y.mean(axis=0)
-    folds = np.array_split(np.arange(len(Z)), _N_FOLDS)
+    if folds is None:
+        folds = np.array_split(np.arange(len(Z)), _N_FOLDS)
     start = np.full(Z.shape[1] + 1, 0.5 * np.log(2 * gamma))
     start[-1] = np.log(max(alpha, _LEAST_ALPHA))
     bounds = [(s - _FARTHEST, s + _FARTHEST) for s in start]
@@ -43,9 +50,7 @@ def scale_inputs(Z: Array, Y: Array, gamma: float, alpha: float) -> Array:
     return np.exp(found.x[:-1])
 
 
-def fold_error(
-    theta: Array, Z: Array, Y: Array, folds: list[NDArray]
-) -> tuple[float, Array]:
+def fold_error(theta: Array, Z: Array, Y: Array, folds: list[NDArray]) -> tuple[float, Array]:
     """Return the logarithm of the squared error of left-out folds, and its gradient.
 
     ``theta`` holds the logarithms of the factors of the columns and of the ridge weight. With
@@ -78,5 +83,7 @@ def fold_error(
     weighted = 0.5 * (weighted + weighted.T)
     # d K_ab / d theta_j = -(x_aj - x_bj)^2 K_ab for logarithms of the factors
     sums = weighted.sum(axis=1)
-    by_input = -2 * (sums @ scaled**2 - np.einsum("aj,ab,bj->j", scaled, weighted, scaled, optimize=True))
+    by_input = -2 * (
+        sums @ scaled**2 - np.einsum("aj,ab,bj->j", scaled, weighted, scaled, optimize=True)
+    )
     return np.log(total), np.append(by_input, alpha * np.trace(slope))

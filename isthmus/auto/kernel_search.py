@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.auto.closed_form import Folds, Spectrum
+from isthmus.auto.closed_form import Folds, Spectrum, is_partition
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.features import Landmarks
@@ -89,7 +89,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             key=lambda choice: choice.error,
         )
         if best.kernel == "rbf" and len(Z) >= _ROWS_PER_INPUT * Z.shape[1] > _ROWS_PER_INPUT:
-            factors = self._input_widths(Z, Y, best)
+            factors = self._input_widths(Z, Y, best, folds)
             wide = self._search("rbf", Z * factors, Y, folds, sample_weight, [0.3, 1.0, 3.0], 0.5)
             if wide.error < best.error:
                 best, Z = wide, Z * factors
@@ -110,10 +110,12 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def _input_widths(self, Z: Array, Y: Array, best: Choice) -> Array:
+    def _input_widths(self, Z: Array, Y: Array, best: Choice, folds: Folds) -> Array:
         rows = self._part(len(Z))
-        share = len(rows) / len(Z)
-        return scale_inputs(Z[rows], Y[rows], best.gamma, share * float(np.median(best.alpha)))
+        alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
+        whole = len(rows) == len(Z) and is_partition(folds, len(Z))
+        own = [test for _, test in folds] if whole else None
+        return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
 
     def _part(self, n: int) -> NDArray:
         if n <= _SCREENED:
@@ -139,9 +141,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _gammas(self, name: str, Z: Array, widths: Any, middle: float | None) -> list[Any]:
         if middle is None:
             if name in _DISTANCES:
-                middle = median_gamma(
-                    Z, metric=_DISTANCES[name], random_state=self.random_state
-                )
+                middle = median_gamma(Z, metric=_DISTANCES[name], random_state=self.random_state)
             else:
                 middle = getattr(
                     resolve_kernel(name, Z, random_state=self.random_state), "gamma", None
@@ -161,7 +161,9 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return choose_alphas(spectrum, Y, folds, Choice(name, gamma, spectrum, features))
 
     def _landmarks(self, name: str, gamma: float | None) -> Landmarks:
-        return Landmarks(name, n_components=_N_LANDMARKS, gamma=gamma, random_state=self.random_state)
+        return Landmarks(
+            name, n_components=_N_LANDMARKS, gamma=gamma, random_state=self.random_state
+        )
 
     def _model(
         self, best: Choice, Z: Array, Y: Array, unit: Array, weights: Array | None, flat: bool

@@ -44,7 +44,9 @@ class KernelModel(FoundModel):
     """A kernel expansion as a regressor; ``isthmus.compress`` takes it."""
 
     @classmethod
-    def of(cls, points: Array, coef: Array, kernel: Any, intercept: Array, flat: bool) -> KernelModel:
+    def of(
+        cls, points: Array, coef: Array, kernel: Any, intercept: Array, flat: bool
+    ) -> KernelModel:
         """Make a model; ``flat`` predicts one target in one dimension."""
         if flat:
             return cls()._with(Expansion(points, coef[:, 0], kernel, intercept[0]), points.shape[1])

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.auto.closed_form import Spectrum
@@ -34,6 +35,7 @@ def default_treatments() -> dict[str, Any]:
     """Return the bank: linear operators, corrections of rows, and both after each other."""
     return {
         "none": None,
+        "autoscaled": StandardScaler(),
         "smoothed": SavitzkyGolay(11, 2),
         "first derivative": SavitzkyGolay(9, 2, 1),
         "first derivative, wide": SavitzkyGolay(21, 2, 1),
@@ -44,6 +46,7 @@ def default_treatments() -> dict[str, Any]:
         "Whittaker": Whittaker(100.0),
         "SNV": NormalVariate(),
         "MSC": ScatterCorrection(),
+        "first derivative, autoscaled": make_pipeline(SavitzkyGolay(11, 2, 1), StandardScaler()),
         "SNV, first derivative": make_pipeline(NormalVariate(), SavitzkyGolay(11, 2, 1)),
         "SNV, second derivative": make_pipeline(NormalVariate(), SavitzkyGolay(15, 3, 2)),
     }
@@ -187,7 +190,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
         """Choose, then fit."""
-        rows, Y, unit, _ = _columns(X, y)
+        rows, Y, _, _ = _columns(X, y)
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)

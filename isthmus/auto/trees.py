@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus.auto.maps import FoundModel
 from isthmus.linalg import Array, row_blocks, spreads
 
-_N_TREES = 200
-_N_TREES_IN_FOLDS = 60
+_N_TREES = 150
+_N_TREES_IN_FOLDS = 40
 _LEAVES = (1, 4)  # least rows of a leaf
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -217,20 +217,3 @@ def _forest(tables: Tables, knots: list[Array], unit: Array, means: Array, flat:
 def _between(ranks: Array, knots: Array) -> Array:
     """Thresholds of ranks in the units of the column."""
     return np.interp(ranks, np.arange(len(knots)), knots)
-
-
-def check_forest(state: dict[str, Any]) -> str | None:
-    """Say what is wrong with the state of a forest; None if every walk ends in a leaf."""
-    left, right, feature, roots = (state.get(k) for k in ("left_", "right_", "feature_", "roots_"))
-    if not all(isinstance(a, np.ndarray) and a.dtype.kind == "i" for a in (left, right, feature, roots)):
-        return "tables of nodes that are not integers"
-    n = len(left)
-    own = np.arange(n)
-    inner = left != -1
-    ends = [((child > own) & (child < n)) | ~inner for child in (left, right)]
-    within = (feature >= 0) & (feature < state.get("n_features_in_", 0))
-    if not (all(e.all() for e in ends) and within.all() and ((roots >= 0) & (roots < n)).all()):
-        return "nodes whose children, features or roots do not exist"
-    return None
-
-
