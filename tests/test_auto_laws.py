@@ -64,7 +64,7 @@ def as_it_is(name, scale):
 
 
 def tolerance(name):
-    return ITERATED if name in ("stiefel", "kernel") else CLOSED
+    return ITERATED if name == "stiefel" else CLOSED
 
 
 def settings(search):

@@ -30,13 +30,15 @@ _N_KEPT = 3
 _EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
 _N_LANDMARKS = 800
 _ROWS_PER_INPUT = 10  # for a width of its own
+_ROWS_FOR_WIDTHS = 100
 
 
 class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression: kernel and width for all targets, a ridge weight for each.
 
     One eigendecomposition of a Gram matrix gives the left-out predictions of all folds and ridge weights.
-    With ten rows per input or more, inputs get widths of their own by the gradient of the left-out error.
+    With ten rows per input and a hundred in all, inputs get widths of their own by the gradient of the
+    left-out error; these come from an iteration, which stops before the last digit.
 
     Parameters
     ----------
@@ -88,7 +90,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             (self._search(name, Z, Y, folds, sample_weight) for name in names),
             key=lambda choice: choice.error,
         )
-        if best.kernel == "rbf" and len(Z) >= _ROWS_PER_INPUT * Z.shape[1] > _ROWS_PER_INPUT:
+        enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
+        if best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1:
             factors = self._input_widths(Z, Y, best, folds)
             wide = self._search("rbf", Z * factors, Y, folds, sample_weight, [0.3, 1.0, 3.0], 0.5)
             if wide.error < best.error:

@@ -221,7 +221,7 @@ LADDER: tuple[Rung, ...] = (
         label="kernel ridge regression, rough kernel",
         build=_rough_kernel,
         takes_missing=False,
-        is_wanted=lambda problem: problem.kernel == "auto",
+        is_wanted=lambda problem: problem.kernel == "auto" and not problem.treatments,
         text="Kernel ridge regression with the exponential of a distance, which follows functions with "
         "kinks and steps; a ridge weight for each output.",
         formula=_KERNEL_FORMULA,
@@ -269,9 +269,9 @@ BLEND = Rung(
     takes_missing=False,
     text="A convex blend of methods: for each output the weights, none negative and their sum one, with "
     "the least squared error of predictions of rows left out.",
-    formula="&#374; = &Sigma;<sub>m</sub> w<sub>m</sub> &#374;<sub>m</sub>, &emsp; w &ge; 0, &emsp; "
-    "&Sigma;<sub>m</sub> w<sub>m</sub> = 1",
-    latex=r"\hat Y = \sum_m w_m \hat Y_m, \quad w \ge 0, \quad \sum_m w_m = 1",
+    formula="<span>min</span><sub>w &ge; 0, &Sigma; w = 1</sub> ‖y &minus; &Sigma;<sub>m</sub> "
+    "w<sub>m</sub> &#375;<sub>m</sub>‖²",
+    latex=r"\min_{w \ge 0,\ \sum_m w_m = 1} \|y - \sum_m w_m \hat y_m\|^2",
     references=("L. Breiman. Stacked regressions. Machine Learning 24, 49-64, 1996.",),
 )
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.closed_form import Spectrum
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.maps import LinearMap
@@ -28,6 +29,7 @@ from isthmus.linalg import Array, spreads
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25
+_N_BLENDED = 4  # treatments of the least error of left-out rows
 _N_SCREENED = 3  # treatments that a search without a closed form of its own is tried with
 
 
@@ -160,7 +162,7 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """A search with every treatment of a bank, of which the least error of left-out rows decides.
+    """A search with every treatment of a bank; the best few are blended by their left-out errors.
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     best_estimator_ : LinearMap or Pipeline
         A map on the columns that were measured where treatment and model are linear.
     best_params_ : dict
-        Those of the search, and ``treatment``.
+        Those of the search with the best treatment, and ``treatment``, their names and weights.
     left_out_ : ndarray of shape (n_samples, n_targets)
     """
 
@@ -190,7 +192,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
         """Choose, then fit."""
-        rows, Y, _, _ = _columns(X, y)
+        rows, Y, unit, _ = _columns(X, y)
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)
@@ -198,11 +200,17 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             errors = [self._error(RidgeSearch(False), fitted[n], y, folds)[0] for n in names]
             names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_SCREENED]]
         tried = [self._error(self.search, fitted[name], y, folds) for name in names]
-        place = int(np.argmin([error for error, _ in tried]))
-        name, best = names[place], tried[place][1]
-        self.best_params_ = {**best.best_params_, "treatment": name}
-        self.left_out_ = best.left_out_
-        self.best_estimator_ = _join(fitted[name][0], best.best_estimator_)
+        order = np.argsort([error for error, _ in tried], kind="stable")[:_N_BLENDED]
+        found = [tried[k][1] for k in order]
+        weights = blend_weights(Y * unit, [search.left_out_ for search in found])
+        used = [k for k in range(len(found)) if weights[k].any()]
+        self.best_params_ = {
+            **found[0].best_params_,
+            "treatment": ", ".join(f"{names[order[k]]} {weights[k].mean():.2f}" for k in used),
+        }
+        self.left_out_ = sum(weights[k] * found[k].left_out_ for k in used)
+        models = [_join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
+        self.best_estimator_ = _mix(models, [names[order[k]] for k in used], weights[used])
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -234,6 +242,17 @@ def _join(treatment: Any, model: Any) -> Any:
     steps = [*treatment.steps] if isinstance(treatment, Pipeline) else [("treatment", treatment)]
     further = model.steps if isinstance(model, Pipeline) else [("model", model)]
     return Pipeline([*steps, *further])
+
+
+def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
+    """A blend of models; one linear map where all of them are."""
+    if len(models) == 1:
+        return models[0]
+    blend = Blend.of(models, names, weights, models[0].n_features_in_)
+    if all(isinstance(model, LinearMap) for model in models):
+        coef = np.atleast_2d(blend.coef_)
+        return LinearMap.of(coef, np.atleast_1d(blend.intercept_), models[0].coef_.ndim == 1)
+    return blend
 
 
 def _columns(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
