@@ -19,12 +19,13 @@ from isthmus.datasets import make_low_rank_regression
 X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)
 
 
-def test_scores_are_those_of_nested_cross_validation():
+@pytest.mark.parametrize(("prefer", "rule"), [("simple", "one_se"), ("accurate", "min")])
+def test_scores_are_those_of_nested_cross_validation(prefer, rule):
     """The same by scikit-learn: a search inside cross_val_predict."""
-    ours = MethodSearchCV("pls", cv=5, scale=True).fit(X, Y)
+    ours = MethodSearchCV("pls", cv=5, scale=True, prefer=prefer).fit(X, Y)
     inner = KFold(5, shuffle=True, random_state=0)
     outer = KFold(5, shuffle=True, random_state=0)
-    search = ComponentSearchCV(PLS(scale=True), cv=inner, scoring="r2", rule="one_se")
+    search = ComponentSearchCV(PLS(scale=True), cv=inner, scoring="r2", rule=rule)
     predicted = cross_val_predict(search, X, Y, cv=outer)
     assert_allclose(ours.cv_predictions_, predicted, rtol=1e-10)
     scores = [
@@ -79,13 +80,13 @@ def test_the_simplest_within_one_standard_error(monkeypatch):
     noisy = A + 0.5 * rng.normal(size=A.shape)
     # 1.0 is the best; 0.97 is within its standard error, 0.5 is not.
     fake_ladder(monkeypatch, [0.5, 0.97, 1.0])
-    search = MethodSearchCV(cv=10).fit(A, noisy)
+    search = MethodSearchCV(cv=10, prefer="simple").fit(A, noisy)
     means, errors = search.cv_results_["mean_test_score"], search.cv_results_["standard_error"]
     best = int(means.argmax())
     assert means[1] >= means[best] - errors[best] > means[0]
     assert search.best_method_ == "m1"
     fake_ladder(monkeypatch, [0.5, 0.6, 1.0])
-    assert MethodSearchCV(cv=10).fit(A, noisy).best_method_ == "m2"
+    assert MethodSearchCV(cv=10, prefer="simple").fit(A, noisy).best_method_ == "m2"
 
 
 def test_a_new_method_joins_by_one_row(monkeypatch):
@@ -94,8 +95,8 @@ def test_a_new_method_joins_by_one_row(monkeypatch):
     )
     monkeypatch.setattr(ladder_module, "LADDER", (*LADDER, row))
     search = MethodSearchCV(["pls", "mine"], cv=3).fit(X, Y)
-    assert search.cv_results_["method"] == ["pls", "mine"]
-    assert search.cv_results_["status"] == ["done", "done"]
+    assert search.cv_results_["method"] == ["pls", "mine", "blend"]
+    assert search.cv_results_["status"] == ["done", "done", "done"]
 
 
 def test_a_constant_output_explains_nothing():
@@ -111,7 +112,7 @@ def test_a_kernel_wins_where_lines_cannot():
     rng = np.random.default_rng(0)
     A = rng.uniform(-2, 2, size=(150, 2))
     B = np.column_stack([np.sin(3 * A[:, 0]), A[:, 0] * A[:, 1]])
-    search = fit_auto(A, B, cv=3, methods=["pls", "ridge", "kernel"])
+    search = fit_auto(A, B, cv=3, methods=["pls", "ridge", "kernel"], prefer="simple")
     assert search.best_method_ == "kernel" and search.best_score_ > 0.9
     assert search.cv_results_["mean_test_score"][0] < 0.3
 

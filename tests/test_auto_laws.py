@@ -16,7 +16,8 @@ from sklearn.model_selection import KFold
 
 from isthmus import ComponentSearchCV, MethodSearchCV, fit_auto
 from isthmus.auto import LADDER, Problem
-from isthmus.auto.stages import KernelSearch, RobustSearch
+from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.stages import RobustSearch
 from isthmus.regression import ReducedRankRegression
 
 UNITS = [1e-6, 1e-3, 1e3, 1e6]
@@ -25,7 +26,14 @@ RUNGS = {rung.name: rung for rung in LADDER}
 # same digit from other rounding.
 CLOSED, ITERATED = 1e-8, 1e-5
 # What does not obey, and why.
-COUNTS_TWINS = {"kernel": "the median of all distances counts those between twins, which are zero"}
+COUNTS_TWINS = {
+    "trees": "a leaf has a least number of rows",
+    "boosting": "a leaf has a least number of rows",
+}
+DRAWN_BY_PLACE = {
+    "trees": "features and thresholds are drawn in the order of the columns, sums follow the rows",
+    "boosting": "ties between splits go to the first column",
+}
 
 
 def make(n=48, p=4, q=3, seed=0):
@@ -117,6 +125,8 @@ class TestEachRung:
 
     @pytest.mark.parametrize("what", ["inputs", "outputs", "rows"])
     def test_another_order(self, name, scale, what):
+        if name in DRAWN_BY_PLACE:
+            pytest.skip(DRAWN_BY_PLACE[name])
         rng = np.random.default_rng(3)
         inputs, outputs, rows = np.arange(X.shape[1]), np.arange(Y.shape[1]), np.arange(len(X))
         for order, chosen in ((inputs, "inputs"), (outputs, "outputs"), (rows, "rows")):
@@ -126,7 +136,11 @@ class TestEachRung:
         folds = [(place[train], place[test]) for train, test in FOLDS]
         one = as_it_is(name, scale)
         other = rung_fit(name, scale, X[rows][:, inputs], Y[rows][:, outputs], folds)
-        assert_same_settings(settings(one), settings(other))
+        by_output = {key: value for key, value in settings(one).items()}
+        for key, value in by_output.items():
+            if np.size(value) == Y.shape[1]:  # a choice for each output
+                by_output[key] = value[outputs]
+        assert_same_settings(by_output, settings(other))
         difference = other.predict(TEST[:, inputs]) - one.predict(TEST)[:, outputs]
         assert np.abs(difference / Y.std(axis=0)[outputs]).max() < tolerance(name)
 

@@ -59,10 +59,10 @@ def test_a_method_that_was_given_up_is_not_chosen():
 
 @pytest.mark.parametrize(
     ("limit", "status", "n_fits"),
-    [(10.0, "done", 3), (1.5, "given up at the time limit", 2), (-1.0, "no time left", 0)],
+    [(10.0, "done", 3), (2.5, "given up at the time limit", 2), (-1.0, "no time left", 0)],
 )
 def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_fits):
-    """A clock that shows the number of fits that were made."""
+    """A clock that shows the number of fits that were made; a fold that would not end is not begun."""
     fits = []
 
     class Mean:
@@ -83,12 +83,21 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
     assert np.isnan(tried.score) == (status != "done")
 
 
-def test_exact_kernels_up_to_twenty_thousand_rows():
-    names = {
-        n: [rung.name for rung in rungs_for("auto", Problem(n, 3, 2))] for n in (20_000, 20_001)
-    }
-    assert "kernel" in names[20_000] and "kernel" not in names[20_001]
-    assert [rung.name for rung in rungs_for("kernel", Problem(10**6, 3, 2))] == ["kernel"]
+@pytest.mark.parametrize(
+    ("name", "problem", "wanted"),
+    [
+        ("kernel", Problem(20_001, 3, 2), True),  # landmarks take the place of all rows
+        ("trees", Problem(50, 3, 2), True),
+        ("trees", Problem(49, 3, 2), False),
+        ("boosting", Problem(250, 3, 8), True),
+        ("boosting", Problem(249, 3, 8), False),
+        ("boosting", Problem(250, 3, 9), False),
+        ("rough_kernel", Problem(50, 3, 2, kernel="rbf"), False),
+    ],
+)
+def test_methods_that_are_tried_unasked(name, problem, wanted):
+    assert (name in [rung.name for rung in rungs_for("auto", problem)]) == wanted
+    assert [rung.name for rung in rungs_for(name, problem)] == [name]
 
 
 def test_folds_of_few_rows_have_no_r2():

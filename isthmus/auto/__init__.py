@@ -1,19 +1,27 @@
 """From two tables to a model in one call: the ladder of methods, compared by honest cross-validation.
 
-==================== ================ =============================================================
-name                 file             what it is
-==================== ================ =============================================================
-``fit_auto``         ``search.py``    one call: compare, choose, fit, write the report
-``MethodSearchCV``   ``search.py``    the comparison as an estimator
-``LADDER``, ``Rung`` ``ladder.py``    the table of methods, from the simplest up; a row is a method
-``Problem``          ``ladder.py``    what a method is to be built for
-``Trial``            ``trials.py``    a method in the outer folds; the table of all; the choice
-``half_widths``      ``intervals.py`` intervals, from the errors of rows left out
-``KernelSearch``     ``stages.py``    a method that has no fast path; ``RobustSearch`` is another
-==================== ================ =============================================================
+==================== =================== ==========================================================
+name                 file                what it is
+==================== =================== ==========================================================
+``fit_auto``         ``front.py``        one call: compare, choose, fit, write the report
+``MethodSearchCV``   ``search.py``       the comparison as an estimator; ``fitted.py`` once it is fitted
+``LADDER``           ``ladder.py``       the table of methods, from the simplest up; a row is a method
+``Problem, Rung``    ``problem.py``      what a method is built for, and what is known of it
+``Trial``            ``trials.py``       a method in the outer folds; the blend of several
+``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
+``Spectrum``         ``closed_form.py``  all folds and ridge weights from one eigendecomposition
+``KernelSearch``     ``kernel_search.py`` kernel ridge regression; ``input_widths.py`` for each input
+``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths
+``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
+``RobustSearch``     ``stages.py``       a robust loss
+``Blend``            ``blends.py``       convex blends
+``half_widths``      ``intervals.py``    intervals, from the errors of rows left out
+==================== =================== ==========================================================
 """
 
-from isthmus.auto.ladder import LADDER, Problem, Rung
-from isthmus.auto.search import MethodSearchCV, fit_auto
+from isthmus.auto.front import fit_auto
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.search import MethodSearchCV
 
 __all__ = ["LADDER", "MethodSearchCV", "Problem", "Rung", "fit_auto"]

@@ -2,116 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from sklearn.model_selection import KFold
-
-from isthmus.auto.stages import KernelSearch, RobustSearch
+from isthmus.auto.kernel_search import ROUGH, SMOOTH, KernelSearch
+from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.stages import RobustSearch
+from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
+from isthmus.auto.trees import TreeSearch
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 from isthmus.validation import check_option
 
-_INNER_FOLDS = 5
-_KERNEL_ROWS = 20_000  # beyond, exact kernel methods are left to those who ask for them by name
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a method is to be built for.
-
-    Attributes
-    ----------
-    n_samples, n_features, n_targets : int
-        Shape of the training rows.
-    scale : bool
-        Whether columns of the inputs are divided by their standard deviations, those of the training
-        rows; those of the outputs always are.
-    missing : bool
-        Whether values are missing.
-    n_components : int or None
-        A rank asked for; None leaves it to cross-validation.
-    loss, kernel : str
-        For the methods that take one.
-    random_state : int
-        Of the folds and whatever else is drawn.
-    """
-
-    n_samples: int
-    n_features: int
-    n_targets: int
-    scale: bool = True
-    missing: bool = False
-    n_components: int | None = None
-    loss: str = "huber"
-    kernel: str = "rbf"
-    random_state: int = 0
-
-    @property
-    def folds(self) -> KFold:
-        """Inner folds, in which a method chooses its own numbers."""
-        n_splits = max(2, min(_INNER_FOLDS, self.n_samples))
-        return KFold(n_splits, shuffle=True, random_state=self.random_state)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """How a ComponentSearchCV is asked to choose."""
-        few = self.n_samples < 4 * _INNER_FOLDS  # R2 of a fold of two rows says nothing
-        return {"cv": self.folds, "scoring": "q2" if few else "r2", "rule": "one_se"}
-
-    @property
-    def common(self) -> dict[str, Any]:
-        # Outputs are always scaled: what is shared between them must not go by their units.
-        return {"scale": self.scale or "y", "missing": "em" if self.missing else "error"}
-
-    def ranks(self, most: int) -> Any:
-        """Candidates for the rank, no more than there are, for ComponentSearchCV."""
-        return None if self.n_components is None else [min(self.n_components, max(most, 1))]
-
-
-@dataclass(frozen=True)
-class Rung:
-    """A method: how it is built for a problem, and how it is told in a paper.
-
-    Attributes
-    ----------
-    name, label : str
-        For the command line and for the reader.
-    build : callable of a Problem
-        An estimator that chooses its own numbers in ``fit``; ``best_estimator_``, where it has one,
-        is the model.
-    takes_missing : bool
-        Whether NaN is allowed.
-    text, formula, latex, references : str, str, str, tuple of str
-        The paragraph of the method, its equation in HTML and in LaTeX, and its literature.
-    is_kernel : bool
-        Whether its cost grows with the square of the rows or more.
-    """
-
-    name: str
-    label: str
-    build: Callable[[Problem], Any]
-    takes_missing: bool
-    text: str
-    formula: str
-    latex: str
-    references: tuple[str, ...]
-    is_kernel: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """What a saved model keeps of its method."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "text": self.text,
-            "formula": self.formula,
-            "latex": self.latex,
-            "references": list(self.references),
-        }
+_TREE_ROWS = 50  # fewer rows: trees are left to those who ask for them by name
+_BOOSTING_ROWS = 250  # a leaf of boosted trees has twenty rows
+_BOOSTING_TARGETS = 8  # each target has trees of its own
 
 
 def _pls(problem: Problem) -> Any:
+    if problem.treatments and problem.n_components is None:
+        return TreatedSearch(PathSearch(), problem.treatments, cv=problem.folds)
     most = min(problem.n_samples - 1, problem.n_features)
     return ComponentSearchCV(
         PLS(**problem.common), n_components=problem.ranks(most), **problem.options
@@ -126,6 +35,10 @@ def _pcr(problem: Problem) -> Any:
 
 
 def _ridge(problem: Problem) -> Any:
+    if problem.treatments:
+        return TreatedSearch(RidgeSearch(problem.scale), problem.treatments, cv=problem.folds)
+    if not problem.missing:
+        return RidgeSearch(problem.scale, cv=problem.folds)
     full = min(problem.n_features, problem.n_targets)
     return ComponentSearchCV(
         ReducedRankRegression(**problem.common), n_components=[full], **problem.options
@@ -152,18 +65,62 @@ def _robust(problem: Problem) -> Any:
 
 
 def _kernel(problem: Problem) -> Any:
-    return KernelSearch(
-        kernel=problem.kernel,
+    return _kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
+
+
+def _rough_kernel(problem: Problem) -> Any:
+    return _kernels(problem, ROUGH)
+
+
+def _kernels(problem: Problem, names: Any) -> Any:
+    search = KernelSearch(
+        kernel=names,
         n_components=problem.ranks(min(problem.n_targets, problem.n_samples - 1)),
         scale=problem.scale,
         cv=problem.folds,
         random_state=problem.random_state,
+    )
+    if problem.treatments:
+        return TreatedSearch(search, problem.treatments, cv=problem.folds, screen=True)
+    return search
+
+
+def _trees(problem: Problem) -> Any:
+    return TreeSearch(
+        "extra", cv=problem.folds, random_state=problem.random_state, n_jobs=problem.n_jobs
+    )
+
+
+def _boosting(problem: Problem) -> Any:
+    return TreeSearch("boosting", cv=problem.folds, random_state=problem.random_state)
+
+
+def _has_rows_for_boosting(problem: Problem) -> bool:
+    return (
+        problem.n_samples >= _BOOSTING_ROWS
+        and problem.n_targets <= _BOOSTING_TARGETS
+        and not problem.treatments
     )
 
 
 _HTF = (
     "T. Hastie, R. Tibshirani, J. Friedman. The Elements of Statistical Learning, 2nd ed. "
     "Springer, 2009."
+)
+
+_KERNEL_FORMULA = (
+    "<span>min</span><sub>f, b</sub> &Sigma;<sub>i</sub> (y<sub>i</sub> &minus; f(x<sub>i</sub>) &minus; "
+    "b)² + &alpha; ‖f‖², &emsp; f(x) = &Sigma;<sub>i</sub> a<sub>i</sub> k(x<sub>i</sub>, x)"
+)
+_KERNEL_LATEX = (
+    r"\min_{f, b} \sum_i (y_i - f(x_i) - b)^2 + \alpha \|f\|_k^2, \qquad "
+    r"f(x) = \sum_i a_i k(x_i, x)"
+)
+_KERNEL_REFERENCES = (
+    "C. Saunders, A. Gammerman, V. Vovk. Ridge regression learning algorithm in dual variables. "
+    "International Conference on Machine Learning, 515-521, 1998.",
+    "J. Weston, O. Chapelle, A. Elisseeff, B. Scholkopf, V. Vapnik. Kernel dependency "
+    "estimation. Advances in Neural Information Processing Systems 15, 2003.",
 )
 
 LADDER: tuple[Rung, ...] = (
@@ -234,6 +191,8 @@ LADDER: tuple[Rung, ...] = (
         label="Stiefel regression, robust loss",
         build=_robust,
         takes_missing=False,
+        is_blended=False,
+        may_stop=True,
         text="Stiefel regression: a map of low rank that minimises a loss which outliers do not "
         "dominate, with orthonormal factors on both sides.",
         formula="<span>min</span><sub>W, s, V, b</sub> &Sigma;<sub>i</sub> L(y<sub>i</sub>, "
@@ -248,23 +207,72 @@ LADDER: tuple[Rung, ...] = (
     ),
     Rung(
         name="kernel",
-        label="kernel dependency estimation",
+        label="kernel ridge regression",
         build=_kernel,
         takes_missing=False,
-        is_kernel=True,
-        text="Kernel dependency estimation: the inputs are mapped to the feature space of a kernel, and "
-        "a reduced rank ridge regression leads from its principal components to the outputs.",
-        formula="<span>min</span><sub>rank C &le; r</sub> ‖Y &minus; &Phi; C‖² + &alpha; ‖C‖², &emsp; "
-        "&Phi; &Phi;<sup>T</sup> = K, &emsp; K<sub>ij</sub> = k(x<sub>i</sub>, x<sub>j</sub>)",
-        latex=r"\min_{\operatorname{rank} C \le r} \|Y - \Phi C\|_F^2 + \alpha \|C\|_F^2, \qquad "
-        r"\Phi \Phi^\top = K, \quad K_{ij} = k(x_i, x_j)",
+        text="Kernel ridge regression: least squares in the feature space of a smooth kernel, with a ridge "
+        "weight for each output, and a width for each input where there are rows enough.",
+        formula=_KERNEL_FORMULA,
+        latex=_KERNEL_LATEX,
+        references=_KERNEL_REFERENCES,
+    ),
+    Rung(
+        name="rough_kernel",
+        label="kernel ridge regression, rough kernel",
+        build=_rough_kernel,
+        takes_missing=False,
+        is_wanted=lambda problem: problem.kernel == "auto" and not problem.treatments,
+        text="Kernel ridge regression with the exponential of a distance, which follows functions with "
+        "kinks and steps; a ridge weight for each output.",
+        formula=_KERNEL_FORMULA,
+        latex=_KERNEL_LATEX,
+        references=_KERNEL_REFERENCES,
+    ),
+    Rung(
+        name="trees",
+        label="extremely randomised trees",
+        build=_trees,
+        takes_missing=False,
+        is_wanted=lambda problem: problem.n_samples >= _TREE_ROWS and not problem.treatments,
+        may_stop=True,
+        text="Extremely randomised trees of scikit-learn: the mean of many regression trees whose "
+        "thresholds are drawn at random and compared by the squared error.",
+        formula="&#374;(x) = <sup>1</sup>/<sub>M</sub> &Sigma;<sub>m</sub> T<sub>m</sub>(x)",
+        latex=r"\hat y(x) = \frac{1}{M} \sum_m T_m(x)",
         references=(
-            "J. Weston, O. Chapelle, A. Elisseeff, B. Scholkopf, V. Vapnik. Kernel dependency "
-            "estimation. Advances in Neural Information Processing Systems 15, 2003.",
-            "A. Mukherjee, J. Zhu. Reduced rank ridge regression and its kernel extensions. "
-            "Statistical Analysis and Data Mining 4, 612-622, 2011.",
+            "P. Geurts, D. Ernst, L. Wehenkel. Extremely randomized trees. Machine Learning 63, 3-42, "
+            "2006.",
         ),
     ),
+    Rung(
+        name="boosting",
+        label="gradient boosting",
+        build=_boosting,
+        takes_missing=False,
+        is_wanted=_has_rows_for_boosting,
+        may_stop=True,
+        text="Histogram gradient boosting of scikit-learn, one model for each output: every tree is "
+        "fitted to what the trees before it leave over.",
+        formula="F<sub>m</sub>(x) = F<sub>m&minus;1</sub>(x) + &nu; T<sub>m</sub>(x)",
+        latex=r"F_m(x) = F_{m-1}(x) + \nu T_m(x)",
+        references=(
+            "J. H. Friedman. Greedy function approximation: a gradient boosting machine. Annals of "
+            "Statistics 29, 1189-1232, 2001.",
+        ),
+    ),
+)
+
+BLEND = Rung(
+    name="blend",
+    label="blend",
+    build=lambda problem: None,
+    takes_missing=False,
+    text="A convex blend of methods: for each output the weights, none negative and their sum one, with "
+    "the least squared error of predictions of rows left out.",
+    formula="<span>min</span><sub>w &ge; 0, &Sigma; w = 1</sub> ‖y &minus; &Sigma;<sub>m</sub> "
+    "w<sub>m</sub> &#375;<sub>m</sub>‖²",
+    latex=r"\min_{w \ge 0,\ \sum_m w_m = 1} \|y - \sum_m w_m \hat y_m\|^2",
+    references=("L. Breiman. Stacked regressions. Machine Learning 24, 49-64, 1996.",),
 )
 
 
@@ -272,8 +280,7 @@ def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
     """The rungs that are asked for by name, in the order of the ladder; "auto" is all that can be."""
     able = [rung for rung in LADDER if rung.takes_missing or not problem.missing]
     if isinstance(methods, str) and methods == "auto":
-        few = problem.n_samples <= _KERNEL_ROWS
-        return [rung for rung in able if few or not rung.is_kernel]
+        return [rung for rung in able if rung.is_wanted(problem)]
     asked = [methods] if isinstance(methods, str) else list(methods)
     if not asked:
         raise ValueError("methods is empty: name at least one, or 'auto'.")

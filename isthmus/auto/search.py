@@ -1,4 +1,4 @@
-"""The comparison of methods by nested cross-validation, and the choice of the simplest good one."""
+"""The comparison of methods by nested cross-validation, and the answers that follow from it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.model_selection import KFold, check_cv
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from isthmus.auto.intervals import half_widths, sorted_errors
-from isthmus.auto.ladder import Problem, rungs_for
+from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
+from isthmus.auto.blends import Mean
+from isthmus.auto.fitted import FittedSearch, _outputs
+from isthmus.auto.intervals import sorted_errors
+from isthmus.auto.ladder import BLEND, rungs_for
+from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.progress import Leaderboard, Progress
+from isthmus.auto.splits import inner_folds, is_curve, outer_splits
+from isthmus.auto.treated import default_treatments
 from isthmus.auto.trials import (
-    Progress,
-    Splits,
+    BlendTrial,
     Trial,
     baseline_score,
     each_warning_once,
     results_table,
-    simplest_good,
 )
 from isthmus.linalg import Array
 from isthmus.plotting import ComponentCurveDisplay
-from isthmus.reports import write_report
-from isthmus.validation import check_rank
+from isthmus.validation import check_option, check_rank
 
 _FEWEST_ROWS = 5
+_FOR_COMPARING = 0.75  # of a time limit; the rest is for fitting the answer to all rows
+_MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 
 
-class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    r"""Compare a ladder of methods by nested cross-validation and fit the simplest good one.
+class MethodSearchCV(FittedSearch):
+    r"""Compare a ladder of methods by nested cross-validation and fit the best answer.
 
     Each method chooses its own numbers (components, ridge weight, kernel width) in inner folds of
     the training rows of an outer fold, where columns are centred and scaled too; the rows that are
@@ -41,31 +44,47 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
     .. math::
         1 - \frac1q \sum_j \frac{\overline{(y_j - \hat y_j)^2}}{\operatorname{var} y_j}
 
-    with the variances of all rows. The simplest method (first on the ladder) whose mean score is within
-    one standard error of the best is fitted to all rows, [HTF2009]_ Sec. 7.10.
+    with the variances of all rows. Three answers follow, all of them judged on the same rows left out:
+    the most accurate, a convex blend of the methods whose weights are found inside the outer folds too,
+    [B1996]_; the simplest, which is the first method of the ladder within one standard error of the
+    best, [HTF2009]_ Sec. 7.10; and the smallest, one map of low rank.
 
     Parameters
     ----------
     methods : "auto", str or sequence of str, default="auto"
         Names of rungs of the ladder: "pls", "pcr", "ridge", "reduced_rank", "stiefel", ... "auto"
         tries all that the data allow.
-    cv : int, splitter or None, default=10
-        Outer folds; a number is shuffled k-fold, at most one fold a two rows.
+    prefer : {"accurate", "simple", "small"}, default="accurate"
+        Which answer is fitted: the best by cross-validation, blends allowed; the simplest within one
+        standard error of the best method; or one map of low rank, a kernel expansion compressed.
+    cv : int, "time", splitter or iterable of (train, test), default=5
+        Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
+        ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted.
     n_components : int or "auto", default="auto"
         Rank of the map, or its choice by cross-validation.
     loss : str, default="huber"
         Loss of the methods that take one.
-    kernel : str, default="rbf"
-        Kernel of the methods that take one.
+    kernel : str, default="auto"
+        Kernel of the kernel method. "auto" compares RBF, Laplacian and exponential kernels.
     scale : bool or "auto", default="auto"
         Whether columns of X are divided by their standard deviations. "auto" does so unless the columns
         are points of a curve (their names are numbers, or neighbours are all but equal). Those of y
         always are: no choice depends on the units of the outputs.
+    treatments : "auto", dict, sequence of transformers or None, default="auto"
+        Bank of treatments of curves, from which the methods choose in inner folds. "auto" is a bank of
+        smoothing, derivatives and scatter corrections if the columns are points of a curve, else none.
+    scoring : str or callable, default=None
+        Score of the outer folds, as in scikit-learn. None is the share of the variance above.
     time_limit : float or None, default=None
-        Seconds. No method is begun after it, and one that is under way is given up; the first always
-        ends.
+        Seconds for everything. Methods and folds that would not end in time are skipped; the first
+        method always completes.
+    n_jobs : int or None, default=None
+        Outer folds that run side by side.
     random_state : int, default=0
-        Of the folds and whatever else is drawn.
+        Seed for the folds and other random choices.
+    verbose : int or None, default=0
+        1 writes a leaderboard to standard error. None does so if a person is watching: in a terminal or
+        a notebook.
 
     Attributes
     ----------
@@ -75,10 +94,16 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The choice.
     method_ : dict
         Label, paragraph, equation and literature of the chosen method.
+    answers_ : dict
+        For each preference: ``method``, ``label``, ``score``, ``standard_error``, ``numbers`` (that the
+        model holds) and ``rows_per_second``.
+    simple_estimator_ : estimator
+        The simplest answer, fitted to all rows; the report shows its components.
     cv_results_ : dict
-        For each method: ``method``, ``label``, ``status``, ``mean_test_score``,
-        ``standard_error``, ``difference_to_best`` and ``difference_standard_error`` (fold by fold, from
-        the method of the best mean), ``split{i}_test_score``, ``mean_fit_time``, ``rows_per_second``.
+        For each method, the blend last: ``params``, ``rank_test_score``, ``mean_test_score``,
+        ``std_test_score``, ``split{i}_test_score``, ``mean_fit_time`` as in scikit-learn's searches, and
+        ``method``, ``label``, ``status``, ``standard_error``, ``difference_to_best``,
+        ``difference_standard_error`` (fold by fold, from the best mean), ``rows_per_second``.
     curves_ : dict
         For the chosen method: scores of every number of components, with standard errors.
     baseline_score_ : float
@@ -107,24 +132,32 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self,
         methods: Any = "auto",
         *,
-        cv: Any = 10,
+        prefer: str = "accurate",
+        cv: Any = 5,
         n_components: Any = "auto",
         loss: str = "huber",
-        kernel: str = "rbf",
+        kernel: str = "auto",
         scale: Any = "auto",
+        treatments: Any = "auto",
+        scoring: Any = None,
         time_limit: float | None = None,
+        n_jobs: int | None = None,
         random_state: int = 0,
+        verbose: int | None = 0,
     ) -> None:
         self.methods = methods
+        self.prefer = prefer
         self.cv = cv
         self.n_components = n_components
         self.loss = loss
         self.kernel = kernel
         self.scale = scale
+        self.treatments = treatments
+        self.scoring = scoring
         self.time_limit = time_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
-
-    # -- fitting -------------------------------------------------------------------------------
+        self.verbose = verbose
 
     def fit(
         self,
@@ -134,6 +167,8 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         progress: Progress | None = None,
         feature_names: Sequence[str] | None = None,
         target_names: Sequence[str] | None = None,
+        on_interrupt: str = "keep",
+        **params: Any,
     ) -> MethodSearchCV:
         """Compare, choose and fit.
 
@@ -147,6 +182,12 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Told what is under way.
         feature_names, target_names : sequence of str, default=None
             Names of the columns; None asks the frames.
+        on_interrupt : {"keep", "raise"}, default="keep"
+            Whether an interrupt (Ctrl-C) ends the comparison and keeps the best found so far, if a method
+            is done.
+        **params :
+            ``sample_weight`` of shape (n_samples,), in the fits and in the scores; methods that take no
+            weights are skipped. ``groups`` of shape (n_samples,): rows of a group are never parted.
 
         Returns
         -------
@@ -154,9 +195,16 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             The fitted search.
         """
         begin = time.perf_counter()
-        limit = np.inf if self.time_limit is None else begin + self.time_limit
+        limit = np.inf if self.time_limit is None else begin + _FOR_COMPARING * self.time_limit
+        check_option("prefer", self.prefer, PREFERENCES)
+        check_option("on_interrupt", on_interrupt, ("keep", "raise"))
         names = getattr(y, "columns", None) if target_names is None else target_names
         rows, Y = self._check(X, y)
+        weights, groups = _row_params(params, len(rows))
+        if weights is not None:
+            kept = weights > 0
+            rows, Y, weights = rows[kept], Y[kept], weights[kept]
+            groups = None if groups is None else groups[kept]
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = (
@@ -164,17 +212,10 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         problem = self._problem(rows, Y)
         self.scale_ = problem.scale
-        rungs = rungs_for(self.methods, problem)
-        splits = self._splits(rows)
-        tell = progress if progress is not None else _silent
-        as_given = Y[:, 0] if self._y_is_1d else Y
-        trials = [Trial(rung, rows, as_given, splits, problem) for rung in rungs]
+        board = Leaderboard(self.verbose, progress, self.time_limit)
         with each_warning_once():
-            for k, trial in enumerate(trials):
-                trial.run(tell, limit if k else np.inf)
-            self.best_index_ = simplest_good(trials)
-            self._fit_chosen(trials[self.best_index_], tell)
-        self._keep(trials)
+            answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
+            self._fit_answers(answers, board, begin)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -195,234 +236,105 @@ class MethodSearchCV(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return rows, Y
 
-    def _rows(self, X: Any, *, reset: bool = False) -> Array:
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-
     def _problem(self, X: Array, Y: Array) -> Problem:
         rank = None if self.n_components == "auto" else check_rank(self.n_components, minimum=1)
         if self.scale != "auto" and not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale == {self.scale!r}, must be True, False or 'auto'.")
-        names = getattr(self, "feature_names_in_", None)
-        scale = not _is_curve(X, names) if self.scale == "auto" else bool(self.scale)
+        curve = is_curve(X, getattr(self, "feature_names_in_", None))
+        scale = not curve if self.scale == "auto" else bool(self.scale)
         missing = bool(np.isnan(X).any() or np.isnan(Y).any())
+        bank = self._bank(curve and self.scale == "auto")
         return Problem(
             n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
-            random_state=self.random_state,
+            random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "min",
+            treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _splits(self, X: Array) -> Splits:
-        if isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool):
-            if self.cv < 2:
-                raise ValueError(f"cv == {self.cv}, must be >= 2.")
-            n_splits = min(int(self.cv), len(X) // 2)
-            splitter: Any = KFold(n_splits, shuffle=True, random_state=self.random_state)
-        else:
-            splitter = check_cv(self.cv)
-        return list(splitter.split(X))
+    def _bank(self, curve: bool) -> dict[str, Any] | None:
+        if self.treatments is None or (isinstance(self.treatments, str) and not curve):
+            check_option("treatments", self.treatments, ("auto", None))
+            return None
+        if isinstance(self.treatments, str):
+            check_option("treatments", self.treatments, ("auto",))
+            return default_treatments()
+        if isinstance(self.treatments, dict):
+            return {str(name): step for name, step in self.treatments.items()}
+        return {"none": None} | {" ".join(repr(step).split()): step for step in self.treatments}
 
-    def _fit_chosen(self, chosen: Trial, tell: Progress) -> None:
+    def _compare(
+        self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, problem: Problem,
+        board: Leaderboard, limit: float, on_interrupt: str,
+    ) -> Answers:  # fmt: skip
+        """Run every method in the outer folds, then blend those that may be."""
+        rungs = rungs_for(self.methods, problem)
+        splits = outer_splits(self.cv, X, Y, groups, self.random_state)
+        as_given = Y[:, 0] if self._y_is_1d else Y
+        blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
+        options = {
+            "weights": weights, "inner": inner_folds(self.cv, splits, len(X), groups),
+            "scoring": self.scoring,
+        }  # fmt: skip
+        trials = [
+            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended,
+                  **options)
+            for rung in rungs
+        ]  # fmt: skip
+        try:
+            for k, trial in enumerate(trials):
+                races = trial.rung.may_stop and blends and self.scoring is None
+                trial.run(board, limit if k else np.inf, _best_first(trials) if races else None)
+                board.add(trial)
+        except KeyboardInterrupt:
+            if on_interrupt == "raise" or not any(trial.is_done for trial in trials):
+                raise
+            for trial in trials:
+                if trial.status == "not begun":
+                    trial.status = "interrupted"
+        members = [t for t in trials if t.is_done and t.keeps_left_out]
+        blend = None
+        if len(members) > 1:
+            mean = Trial(_MEAN, X, as_given, splits, problem, keeps_left_out=True, **options)
+            mean.run(lambda *told: None, np.inf)
+            members.append(mean)
+            blend = BlendTrial(BLEND, X, as_given, splits, problem, **options)
+            blend.blend(members)
+            board.add(blend)
+        return Answers(trials, members, blend)
+
+    def _fit_answers(self, answers: Answers, board: Leaderboard, begin: float) -> None:
+        """Fit the answer that is preferred, and the others where there is time."""
+        chosen = answers.choose(self.prefer)
         n = len(chosen.splits)
-        tell(f"{chosen.rung.label}, all rows", n, n)
-        fitted = chosen.rung.build(chosen.problem).fit(chosen.X, chosen.y)
-        self.best_estimator_ = getattr(fitted, "best_estimator_", fitted)
-        self.best_params_ = dict(getattr(fitted, "best_params_", {}))
+        board(f"{chosen.rung.label}, all rows", n, n)
+        self.best_estimator_, self.best_params_ = answers.fit(chosen, small=self.prefer == "small")
+        self.answers_ = {self.prefer: describe_answer(chosen, self.best_estimator_)}
+        self.simple_estimator_ = self.best_estimator_
+        for prefer in PREFERENCES:
+            late = self.time_limit is not None and (time.perf_counter() - begin > self.time_limit)
+            if prefer == self.prefer or late:
+                continue
+            other = answers.choose(prefer)
+            model, _ = answers.fit(other, small=prefer == "small")
+            self.answers_[prefer] = describe_answer(other, model)
+            if prefer == "simple":
+                self.simple_estimator_ = model
+        self.answers_ = {name: self.answers_[name] for name in PREFERENCES if name in self.answers_}
         self.best_method_ = chosen.rung.name
         self.method_ = chosen.rung.as_dict()
-        self.curves_ = component_curve(fitted)
-
-    def _keep(self, trials: list[Trial]) -> None:
-        chosen = trials[self.best_index_]
+        simple = answers.fitted.get(answers.choose("simple").rung.name)
+        self.curves_ = component_curve(simple)
+        trials = [*answers.trials, *([] if answers.blend is None else [answers.blend])]
+        self.best_index_ = trials.index(chosen)
         self.cv_results_ = results_table(trials)
         self.best_score_ = chosen.score
-        self.baseline_score_ = baseline_score(chosen.Y, chosen.splits)
+        self.baseline_score_ = baseline_score(chosen)
         self.n_splits_ = len(chosen.splits)
         self.n_samples_ = len(chosen.X)
-        self.residual_quantiles_ = sorted_errors(np.abs(chosen.Y - chosen.predictions))
+        errors = np.abs(chosen.Y - chosen.predictions)
+        self.residual_quantiles_ = sorted_errors(errors[~np.isnan(chosen.predictions).any(axis=1)])
         self.cv_predictions_ = chosen.predictions
         self._training = (chosen.X, chosen.Y)
-
-    # -- using the model -----------------------------------------------------------------------
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the chosen model.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictions.
-        """
-        check_is_fitted(self)
-        return self.predict_rows(self._rows(X))
-
-    def predict_rows(self, rows: Array) -> NDArray:
-        """Predict checked rows, an array with the columns of the fit."""
-        return self.best_estimator_.predict(rows)
-
-    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds between which a new output lies with about the given probability.
-
-        The half width is a quantile of the absolute errors of the rows left out in cross-validation,
-        so that it holds for any method and any distribution of errors as long as new rows come from
-        where the old ones came from. Bounds are infinite where there are too few rows for the level.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs.
-        level : float, default=0.95
-            Probability for one output of one row.
-
-        Returns
-        -------
-        lower, upper : ndarray in the shape of ``predict``
-        """
-        return self._around(self.predict(X), level)
-
-    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds for checked rows, an array with the columns of the fit."""
-        return self._around(self.predict_rows(rows), level)
-
-    def _around(self, centre: NDArray, level: float) -> tuple[NDArray, NDArray]:
-        widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
-        width = widths[0] if centre.ndim == 1 else widths
-        return centre - width, centre + width
-
-    @property
-    def rank_(self) -> int | None:
-        """Number of components of the chosen model; None where it has none."""
-        rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
-        return None if rank is None else int(rank)
-
-    def report(
-        self, path: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any
-    ) -> None:
-        """Write the report, one HTML file that works without network.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-        X, y : arrays or frames, default=None
-            Other data to report on. None is the training data, with predictions of rows left out; a
-            loaded model has them no more.
-        **options :
-            ``row_names``, ``image_shape``, ``output_image_shape``, ``command``, ``title``; see
-            ``isthmus.reports.write_report``.
-        """
-        check_is_fitted(self)
-        if (X is None) != (y is None):
-            raise ValueError("give both X and y, or neither.")
-        predictions = None
-        if X is None:
-            if not hasattr(self, "_training"):
-                raise ValueError("a loaded model has no training data: give X and y to report on.")
-            (rows, Y), predictions = self._training, self.cv_predictions_
-        else:
-            rows, Y = self._rows(X), _outputs(y)
-            Y = Y.reshape(len(Y), -1)
-            if Y.shape != (len(rows), len(self.target_names_)):
-                raise ValueError(
-                    f"y has shape {Y.shape}, expected {(len(rows), len(self.target_names_))}."
-                )
-        write_report(path, self, rows, Y, cv_predictions=predictions, **options)
-
-    def training_summary(self) -> dict[str, Any]:
-        """What a model file tells about the training, in the types of JSON."""
-        check_is_fitted(self)
-        results = self.cv_results_
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "method": self.best_method_,
-            "label": self.method_["label"],
-            "params": {key: _json(value) for key, value in self.best_params_.items()},
-            "n_components": self.rank_,
-            "n_samples": self.n_samples_,
-            "n_features": int(self.n_features_in_),
-            "n_targets": len(self.target_names_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "target_names": self.target_names_,
-            "scale": bool(self.scale_),
-            "cv": [
-                {
-                    "method": results["method"][k],
-                    "label": results["label"][k],
-                    "status": results["status"][k],
-                    "score": _json(results["mean_test_score"][k]),
-                    "standard_error": _json(results["standard_error"][k]),
-                    "difference_to_best": _json(results["difference_to_best"][k]),
-                    "difference_standard_error": _json(results["difference_standard_error"][k]),
-                    "seconds_a_fit": _json(results["mean_fit_time"][k]),
-                }
-                for k in range(len(results["method"]))
-            ],
-            "n_splits": self.n_splits_,
-            "score": self.best_score_,
-            "baseline_score": self.baseline_score_,
-            "seed": self.random_state,
-            **getattr(self, "origin_", {}),
-        }
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {k: v for k, v in state.items() if k not in ("_training", "cv_predictions_")}
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def fit_auto(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    cv: Any = 10,
-    time_limit: float | None = None,
-    report: Any = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> MethodSearchCV:
-    """From two tables to a model: compare the ladder of methods, choose, fit, and write a report.
-
-    Parameters
-    ----------
-    X, y : arrays or frames
-        Inputs (n_samples, n_features) and outputs (n_samples[, n_targets]).
-    cv : int or splitter, default=10
-        Outer folds of the comparison.
-    time_limit : float or None, default=None
-        Seconds for the comparison.
-    report : path or None, default=None
-        Where to write the report.
-    progress : callable of (label, folds done, folds), default=None
-        Told what is under way.
-    **options :
-        Of :class:`MethodSearchCV`: ``methods``, ``n_components``, ``loss``, ``kernel``, ``scale``,
-        ``random_state``.
-
-    Returns
-    -------
-    search : MethodSearchCV
-        With ``best_estimator_``, ``cv_results_``, ``predict`` and ``report(path)``.
-
-    Examples
-    --------
-    >>> from isthmus import fit_auto
-    >>> from isthmus.datasets import make_low_rank_regression
-    >>> X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.3, random_state=0)
-    >>> fit_auto(X, Y, cv=5, methods=["pls", "ridge"]).best_estimator_.coef_.shape
-    (3, 8)
-    """
-    search = MethodSearchCV(cv=cv, time_limit=time_limit, **options).fit(X, y, progress=progress)
-    if report is not None:
-        search.report(report)
-    return search
 
 
 def component_curve(search: Any) -> dict[str, Any]:
@@ -432,38 +344,25 @@ def component_curve(search: Any) -> dict[str, Any]:
     return dict(vars(ComponentCurveDisplay.compute(search)))
 
 
-def _silent(label: str, done: int, total: int) -> None:
-    """Tell nobody."""
+def _row_params(params: dict[str, Any], n: int) -> tuple[Array | None, NDArray | None]:
+    """Weights and groups of the rows, checked."""
+    unknown = sorted(set(params) - {"sample_weight", "groups"})
+    if unknown:
+        raise TypeError(f"fit got {', '.join(unknown)}, expected sample_weight or groups.")
+    found = {}
+    for name, given in params.items():
+        found[name] = None if given is None else np.asarray(given)
+        if given is not None and found[name].shape != (n,):
+            raise ValueError(f"{name} has shape {found[name].shape}, must be ({n},).")
+    weights = found.get("sample_weight")
+    if weights is not None:
+        weights = weights.astype(np.float64)
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ValueError("sample_weight must be finite, not negative and not all zero.")
+    return weights, found.get("groups")
 
 
-def _outputs(y: Any) -> Array:
-    return check_array(
-        y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
-    )
-
-
-def _is_curve(X: Array, names: Any) -> bool:
-    """Whether the columns are points of a curve: numbers for names, or neighbours all but equal."""
-    if names is not None and len(names) > 4:
-        try:
-            numbers = np.array([float(name) for name in names])
-            steps = np.diff(numbers)
-            if (steps > 0).all() or (steps < 0).all():
-                return True
-        except ValueError:
-            pass
-    if X.shape[1] < 20 or len(X) < 3 or np.isnan(X).any():
-        return False
-    Z = X - X.mean(axis=0)
-    norms = np.linalg.norm(Z, axis=0)
-    norms[norms == 0] = 1.0
-    near = (Z[:, 1:] * Z[:, :-1]).sum(axis=0) / (norms[1:] * norms[:-1])
-    return bool(np.median(near) > 0.98)
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, np.integer | int) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, np.floating | float):
-        return float(value) if np.isfinite(value) else None
-    return value if isinstance(value, str | bool | type(None)) else str(value)
+def _best_first(trials: list[Trial]) -> float | None:
+    """Best score of the first fold so far."""
+    known = [t.scores[0] for t in trials if t.is_done and np.isfinite(t.scores[0])]
+    return max(known) if known else None

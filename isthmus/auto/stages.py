@@ -10,21 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.dependency import DependencyRegressor
-from isthmus.features import KernelMap
-from isthmus.kernels import resolve_kernel
 from isthmus.linalg import Array, spreads
 from isthmus.losses import get_loss, robust_scale
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
-_WIDTHS = (0.02, 0.2, 1.0)  # times what the median rule gives
-_RIDGES = np.logspace(-10, -1, 10)  # times the largest eigenvalue
-_MOST_FEATURES = 400
 _REACH = 3.0
 _INTERPOLATES = 0.2  # residuals of the fit, as a share of those of rows left out
 
@@ -135,95 +127,3 @@ def _pulled_in(y: ArrayLike) -> Array:
     reach = _REACH * 1.4826 * np.median(np.abs(Y - middle), axis=0)
     reach = np.where(reach > 0, reach, np.inf)  # half of the values are the same: leave them
     return np.clip(Y, middle - reach, middle + reach)
-
-
-class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """Kernel dependency estimation with its kernel width, rank and ridge weight by cross-validation.
-
-    For each width the coordinates of the kernel map go through ``ComponentSearchCV``; the best of
-    them is fitted as a :class:`~isthmus.DependencyRegressor`, behind a scaler if asked for.
-
-    Parameters
-    ----------
-    kernel : str, default="rbf"
-        A kernel of vectors by name.
-    n_components : sequence of int or None, default=None
-        Candidates for the rank of the map.
-    scale : bool, default=True
-        Whether columns of X are divided by their standard deviations. Those of y always are.
-    cv : int or splitter, default=5
-        Folds.
-    random_state : int, default=0
-        Of the rule that sets the middle width.
-
-    Attributes
-    ----------
-    best_estimator_ : Pipeline or DependencyRegressor
-    best_params_, cv_results_ :
-        Of the best width.
-    """
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        n_components: Any = None,
-        scale: bool = True,
-        cv: Any = 5,
-        random_state: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.scale = scale
-        self.cv = cv
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelSearch:
-        """Choose, then fit."""
-        Z = StandardScaler().fit_transform(X) if self.scale else np.asarray(X, dtype=float)
-        Y = np.asarray(y, dtype=np.float64)
-        Y = Y / (spreads(Y) if Y.ndim > 1 else spreads(Y[:, None])[0])
-        best: ComponentSearchCV | None = None
-        for gamma in self._widths(Z):
-            features = self._features(gamma, len(Z)).fit_transform(Z)
-            largest = float((features[:, 0] ** 2).sum())  # of the eigenvalues of the kernel matrix
-            search = ComponentSearchCV(
-                ReducedRankRegression(),
-                n_components=self.n_components,
-                alpha=largest * _RIDGES,
-                cv=self.cv,
-                scoring="neg_mean_squared_error",
-                rule="one_se",
-                refit=False,
-            ).fit(features, Y)
-            if best is None or search.best_score_ > best.best_score_:
-                best, width = search, gamma
-        assert best is not None
-        self.best_params_ = dict(best.best_params_) | ({} if width is None else {"gamma": width})
-        self.cv_results_, self.best_index_ = best.cv_results_, best.best_index_
-        self.n_splits_ = best.n_splits_
-        model = DependencyRegressor(
-            self._features(width, len(Z)),
-            ReducedRankRegression(**best.best_params_),
-            scale_y=True,
-        )
-        self.best_estimator_ = make_pipeline(StandardScaler(), model) if self.scale else model
-        self.best_estimator_.fit(X, y)
-        self.n_features_in_ = np.shape(X)[1]
-        return self
-
-    def _widths(self, Z: Array) -> list[float | None]:
-        middle = getattr(
-            resolve_kernel(self.kernel, Z, random_state=self.random_state), "gamma", None
-        )
-        return [None] if middle is None else [float(middle) * factor for factor in _WIDTHS]
-
-    def _features(self, gamma: float | None, n_samples: int) -> KernelMap:
-        most = _MOST_FEATURES if n_samples > _MOST_FEATURES else None  # None: all that there are
-        return KernelMap(
-            kernel=self.kernel, n_components=most, gamma=gamma, random_state=self.random_state
-        )
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)

@@ -8,16 +8,25 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
 
-from isthmus.auto.ladder import Problem, Rung
+from isthmus.auto.blends import blend_weights
+from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.progress import Progress
 from isthmus.linalg import Array
 
-Progress = Callable[[str, int, int], None]  # of a label, the folds done and the number of folds
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
+_FAR_BEHIND = (
+    1.6  # times the least error in the first fold; a method that may be dropped ends there
+)
 
 
 class Trial:
@@ -33,6 +42,14 @@ class Trial:
     splits : sequence of (train, test)
     problem : Problem
         Of all rows; a fold's has the number of its own.
+    weights : ndarray of shape (n_samples,), default=None
+        Weight of each row, in the fits and in the scores.
+    inner : callable of the training rows, default=None
+        Inner folds of an outer one; None leaves them to the problem.
+    scoring : str or callable, default=None
+        As in scikit-learn; None is the share of the variance that is explained.
+    keeps_left_out : bool, default=False
+        Whether predictions of left-out rows inside the outer folds are kept, for a blend.
 
     Attributes
     ----------
@@ -42,16 +59,25 @@ class Trial:
         Each row predicted without it.
     predict_seconds : float
         Of all folds together.
+    left_out : list of ndarray
+        For each outer fold, predictions of its training rows without their inner fold.
     status : str
         "done", or why not.
     """
 
-    def __init__(self, rung: Rung, X: Array, y: Array, splits: Splits, problem: Problem) -> None:
+    def __init__(
+        self, rung: Rung, X: Array, y: Array, splits: Splits, problem: Problem, *,
+        weights: Array | None = None, inner: Callable[[NDArray], Any] | None = None,
+        scoring: Any = None, keeps_left_out: bool = False,
+    ) -> None:  # fmt: skip
         self.rung, self.X, self.y, self.splits, self.problem = rung, X, y, splits, problem
+        self.weights, self.inner, self.scoring = weights, inner, scoring
+        self.keeps_left_out = keeps_left_out
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
         self.predictions = np.full(self.Y.shape, np.nan)
         self.fit_seconds = np.full(len(splits), np.nan)
+        self.left_out: list[Any] = [None] * len(splits)
         self.predict_seconds = 0.0
         self.status = "not begun"
 
@@ -74,34 +100,127 @@ class Trial:
         """Rows predicted in a second; NaN where not all were predicted."""
         return len(self.X) / self.predict_seconds if self.is_done else np.nan
 
-    def run(self, tell: Progress, limit: float) -> None:
-        """Fit and predict in every fold, until the clock shows ``limit``."""
-        variances = _variances(self.Y)
+    def run(self, tell: Progress, limit: float, first: float | None = None) -> None:
+        """Fit and predict in every fold, until the clock shows ``limit``.
+
+        ``first`` is the best score of the first fold so far: a method that is far behind it is stopped
+        there, if given.
+        """
         n_splits = len(self.splits)
-        for i, (train, test) in enumerate(self.splits):
-            if time.perf_counter() > limit:
-                self.status = "given up at the time limit" if i else "no time left"
+        n_jobs = effective_n_jobs(self.problem.n_jobs)
+        for begin in range(0, n_splits, n_jobs):
+            now = time.perf_counter()
+            if now > limit or (begin and now + self._longest() > limit):
+                self.status = "given up at the time limit" if begin else "no time left"
                 return
-            tell(self.rung.label, i, n_splits)
+            tell(self.rung.label, begin, n_splits)
+            folds = range(begin, min(begin + n_jobs, n_splits))
             try:
-                predicted = self._fold(i, train, test)
+                self._run_folds(folds)
             except (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError) as error:
                 self.status = str(error).splitlines()[0] if str(error) else type(error).__name__
                 return
-            self.predictions[test] = predicted
-            self.scores[i] = _explained(self.Y[test], predicted, variances)
+            if begin == 0 and first is not None and 1 - self.scores[0] > _FAR_BEHIND * (1 - first):
+                self.status = "stopped: far behind in the first fold"
+                return
         tell(self.rung.label, n_splits, n_splits)
         self.status = "done" if np.isfinite(self.scores).all() else "no score"
 
+    def _longest(self) -> float:
+        """Seconds of the longest fold so far."""
+        done = self.fit_seconds[np.isfinite(self.fit_seconds)]
+        return float(done.max(initial=0.0))
+
+    def _run_folds(self, folds: range) -> None:
+        """Folds side by side: threads, since what takes time are matrices and trees."""
+        if len(folds) == 1:
+            found = [self._fold(i, *self.splits[i]) for i in folds]
+        else:
+            found = Parallel(len(folds), prefer="threads")(
+                delayed(self._fold)(i, *self.splits[i]) for i in folds
+            )
+        for i, predicted in zip(folds, found, strict=True):
+            test = self.splits[i][1]
+            self.predictions[test] = predicted
+            self.scores[i] = self.score_of(test, predicted)
+
+    def score_of(self, test: NDArray, predicted: Array) -> float:
+        """Score predictions of test rows."""
+        weights = None if self.weights is None else self.weights[test]
+        if self.scoring is None:
+            return _explained(self.Y[test], predicted, _variances(self.Y, self.weights), weights)
+        scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
+        shape = self.y[test].shape
+        return float(scorer(_Told().fit(predicted.reshape(shape)), self.X[test], self.y[test]))
+
     def _fold(self, i: int, train: NDArray, test: NDArray) -> Array:
-        model = self.rung.build(replace(self.problem, n_samples=len(train)))
+        own = None if self.inner is None else self.inner(train)
+        problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
+        model = self.rung.build(problem)
+        weights = None if self.weights is None else self.weights[train]
         begin = time.perf_counter()
-        model.fit(self.X[train], self.y[train])
+        fit_weighted(model, self.X[train], self.y[train], weights)
+        if self.keeps_left_out:
+            self.left_out[i] = left_out_predictions(
+                model, self.X[train], self.y[train], weights, problem.folds
+            )
         fitted = time.perf_counter()
         predicted = model.predict(self.X[test])
         self.predict_seconds += time.perf_counter() - fitted
         self.fit_seconds[i] = fitted - begin
         return np.asarray(predicted).reshape(len(test), -1)
+
+
+class BlendTrial(Trial):
+    """The blend of other trials, its weights from the inner folds of each outer fold."""
+
+    def blend(self, trials: Sequence[Trial]) -> None:
+        """Blend trials that are done and kept what they predict in inner folds."""
+        for i, (train, test) in enumerate(self.splits):
+            weights = None if self.weights is None else self.weights[train]
+            own = blend_weights(self.Y[train], [trial.left_out[i] for trial in trials], weights)
+            predicted = sum(w * t.predictions[test] for w, t in zip(own, trials, strict=True))
+            self.predictions[test] = predicted
+            self.scores[i] = self.score_of(test, np.asarray(predicted))
+            self.fit_seconds[i] = sum(trial.fit_seconds[i] for trial in trials)
+        self.predict_seconds = sum(trial.predict_seconds for trial in trials)
+        self.status = "done" if np.isfinite(self.scores).all() else "no score"
+
+
+class _Told(RegressorMixin, BaseEstimator):
+    """An estimator that predicts what it was told, for a scorer of scikit-learn."""
+
+    def fit(self, predicted: Array) -> _Told:
+        self.predicted_ = predicted
+        return self
+
+    def predict(self, X: Array) -> Array:
+        return self.predicted_
+
+
+def fit_weighted(model: Any, X: Array, y: Array, weights: Array | None) -> Any:
+    """Fit with weights of rows, or say that the method takes none."""
+    if weights is None:
+        return model.fit(X, y)
+    if "sample_weight" not in signature(model.fit).parameters:
+        raise ValueError("takes no sample weights")
+    return model.fit(X, y, sample_weight=weights)
+
+
+def left_out_predictions(
+    model: Any, X: Array, y: Array, weights: Array | None, folds: Any
+) -> Array:
+    """Predictions of every row without its inner fold, with the settings the model has chosen."""
+    known = getattr(model, "left_out_", None)
+    if known is not None:
+        return known
+    chosen = getattr(model, "best_estimator_", model)
+    predicted = np.full((len(X), y.reshape(len(y), -1).shape[1]), np.nan)
+    for train, test in check_cv(folds).split(X, y):
+        own = None if weights is None else weights[train]
+        part = fit_weighted(clone(chosen, safe=False), X[train], y[train], own)
+        predicted[test] = np.asarray(part.predict(X[test])).reshape(len(test), -1)
+    return predicted
 
 
 def simplest_good(trials: Sequence[Trial]) -> int:
@@ -118,6 +237,7 @@ def simplest_good(trials: Sequence[Trial]) -> int:
 def results_table(trials: Sequence[Trial]) -> dict[str, Any]:
     """The columns of ``MethodSearchCV.cv_results_``, one entry a method."""
     differences = _differences(trials)
+    scores = np.array([trial.score for trial in trials])
     folds = {
         f"split{i}_test_score": np.array([trial.scores[i] for trial in trials])
         for i in range(differences.shape[1])
@@ -126,7 +246,12 @@ def results_table(trials: Sequence[Trial]) -> dict[str, Any]:
         "method": [trial.rung.name for trial in trials],
         "label": [trial.rung.label for trial in trials],
         "status": [trial.status for trial in trials],
-        "mean_test_score": np.array([trial.score for trial in trials]),
+        "params": [{"method": trial.rung.name} for trial in trials],
+        "mean_test_score": scores,
+        "std_test_score": np.array(
+            [trial.scores.std() if trial.is_done else np.nan for trial in trials]
+        ),
+        "rank_test_score": _ranks(scores),
         "standard_error": np.array([trial.standard_error for trial in trials]),
         "mean_fit_time": np.array([_finite_mean(trial.fit_seconds) for trial in trials]),
         "rows_per_second": np.array([trial.rows_per_second for trial in trials]),
@@ -136,19 +261,29 @@ def results_table(trials: Sequence[Trial]) -> dict[str, Any]:
     }
 
 
-def baseline_score(Y: Array, splits: Splits) -> float:
-    """What predicting the mean of the training rows scores."""
-    variances = _variances(Y)
-    scores = [
-        _explained(Y[test], np.nanmean(Y[train], axis=0), variances) for train, test in splits
-    ]
+def baseline_score(trial: Trial) -> float:
+    """Score predicting the mean of the training rows."""
+    scores = []
+    for train, test in trial.splits:
+        rows = trial.Y[train]
+        if trial.weights is None:
+            means = np.nanmean(rows, axis=0)
+        else:
+            means = np.average(rows, axis=0, weights=trial.weights[train])
+        scores.append(trial.score_of(test, np.tile(means, (len(test), 1))))
     return float(np.mean(scores))
 
 
-def _explained(observed: Array, predicted: Array, variances: Array) -> float:
+def _explained(
+    observed: Array, predicted: Array, variances: Array, weights: Array | None = None
+) -> float:
     """Share of the variance that is explained, the mean over the outputs that vary."""
     varies = variances > 0
-    errors = np.nanmean((observed - predicted) ** 2, axis=0)
+    squares = (observed - predicted) ** 2
+    if weights is None:
+        errors = np.nanmean(squares, axis=0)
+    else:
+        errors = np.average(squares, axis=0, weights=weights)
     return float(1 - np.nanmean(errors[varies] / variances[varies]))
 
 
@@ -169,7 +304,10 @@ def each_warning_once() -> Iterator[None]:
             warnings.warn_explicit(text, warning.category, warning.filename, warning.lineno)
 
 
-def _variances(Y: Array) -> Array:
+def _variances(Y: Array, weights: Array | None = None) -> Array:
+    if weights is not None:
+        means = np.average(Y, axis=0, weights=weights)
+        return np.average((Y - means) ** 2, axis=0, weights=weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nan_to_num(np.nanvar(Y, axis=0))
@@ -187,6 +325,12 @@ def _standard_error(folds: Array) -> Any:
     """Of the mean along the last axis; zero of a single fold."""
     n = folds.shape[-1]
     return folds.std(axis=-1, ddof=1) / np.sqrt(n) if n > 1 else 0 * folds[..., 0]
+
+
+def _ranks(scores: Array) -> NDArray:
+    """Places from the best score on, as in scikit-learn; what has no score comes last."""
+    known = np.where(np.isfinite(scores), scores, -np.inf)
+    return np.array([1 + int((known > score).sum()) for score in known], dtype=np.int32)
 
 
 def _finite_mean(values: Array) -> float:

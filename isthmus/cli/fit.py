@@ -41,9 +41,18 @@ def fit(
     method: Annotated[
         str, typer.Option("--method", "-m", help="auto, or names of methods, pls,ridge.")
     ] = "auto",
-    kernel: Annotated[str, typer.Option("--kernel", help="Of the kernel methods.")] = "rbf",
+    prefer: Annotated[
+        str, typer.Option("--prefer", help="accurate (blends allowed), simple or small.")
+    ] = "accurate",
+    kernel: Annotated[
+        str,
+        typer.Option("--kernel", help="Kernel of the kernel method, or auto to compare several."),
+    ] = "auto",
     loss: Annotated[str, typer.Option("--loss", help="Of the robust method.")] = "huber",
-    cv: Annotated[int, typer.Option("--cv", min=2, help="Outer folds of the comparison.")] = 10,
+    cv: Annotated[
+        str,
+        typer.Option("--cv", help="Outer folds of the comparison, or time: train on earlier rows."),
+    ] = "5",
     components: Annotated[str, typer.Option("--components", help="auto, or how many.")] = "auto",
     scale: Annotated[
         str, typer.Option("--scale", help="auto, yes or no: divide columns by their deviations.")
@@ -64,7 +73,7 @@ def fit(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Compare methods by honest cross-validation, fit the simplest good one, save it.
+    """Compare methods by honest cross-validation, fit the answer that is preferred, save it.
 
     For example:
 
@@ -74,6 +83,9 @@ def fit(
     """
     console = begin(quiet, as_json)
     options = _checked_options(method, components, scale, kernel, loss)
+    options |= {"prefer": prefer, "cv": _folds(cv)}
+    if prefer not in ("accurate", "simple", "small"):
+        raise typer.BadParameter(f"--prefer {prefer!r} must be accurate, simple or small.")
     shapes = {
         "image_shape": shape_of(image_shape, "--image-shape"),
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
@@ -100,12 +112,13 @@ def fit(
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save
 
-        search = MethodSearchCV(cv=cv, time_limit=time_limit, random_state=seed, **options)
+        search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
         with console.progress() as progress:
             search.fit(
                 data.X,
                 data.Y,
                 progress=progress,
+                on_interrupt="raise",
                 feature_names=data.feature_names,
                 target_names=data.target_names,
             )
@@ -135,6 +148,16 @@ def _checked_options(
     return options
 
 
+def _folds(cv: str) -> int | str:
+    if cv == "time":
+        return cv
+    if not cv.isdigit() or int(cv) < 2:
+        raise typer.BadParameter(
+            f"{cv!r} must be time or a whole number, at least 2.", param_hint="'--cv'"
+        )
+    return int(cv)
+
+
 def _read_key(path: str) -> bytes:
     """A key that can sign, known before the work is done."""
     from pathlib import Path
@@ -147,6 +170,27 @@ def _read_key(path: str) -> bytes:
 
 def _command_line() -> str:
     return shlex.join(["isthmus", *sys.argv[1:]])
+
+
+_RULES = {
+    "accurate": "the most accurate by cross-validation",
+    "simple": "the simplest within one standard error of the best",
+    "small": "one map of low rank",
+}
+
+
+def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
+    rows = [
+        [
+            name,
+            told["label"],
+            f"{told['score']:.4f} ± {told['standard_error']:.4f}",
+            f"{told['numbers']:,}",
+            f"{told['rows_per_second']:,.0f}",
+        ]
+        for name, told in search.answers_.items()
+    ]
+    return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
 
 
 def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
@@ -167,11 +211,12 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
                 f"{results['mean_fit_time'][k]:.2f}",
             ]
         )
-    header = ["method", "R2", "less the best", "fit s"]
+    header = ["method", "R2", "difference from best", "fit s"]
     console.table("Cross-validation, with standard errors over the folds", header, rows)
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
-    console.say(f"* the simplest within one standard error of the best{with_rank}.")
+    console.say(f"* {_RULES[search.prefer]}{with_rank}.")
+    console.table("Three answers", *_answers(search))
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.best_score_ <= search.baseline_score_:

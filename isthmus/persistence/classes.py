@@ -2,7 +2,8 @@
 
 A class of scikit-learn belongs here if its fitted state is numbers and text that Python code reads.
 Trees, forests and neighbours are left out: their compiled code follows indices of its state wherever
-they point.
+they point. A search keeps trees as tables of its own (``isthmus.auto.trees.Forest``), which are walked
+with numpy and checked here.
 """
 
 from __future__ import annotations
@@ -14,13 +15,20 @@ from typing import Any
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
-    "isthmus.auto.stages": "KernelSearch RobustSearch",
+    "isthmus.auto.blends": "Blend Mean",
+    "isthmus.auto.kernel_search": "KernelSearch",
+    "isthmus.auto.maps": "KernelModel LinearMap",
+    "isthmus.auto.stages": "RobustSearch",
+    "isthmus.auto.treated": "PathSearch RidgeSearch TreatedSearch",
+    "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
     "isthmus.dependency": "DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "FourierFeatures KernelMap Landmarks",
+    "isthmus.features.treatments": "Absorbance Detrend GapDerivative NormalVariate SavitzkyGolay "
+    "ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
     "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
     "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "

@@ -37,7 +37,7 @@ _LAWS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV",
          "MultiTaskLasso", "MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV",
-         "BayesianRidge", "HuberRegressor", "LinearSVR"), _LINEAR,
+         "BayesianRidge", "HuberRegressor", "LinearSVR", "LinearMap"), _LINEAR,
     ),
     **dict.fromkeys(("LogisticRegression", "RidgeClassifier", "LinearSVC"), _CLASSIFIER),
     **dict.fromkeys(("COIR", "MORP", "SIR", "KernelCCA", "KernelSIR"), _PROJECTION),
@@ -47,6 +47,11 @@ _LAWS: dict[str, dict[str, str]] = {
     ),
     **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), _SUPPORT),
     "Expansion": {"points": "n .", "coef": "n .|n", "values": "n .|n"},
+    "Blend": {"weights_": "m q"},
+    "Forest": {
+        "left_": "n", "right_": "n", "feature_": "n", "threshold_": "n", "value_": "n q",
+        "roots_": "t", "intercept_": "q",
+    },
     "FourierFeatures": {"waves_": "p ."},
     "GaussianProcessRegressor": {"X_train_": "n p", "alpha_": "n .|n", "L_": "n n"},
     "KDR": {"components_": "r p"},
@@ -132,9 +137,32 @@ def _check_support_vectors(cls: type, state: dict[str, Any], what: str) -> None:
         raise CorruptedFileError(f"{what} has numbers of support vectors that do not go together.")
 
 
-_FURTHER: dict[str, Callable[[type, dict[str, Any], str], None]] = dict.fromkeys(
-    ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), _check_support_vectors
-)
+def _check_trees(cls: type, state: dict[str, Any], what: str) -> None:
+    """Every walk down a tree must end in a leaf: children come after their parents."""
+    if "roots_" not in state:
+        return  # not fitted
+    tables = [state.get(name) for name in ("left_", "right_", "feature_", "roots_")]
+    if not all(isinstance(table, np.ndarray) and table.dtype.kind == "i" for table in tables):
+        raise CorruptedFileError(f"{what} has no tables of nodes.")
+    left, right, feature, roots = tables
+    n = len(left)
+    numbers = np.arange(n)
+    is_leaf = left == -1
+    for children in (left, right):
+        if not (((children > numbers) & (children < n)) | is_leaf).all():
+            raise CorruptedFileError(f"{what} has nodes whose children do not come after them.")
+    columns = state.get("n_features_in_")
+    inside = (feature >= 0) & (feature < (columns if isinstance(columns, int) else 0))
+    if not inside.all() or not ((roots >= 0) & (roots < n)).all():
+        raise CorruptedFileError(
+            f"{what} has nodes that ask for columns or roots that do not exist."
+        )
+
+
+_FURTHER: dict[str, Callable[[type, dict[str, Any], str], None]] = {
+    **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), _check_support_vectors),
+    "Forest": _check_trees,
+}
 
 
 def unknown_laws() -> set[str]:

@@ -48,7 +48,14 @@ class ReportData:
 
     @cached_property
     def model(self) -> Any:
+        """The model whose components are shown: of a blend, the simplest answer."""
+        if self.is_blend:
+            return self.search.simple_estimator_
         return self.search.best_estimator_
+
+    @property
+    def is_blend(self) -> bool:
+        return self.search.best_method_ == "blend"
 
     @property
     def is_latent(self) -> bool:
@@ -69,7 +76,7 @@ class ReportData:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
             return "each row predicted by a model that has not seen it (cross-validation)"
-        return "rows predicted by the model as it is"
+        return "rows predicted by the fitted model; if it was trained on them, this is no test"
 
     @property
     def score_error(self) -> float:

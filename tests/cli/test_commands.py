@@ -220,7 +220,7 @@ def test_the_notes_of_fit(tables, run):
     )
     assert code == 0 and err.count("--components 99: the method and the data allow 6") == 1
     code, out, _ = run("inspect", "m.isthmus")
-    assert code == 0 and "less the best" in out and "best" in out
+    assert code == 0 and "difference from best" in out and "best" in out
 
 
 def test_missing_values(tables, run, tmp_path, write_csv):
@@ -398,7 +398,7 @@ def test_demo(run_process, tmp_path):
     told = json.loads(done.stdout)
     errors = {row["method"]: row["test_error"] for row in told["methods"]}
     assert len(errors) == 8 and max(list(errors.values())[2:]) < 3.0 < errors["mean picture"]
-    assert errors["kernel dependency estimation"] < errors["ridge regression"]
+    assert errors["kernel ridge regression"] < errors["ridge regression"]
     page = (tmp_path / "isthmus-demo.html").read_text("utf-8")
     for heading in ("Restored digits", "Rank curves", "Output basis", "Residuals"):
         assert heading in page

@@ -12,6 +12,30 @@ from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 
+_ANSWERS = (
+    "Three answers to the same question, judged on the same rows left out. Size is how many numbers the "
+    "model holds; the last column is what an answer gains over the simple one."
+)
+_ANSWER_HEADER = ["answer", "method", "R2", "size", "rows/s predicted", "gain over simple"]
+
+
+def _answer_rows(search: Any) -> list[list[str]]:
+    simple = search.answers_.get("simple", {}).get("score", np.nan)
+    rows = []
+    for name, told in search.answers_.items():
+        mark = " (chosen)" if name == search.prefer else ""
+        rows.append(
+            [
+                name + mark,
+                told["label"],
+                f"{told['score']:.4f} ± {told['standard_error']:.4f}",
+                f"{told['numbers']:,}",
+                f"{told['rows_per_second']:,.0f}",
+                f"{told['score'] - simple:+.4f}" if np.isfinite(simple) else "",
+            ]
+        )
+    return rows
+
 
 def comparison(data: ReportData) -> Section:
     """All methods, with the rule that chose one of them."""
@@ -23,9 +47,11 @@ def comparison(data: ReportData) -> Section:
         "The same in numbers, with standard errors over the folds. Differences to the best are taken "
         "fold by fold: what all methods find hard cancels."
     )
-    header = ["method", "R2", "less the best", "seconds a fit", "rows/s predicted"]
-    table = (told, header, _method_rows(data.search))
-    return Section("Comparison of methods", text, [_method_scores(data.search)], [table])
+    header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
+    tables = [(told, header, _method_rows(data.search))]
+    if getattr(data.search, "answers_", None):
+        tables.insert(0, (_ANSWERS, _ANSWER_HEADER, _answer_rows(data.search)))
+    return Section("Comparison of methods", text, [_method_scores(data.search)], tables)
 
 
 def _method_scores(search: Any) -> Figure:
@@ -52,10 +78,14 @@ def _method_scores(search: Any) -> Figure:
     bound = float(scores[best] - errors[best])
     rule = fig.line([bound, bound], [0, 0], fig.WARN, "dash")
     rule["y"] = [labels[0], labels[-1]]
+    rules = {
+        "simple": "the simplest of them (in orange) was chosen.",
+        "small": "the best map of low rank (in orange) was chosen.",
+    }
     caption = (
         "The methods with their standard errors over the folds; 1 is perfect, 0 the mean. All that reach "
-        "the dashed line are within one standard error of the best; the simplest of them (lowest on "
-        "the ladder, in orange) was chosen."
+        "the dashed line are within one standard error of the best; "
+        + rules.get(search.prefer, "the most accurate answer (in orange) was chosen.")
     )
     lay = fig.layout("R2 in cross-validation", "")
     height = 150 + 44 * len(done)

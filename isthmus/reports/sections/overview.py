@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isthmus.reports import figures as fig
@@ -21,7 +23,12 @@ def summary(data: ReportData) -> Section:
     if search.rank_ is not None:
         cards.append(("components", str(search.rank_)))
     if "alpha" in search.best_params_:
-        cards.append(("ridge weight", fig.short(float(search.best_params_["alpha"]))))
+        cards.append(("ridge weight", fig.short(_middle(search.best_params_["alpha"]))))
+    if "treatment" in search.best_params_:
+        cards.append(("treatment of the curves", str(search.best_params_["treatment"])))
+    if data.is_blend:
+        parts = [f"{name} {100 * w:.0f} %" for name, w in search.best_params_.items() if w >= 0.005]
+        cards.append(("blend, mean weights", ", ".join(parts)))
     r2 = float(np.mean([display.r2 for display in data.by_output]))
     text = [
         f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
@@ -42,15 +49,19 @@ def method(data: ReportData) -> Section:
     if search.rank_ is not None:
         numbers.append(f"{search.rank_} components")
     if "alpha" in search.best_params_:
-        numbers.append(f"ridge weight {float(search.best_params_['alpha']):.3g}")
+        numbers.append(f"ridge weight {_middle(search.best_params_['alpha']):.3g}")
     with_numbers = f" The model has {' and '.join(numbers)}." if numbers else ""
     scaled = "centred and scaled to unit variance" if search.scale_ else "centred"
+    rule = {
+        "simple": "the simplest method within one standard error of the best",
+        "small": "the best map of low rank",
+    }.get(search.prefer, "the most accurate answer, blends found inside the folds too,")
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
         f"compared by nested {search.n_splits_}-fold cross-validation, in which each chose its number of "
-        "components and ridge weight in inner folds; the simplest method within one standard error of the "
-        f"best was taken.{with_numbers} It explains {search.best_score_:.3f} (standard error "
-        f"{data.score_error:.3f}) of the variance of the outputs of rows left out "
+        f"components and ridge weight in inner folds; {rule} was taken.{with_numbers} It explains "
+        f"{search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the outputs "
+        "of rows left out "
         f"(n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
@@ -63,6 +74,11 @@ def method(data: ReportData) -> Section:
     )
 
 
+def _middle(values: Any) -> float:
+    """The one ridge weight, or the middle of those of the outputs."""
+    return float(np.median(values))
+
+
 def again(data: ReportData) -> Section:
     """The command or the call that writes the same report."""
     if data.command is not None:
@@ -71,6 +87,8 @@ def again(data: ReportData) -> Section:
         )
     search = data.search
     options = [f"cv={search.cv!r}", f"random_state={search.random_state!r}"]
+    if search.prefer != "accurate":
+        options.append(f"prefer={search.prefer!r}")
     if search.methods != "auto":
         options.append(f"methods={search.methods!r}")
     code = (

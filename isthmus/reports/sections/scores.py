@@ -32,6 +32,8 @@ def scores(data: ReportData) -> Section:
     outlying = np.flatnonzero(display.outlying)
     rows = np.union1d(data.shown_rows, outlying[:_MOST_RINGED])
     section = Section(_TITLE, figures=[_plane(data, display, rows, outlying)])
+    if data.is_blend:
+        section.text.append("Shown for the simplest answer: a blend has no components of its own.")
     section.text.append(_how_many(data, display, outlying))
     if display.q is not None:
         section.figures.append(_influence(data, display, rows))

@@ -1,0 +1,140 @@
+"""The three answers of a search: the most accurate, the simplest good one, and the smallest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from isthmus.auto.blends import Blend, blend_weights
+from isthmus.auto.maps import KernelModel
+from isthmus.auto.trials import BlendTrial, Trial, fit_weighted, simplest_good
+from isthmus.compression import compress
+
+PREFERENCES = ("accurate", "simple", "small")
+_SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
+_TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
+_MOST_TIMED = 500  # rows whose prediction is timed
+
+
+@dataclass
+class Answers:
+    """Choose between trials, and fit what was chosen to all rows, each method once.
+
+    Attributes
+    ----------
+    trials : sequence of Trial
+        Methods, from the simplest up.
+    members : sequence of Trial
+        What a blend is made of.
+    blend : BlendTrial or None
+    """
+
+    trials: Sequence[Trial]
+    members: Sequence[Trial]
+    blend: BlendTrial | None
+    fitted: dict[str, Any] = field(default_factory=dict)
+
+    def choose(self, prefer: str) -> Trial:
+        """Return the trial that a preference asks for."""
+        done = [trial for trial in self.trials if trial.is_done]
+        simple = self.trials[simplest_good(self.trials)]
+        best = max(done, key=lambda trial: trial.score)
+        if prefer == "accurate":
+            return self._most_accurate(best)
+        if prefer == "simple":
+            return simple
+        low = [trial for trial in done if trial.rung.name in _SMALL]
+        kernels = [trial for trial in done if trial.rung.name.endswith("kernel")]
+        if not low:
+            return max(kernels, key=lambda trial: trial.score) if kernels else simple
+        linear = max(low, key=lambda trial: trial.score)
+        if kernels:
+            kernel = max(kernels, key=lambda trial: trial.score)
+            if linear.score < kernel.score - kernel.standard_error:
+                return kernel
+        return linear
+
+    def _most_accurate(self, best: Trial) -> Trial:
+        """The blend, unless a method that it may not use is clearly better."""
+        if self.blend is None or not self.blend.is_done:
+            return best
+        if best.rung.is_blended:  # a blend has it in it; choosing by the larger score would flatter
+            return self.blend
+        gains = best.scores - self.blend.scores
+        error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+        return best if gains.mean() > error else self.blend
+
+    def fit(self, trial: Trial, *, small: bool = False) -> tuple[Any, dict[str, Any]]:
+        """Fit a chosen trial to all rows; return the model and its settings."""
+        if trial is self.blend:
+            return self._fit_blend(trial)
+        search = self._search(trial)
+        model = getattr(search, "best_estimator_", search)
+        if small:
+            model = _compressed(model)
+        return model, dict(getattr(search, "best_params_", {}))
+
+    def _search(self, trial: Trial) -> Any:
+        name = trial.rung.name
+        if name not in self.fitted:
+            folds = None if trial.inner is None else trial.inner(None)
+            search = trial.rung.build(replace(trial.problem, cv=folds))
+            self.fitted[name] = fit_weighted(search, trial.X, trial.y, trial.weights)
+        return self.fitted[name]
+
+    def _fit_blend(self, trial: Trial) -> tuple[Any, dict[str, Any]]:
+        weights = blend_weights(trial.Y, [t.predictions for t in self.members], trial.weights)
+        used = [k for k in range(len(self.members)) if weights[k].any()]
+        models = []
+        for k in used:
+            search = self._search(self.members[k])
+            models.append(getattr(search, "best_estimator_", search))
+        names = [self.members[k].rung.name for k in used]
+        settings = {name: float(weights[k].mean()) for name, k in zip(names, used, strict=True)}
+        return Blend.of(models, names, weights[used], trial.X.shape[1]), settings
+
+
+def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:
+    """Tell the error, the size and the speed of an answer."""
+    rows = trial.X[np.linspace(0, len(trial.X) - 1, min(len(trial.X), _MOST_TIMED)).astype(int)]
+    begin = time.perf_counter()
+    model.predict(rows)
+    seconds = max(time.perf_counter() - begin, 1e-9)
+    return {
+        "method": trial.rung.name,
+        "label": trial.rung.label,
+        "score": trial.score,
+        "standard_error": trial.standard_error,
+        "numbers": count_numbers(model),
+        "rows_per_second": len(rows) / seconds,
+    }
+
+
+def count_numbers(thing: Any, seen: set[int] | None = None) -> int:
+    """Count the numbers that a fitted model holds in its arrays, each array once."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        return int(thing.size)
+    if isinstance(thing, dict):
+        return sum(count_numbers(value, seen) for value in thing.values())
+    if isinstance(thing, list | tuple):
+        return sum(count_numbers(value, seen) for value in thing)
+    return sum(count_numbers(value, seen) for value in getattr(thing, "__dict__", {}).values())
+
+
+def _compressed(model: Any) -> Any:
+    """A kernel expansion with fewer points; another model as it is."""
+    if isinstance(model, Pipeline) and isinstance(model.steps[-1][1], KernelModel):
+        name, last = model.steps[-1]
+        return Pipeline([*model.steps[:-1], (name, _compressed(last))])
+    if isinstance(model, KernelModel):
+        return compress(model, tol=_TOLERANCE)
+    return model

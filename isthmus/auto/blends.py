@@ -1,0 +1,137 @@
+"""Convex blends of predictions: one weight per method and target, none negative, their sum one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.auto.maps import FoundModel
+from isthmus.linalg import Array
+
+_SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
+_SMALLEST = 0.02  # weights below are set to zero
+
+
+def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None = None) -> Array:
+    r"""Return the convex weights with the least squared error of left-out predictions.
+
+    For each target ``w' S w`` is minimised on the simplex, where ``S`` holds the products of the errors
+    of the methods. Part of ``S`` is the mean over all targets, and its diagonal is raised by the standard
+    error of its entries, one over the root of the number of rows: few rows do not decide alone.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_targets)
+    predictions : sequence of ndarray of shape (n_samples, n_targets)
+        Rows with NaN in any of them are left out.
+    weights : ndarray of shape (n_samples,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_methods, n_targets)
+    """
+    errors = np.stack([Y - predicted for predicted in predictions])
+    whole = np.isfinite(errors).all(axis=(0, 2))
+    errors = errors[:, whole]
+    roots = 1.0 if weights is None else np.sqrt(weights[whole])[:, None]
+    errors = errors * roots
+    products = np.einsum("anq,bnq->qab", errors, errors, optimize=True)
+    scale = np.einsum("qaa->qa", products).min(axis=1)
+    products /= np.where(scale > 0, scale, 1.0)[:, None, None]
+    products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
+    # What few rows leave open about the products pulls the weights together.
+    products += np.eye(len(predictions)) / np.sqrt(max(errors.shape[1], 1))
+    return np.column_stack([_on_simplex(S) for S in products])
+
+
+def _on_simplex(S: Array) -> Array:
+    """Minimise ``w' S w`` over weights that are not negative and sum to one."""
+    m = len(S)
+    values, vectors = np.linalg.eigh(S)
+    root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+    # The last row holds the sum to one; nnls without it would return zero.
+    heavy = 1e4 * max(float(np.sqrt(values[-1])), 1e-150)
+    found, _ = nnls(np.vstack([root, np.full((1, m), heavy)]), np.append(np.zeros(m), heavy))
+    found = np.where(found < _SMALLEST * found.max(), 0.0, found)
+    return found / found.sum()
+
+
+class Blend(FoundModel):
+    """A convex combination of fitted models, with weights of its own for each target.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+    names_ : list of str
+    weights_ : ndarray of shape (n_estimators, n_targets)
+    """
+
+    @classmethod
+    def of(cls, estimators: list[Any], names: list[str], weights: Array, n_features: int) -> Blend:
+        """Make a blend of fitted models."""
+        self = cls()
+        self.estimators_ = estimators
+        self.names_ = names
+        self.weights_ = weights
+        self.n_features_in_ = n_features
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs."""
+        check_is_fitted(self, "weights_")
+        predicted = [np.asarray(model.predict(X)) for model in self.estimators_]
+        flat = predicted[0].ndim == 1
+        weights = self.weights_[:, 0] if flat else self.weights_
+        return sum(w * p for w, p in zip(weights, predicted, strict=True))
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the whole, where all parts are linear in the inputs."""
+        return self._linear("coef_")
+
+    @property
+    def intercept_(self) -> Array:
+        """Constants of the whole, where all parts are linear in the inputs."""
+        return self._linear("intercept_")
+
+    def _linear(self, name: str) -> Any:
+        parts = [getattr(model, name) for model in self.estimators_]
+        total: Any = 0.0
+        for own, part in zip(self.weights_, parts, strict=True):
+            if np.ndim(part) == 2:
+                own = own[:, None]
+            elif name == "coef_" or np.ndim(part) == 0:
+                own = own[0]
+            total = total + own * part
+        return total
+
+
+class Mean(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """The mean of the outputs: what a blend falls back on where inputs say nothing."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> Mean:
+        """Keep the means."""
+        self.mean_ = np.average(np.asarray(y, dtype=np.float64), axis=0, weights=sample_weight)
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict the means."""
+        return np.tile(self.mean_, (len(np.asarray(X)), *([1] * np.ndim(self.mean_))))
+
+    @property
+    def coef_(self) -> Array:
+        """Zeros."""
+        return np.zeros((*np.shape(self.mean_), self.n_features_in_))
+
+    @property
+    def intercept_(self) -> Any:
+        """The means."""
+        return self.mean_

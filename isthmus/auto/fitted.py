@@ -1,0 +1,242 @@
+"""A fitted search: predictions, intervals, names, the report, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from isthmus.auto.intervals import half_widths
+from isthmus.linalg import Array
+from isthmus.reports import write_report
+from isthmus.validation import check_option
+
+
+class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """What a search can do once it is fitted."""
+
+    best_estimator_: Any
+    best_method_: str
+    best_params_: dict[str, Any]
+    answers_: dict[str, dict[str, Any]]
+    cv_results_: dict[str, Any]
+    random_state: int
+    # Files of before these parameters were there do not have them.
+    prefer: str = "simple"
+    treatments: Any = None
+    scoring: Any = None
+    n_jobs: int | None = None
+    verbose: int | None = 0
+
+    def set_output(self, *, transform: str | None = None) -> FittedSearch:
+        """Return predictions in this form, with the names of the targets.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            Form of predictions and bounds; None leaves it as it is.
+
+        Returns
+        -------
+        self : object
+            The search.
+        """
+        if transform is not None:
+            check_option("transform", transform, ("default", "pandas", "polars"))
+            self._output_form = transform
+        return self
+
+    def _named(self, values: NDArray, X: Any) -> Any:
+        form = getattr(self, "_output_form", "default")
+        if form == "default":
+            return values
+        columns = values.reshape(len(values), -1)
+        if form == "pandas":
+            import pandas as pd
+
+            index = getattr(X, "index", None)
+            return pd.DataFrame(columns, columns=self.target_names_, index=index)
+        import polars as pl
+
+        return pl.DataFrame(columns, schema=self.target_names_)
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the chosen model.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictions.
+        """
+        check_is_fitted(self)
+        return self._named(self.predict_rows(self._rows(X)), X)
+
+    def predict_rows(self, rows: Array) -> NDArray:
+        """Predict checked rows, an array with the columns of the fit."""
+        return self.best_estimator_.predict(rows)
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[NDArray, NDArray]:
+        """Bounds between which a new output lies with about the given probability.
+
+        The half width is a quantile of the absolute errors of the rows left out in cross-validation,
+        so that it holds for any method and any distribution of errors as long as new rows come from
+        where the old ones came from. Bounds are infinite where there are too few rows for the level.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+        level : float, default=0.95
+            Probability for one output of one row.
+
+        Returns
+        -------
+        lower, upper : ndarray in the shape of ``predict``
+        """
+        check_is_fitted(self)
+        lower, upper = self.interval_rows(self._rows(X), level)
+        return self._named(lower, X), self._named(upper, X)
+
+    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
+        """Bounds for checked rows, an array with the columns of the fit."""
+        return self._around(self.predict_rows(rows), level)
+
+    def _around(self, centre: NDArray, level: float) -> tuple[NDArray, NDArray]:
+        widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
+        width = widths[0] if centre.ndim == 1 else widths
+        return centre - width, centre + width
+
+    @property
+    def rank_(self) -> int | None:
+        """Number of components of the chosen model; None where it has none."""
+        rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
+        return None if rank is None else int(np.max(rank))
+
+    def report(
+        self, path: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any
+    ) -> None:
+        """Write the report, one HTML file that works without network.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        X, y : arrays or frames, default=None
+            Other data to report on. None is the training data, with predictions of rows left out; a
+            loaded model has them no more.
+        **options :
+            ``row_names``, ``image_shape``, ``output_image_shape``, ``command``, ``title``; see
+            ``isthmus.reports.write_report``.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("give both X and y, or neither.")
+        predictions = None
+        if X is None:
+            if not hasattr(self, "_training"):
+                raise ValueError("a loaded model has no training data: give X and y to report on.")
+            (rows, Y), predictions = self._training, self.cv_predictions_
+        else:
+            rows, Y = self._rows(X), _outputs(y)
+            Y = Y.reshape(len(Y), -1)
+            if Y.shape != (len(rows), len(self.target_names_)):
+                raise ValueError(
+                    f"y has shape {Y.shape}, expected {(len(rows), len(self.target_names_))}."
+                )
+        write_report(path, self, rows, Y, cv_predictions=predictions, **options)
+
+    def training_summary(self) -> dict[str, Any]:
+        """What a model file tells about the training, in the types of JSON."""
+        check_is_fitted(self)
+        results = self.cv_results_
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "method": self.best_method_,
+            "label": self.method_["label"],
+            "params": {key: _json(value) for key, value in self.best_params_.items()},
+            "n_components": self.rank_,
+            "n_samples": self.n_samples_,
+            "n_features": int(self.n_features_in_),
+            "n_targets": len(self.target_names_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "target_names": self.target_names_,
+            "scale": bool(self.scale_),
+            "cv": [
+                {
+                    "method": results["method"][k],
+                    "label": results["label"][k],
+                    "status": results["status"][k],
+                    "score": _json(results["mean_test_score"][k]),
+                    "standard_error": _json(results["standard_error"][k]),
+                    "difference_to_best": _json(results["difference_to_best"][k]),
+                    "difference_standard_error": _json(results["difference_standard_error"][k]),
+                    "seconds_a_fit": _json(results["mean_fit_time"][k]),
+                }
+                for k in range(len(results["method"]))
+            ],
+            "n_splits": self.n_splits_,
+            "score": self.best_score_,
+            "baseline_score": self.baseline_score_,
+            "prefer": self.prefer,
+            "answers": {
+                name: {key: _json(value) for key, value in told.items()}
+                for name, told in getattr(self, "answers_", {}).items()
+            },
+            "seed": self.random_state,
+            **getattr(self, "origin_", {}),
+        }
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "answers_"):
+            return text
+        results = self.cv_results_
+        order = np.argsort(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), kind="stable")
+        others = [k for k in order if results["method"][k] != self.best_method_]
+        lines = [text, f"  answer: {self._line(results['method'].index(self.best_method_))}"]
+        if others and results["status"][others[0]] == "done":
+            lines.append(f"  runner-up: {self._line(others[0])}")
+        return "\n".join(lines)
+
+    def _line(self, k: int) -> str:
+        results = self.cv_results_
+        return (
+            f"{results['label'][k]}, score {results['mean_test_score'][k]:.4f} "
+            f"± {results['standard_error'][k]:.4f} in rows left out"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if k not in ("_training", "cv_predictions_")}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _outputs(y: Any) -> Array:
+    return check_array(
+        y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y"
+    )
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_json(entry) for entry in value.ravel()[:100]]
+    if isinstance(value, np.integer | int) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, np.floating | float):
+        return float(value) if np.isfinite(value) else None
+    return value if isinstance(value, str | bool | type(None)) else str(value)

@@ -1,0 +1,102 @@
+"""From two tables to a model in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isthmus.auto.progress import Progress
+from isthmus.auto.search import MethodSearchCV
+from isthmus.regression import IndicatorClassifier
+
+
+def fit_auto(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    cv: Any = 5,
+    prefer: str = "accurate",
+    time_limit: float | None = None,
+    report: Any = None,
+    progress: Progress | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    verbose: int | None = None,
+    **options: Any,
+) -> Any:
+    """From two tables to a model: compare the ladder of methods, choose, fit, and write a report.
+
+    Parameters
+    ----------
+    X, y : arrays or frames
+        Inputs (n_samples, n_features) and outputs (n_samples[, n_targets]). One output of text or truth
+        values holds classes.
+    cv : int, "time" or splitter, default=5
+        Outer folds of the comparison.
+    prefer : {"accurate", "simple", "small"}, default="accurate"
+        Which answer is fitted.
+    time_limit : float or None, default=None
+        Seconds for everything.
+    report : path or None, default=None
+        Where to write the report.
+    progress : callable of (label, folds done, folds), default=None
+        Told what is under way.
+    sample_weight, groups : arrays of shape (n_samples,), default=None
+        Weights of the rows; rows of a group are never parted.
+    verbose : int or None, default=None
+        1 shows a leaderboard, 0 is silent; None shows it if a person is watching.
+    **options :
+        Of :class:`MethodSearchCV`: ``methods``, ``n_components``, ``loss``, ``kernel``, ``scale``,
+        ``treatments``, ``scoring``, ``n_jobs``, ``random_state``.
+
+    Returns
+    -------
+    search : MethodSearchCV
+        With ``best_estimator_``, ``cv_results_``, ``predict`` and ``report(path)``. For classes an
+        :class:`~isthmus.IndicatorClassifier` whose ``estimator_`` is the search.
+
+    Examples
+    --------
+    >>> from isthmus import fit_auto
+    >>> from isthmus.datasets import make_low_rank_regression
+    >>> X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.3, random_state=0)
+    >>> fit_auto(X, Y, cv=5, methods=["pls", "ridge"]).best_estimator_.coef_.shape
+    (3, 8)
+    """
+    search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
+    if are_classes(y):
+        classifier = fit_classes(search, X, y)
+        if report is not None:
+            classifier.estimator_.report(report)
+        return classifier
+    params = {"sample_weight": sample_weight, "groups": groups}
+    search.fit(X, y, progress=progress, **params)
+    if report is not None:
+        search.report(report)
+    return search
+
+
+def are_classes(y: Any) -> bool:
+    """Whether there is one output and it holds text or truth values."""
+    values = np.asarray(y)
+    one = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
+    is_text = values.dtype.kind in "US" or (
+        values.dtype == object and all(isinstance(value, str) for value in values.ravel())
+    )
+    return one and values.size > 0 and (values.dtype.kind == "b" or is_text)
+
+
+def fit_classes(search: MethodSearchCV, X: ArrayLike, y: ArrayLike) -> IndicatorClassifier:
+    """Answer classes by regression on their indicators, with the accuracy in rows left out."""
+    labels = np.asarray(y).ravel()
+    classifier = IndicatorClassifier(search).fit(X, labels)
+    found = classifier.estimator_.cv_predictions_
+    known = np.isfinite(found).all(axis=1)
+    if found.shape[1] == 1:
+        guessed = classifier.classes_[(found[known, 0] > 0.5).astype(int)]
+    else:
+        guessed = classifier.classes_[found[known].argmax(axis=1)]
+    classifier.cv_accuracy_ = float((guessed == labels[known]).mean())
+    return classifier

@@ -1,0 +1,234 @@
+"""Kernel ridge regression whose kernel, widths and ridge weights are chosen in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.auto.closed_form import Folds, Spectrum, is_partition
+from isthmus.auto.input_widths import scale_inputs
+from isthmus.auto.maps import KernelModel, LinearMap
+from isthmus.features import Landmarks
+from isthmus.kernels import gram, median_gamma, resolve_kernel
+from isthmus.linalg import Array, spreads
+
+SMOOTH = ("rbf",)
+ROUGH = ("laplacian", "l2_laplacian")
+_DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
+_WIDTHS = np.logspace(-3, 1, 9)  # times what the median rule gives
+_SCREENED = 600  # more rows: widths are first compared on a part of them
+_PART = 400
+_N_KEPT = 3
+_EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
+_N_LANDMARKS = 800
+_ROWS_PER_INPUT = 10  # for a width of its own
+_ROWS_FOR_WIDTHS = 100
+
+
+class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Kernel ridge regression: kernel and width for all targets, a ridge weight for each.
+
+    One eigendecomposition of a Gram matrix gives the left-out predictions of all folds and ridge weights.
+    With ten rows per input and a hundred in all, inputs get widths of their own by the gradient of the
+    left-out error; these come from an iteration, which stops before the last digit.
+
+    Parameters
+    ----------
+    kernel : str or sequence of str, default="rbf"
+        Kernels of vectors to compare, by name.
+    n_components : sequence of int or None, default=None
+        Rank of the map; the last is taken. None leaves it as it is.
+    scale : bool, default=True
+        Whether columns of X are divided by their standard deviations. Those of y always are.
+    cv : int or splitter, default=5
+        Folds.
+    random_state : int, default=0
+        Seed for the rows of a part and the landmarks.
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline
+    best_params_ : dict
+        ``gamma``, and ``alpha`` for each target.
+    kernel_ : str
+    left_out_ : ndarray of shape (n_samples, n_targets)
+        Predictions of every row without its fold.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        n_components: Any = None,
+        scale: bool = True,
+        cv: Any = 5,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.scale = scale
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> KernelSearch:
+        """Choose, then fit."""
+        scaler = StandardScaler(with_std=self.scale).fit(X, sample_weight=sample_weight)
+        Z = scaler.transform(X)
+        given = np.asarray(y, dtype=np.float64)
+        unit = spreads(given.reshape(len(given), -1))
+        Y = given.reshape(len(given), -1) / unit
+        folds = list(check_cv(self.cv).split(Z, Y))
+        names = (self.kernel,) if isinstance(self.kernel, str) else tuple(self.kernel)
+        best = min(
+            (self._search(name, Z, Y, folds, sample_weight) for name in names),
+            key=lambda choice: choice.error,
+        )
+        enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
+        if best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1:
+            factors = self._input_widths(Z, Y, best, folds)
+            wide = self._search("rbf", Z * factors, Y, folds, sample_weight, [0.3, 1.0, 3.0], 0.5)
+            if wide.error < best.error:
+                best, Z = wide, Z * factors
+                scaler.scale_ = (1.0 if scaler.scale_ is None else scaler.scale_) / factors
+                scaler.with_std = True
+        self.kernel_ = best.kernel
+        self.best_params_ = {"alpha": best.alpha}
+        if best.gamma is not None:
+            self.best_params_["gamma"] = best.gamma
+        steps = self._model(best, Z, Y, unit, sample_weight, given.ndim == 1)
+        self.best_estimator_ = make_pipeline(scaler, *steps)
+        self.left_out_ = best.left_out * unit
+        self.n_features_in_ = Z.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _input_widths(self, Z: Array, Y: Array, best: Choice, folds: Folds) -> Array:
+        rows = self._part(len(Z))
+        alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
+        whole = len(rows) == len(Z) and is_partition(folds, len(Z))
+        own = [test for _, test in folds] if whole else None
+        return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
+
+    def _part(self, n: int) -> NDArray:
+        if n <= _SCREENED:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(self.random_state).permutation(n)[:_PART])
+
+    def _search(
+        self, name: str, Z: Array, Y: Array, folds: Folds, weights: Array | None,
+        widths: Any = _WIDTHS, middle: float | None = None,
+    ) -> Choice:  # fmt: skip
+        """Compare the widths of a kernel; many rows: on a part of them first."""
+        gammas = self._gammas(name, Z, widths, middle)
+        rows = self._part(len(Z))
+        if len(rows) < len(Z) and len(gammas) > _N_KEPT:
+            few = [(np.setdiff1d(np.arange(len(rows)), part), part) for part in
+                   np.array_split(np.arange(len(rows)), len(folds))]  # fmt: skip
+            own = None if weights is None else weights[rows]
+            tried = [self._try(name, g, Z[rows], Y[rows], few, own).error for g in gammas]
+            gammas = [gammas[k] for k in np.argsort(tried, kind="stable")[:_N_KEPT]]
+        choices = [self._try(name, gamma, Z, Y, folds, weights) for gamma in gammas]
+        return min(choices, key=lambda choice: choice.error)
+
+    def _gammas(self, name: str, Z: Array, widths: Any, middle: float | None) -> list[Any]:
+        if middle is None:
+            if name in _DISTANCES:
+                middle = median_gamma(Z, metric=_DISTANCES[name], random_state=self.random_state)
+            else:
+                middle = getattr(
+                    resolve_kernel(name, Z, random_state=self.random_state), "gamma", None
+                )
+        return [None] if middle is None else [float(middle * factor) for factor in widths]
+
+    def _try(
+        self, name: str, gamma: float | None, Z: Array, Y: Array, folds: Folds,
+        weights: Array | None,
+    ) -> Choice:  # fmt: skip
+        features = None
+        if len(Z) > _EXACT:
+            features = self._landmarks(name, gamma).fit(Z)
+            spectrum = Spectrum.of_rows(np.asarray(features.transform(Z)), weights)
+        else:
+            spectrum = Spectrum.of_gram(_gram(name, gamma, Z), weights)
+        return choose_alphas(spectrum, Y, folds, Choice(name, gamma, spectrum, features))
+
+    def _landmarks(self, name: str, gamma: float | None) -> Landmarks:
+        return Landmarks(
+            _N_LANDMARKS, name, gamma=gamma, random_state=self.random_state
+        )
+
+    def _model(
+        self, best: Choice, Z: Array, Y: Array, unit: Array, weights: Array | None, flat: bool
+    ) -> list[Any]:
+        """The steps behind the scaler."""
+        dual = best.spectrum.dual_coef(Y, best.alpha)
+        share = best.spectrum.root**2 / len(Z)
+        if best.features is not None:
+            rows = np.asarray(best.features.transform(Z))
+            coef = rows.T @ dual
+            constant = share @ (Y - rows @ coef)
+            return [best.features, LinearMap.of(coef.T * unit[:, None], constant * unit, flat)]
+        K = _gram(best.kernel, best.gamma, Z)
+        if self.n_components is not None:
+            values = K @ dual
+            values -= share @ values
+            _, _, right = np.linalg.svd(values, full_matrices=False)
+            right = right[: self.n_components[-1]]
+            dual = dual @ right.T @ right
+        constant = share @ (Y - K @ dual)
+        kernel = resolve_kernel(best.kernel, Z, gamma=best.gamma, random_state=self.random_state)
+        return [KernelModel.of(Z, dual * unit, kernel, constant * unit, flat)]
+
+
+class Choice:
+    """A kernel with its width, the best ridge weight of each target, and what they predict."""
+
+    def __init__(
+        self, kernel: str, gamma: float | None, spectrum: Spectrum, features: Any = None
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.spectrum = spectrum
+        self.features = features
+        self.alpha: Array
+        self.left_out: Array
+        self.errors: Array
+
+    @property
+    def error(self) -> float:
+        """Mean over the targets, which have unit variance."""
+        return float(self.errors.mean())
+
+
+def choose_alphas(spectrum: Spectrum, Y: Array, folds: Folds, choice: Choice) -> Choice:
+    """Set the ridge weight of each target with the least squared error of left-out rows."""
+    choice.errors = np.full(Y.shape[1], np.inf)
+    choice.alpha = np.zeros(Y.shape[1])
+    choice.left_out = np.zeros(Y.shape)
+    weights = spectrum.root[:, None] ** 2
+    # From the largest down: of two that are as good the larger is kept.
+    alphas = spectrum.alphas[::-1]
+    for alpha, predicted in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
+        errors = np.nanmean(weights * (Y - predicted) ** 2, axis=0)
+        better = errors < choice.errors
+        choice.errors[better] = errors[better]
+        choice.alpha[better] = alpha
+        choice.left_out[:, better] = predicted[:, better]
+    return choice
+
+
+def _gram(name: str, gamma: float | None, Z: Array) -> Array:
+    if name in _DISTANCES:
+        return np.exp(-float(gamma or 1.0) * cdist(Z, Z, _DISTANCES[name]))
+    return np.asarray(gram(resolve_kernel(name, Z, gamma=gamma), Z), dtype=np.float64)

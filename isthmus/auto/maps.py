@@ -1,0 +1,71 @@
+"""Fitted maps as plain arrays: what a search returns and a model file keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.expansion import Expansion
+from isthmus.linalg import Array
+
+
+class FoundModel(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A model that a search has made; it predicts and is not fitted by itself."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> FoundModel:
+        """Refuse: the search fits it."""
+        raise TypeError(f"{type(self).__name__} is made by a search and has no fit of its own.")
+
+
+class LinearMap(FoundModel):
+    """A linear map whose coefficients were found elsewhere: ``X @ coef_.T + intercept_``."""
+
+    @classmethod
+    def of(cls, coef: Array, intercept: Array, flat: bool) -> LinearMap:
+        """Make a map; ``flat`` predicts one target in one dimension."""
+        self = cls()
+        self.coef_ = np.ascontiguousarray(coef[0] if flat else coef)
+        self.intercept_ = intercept[0] if flat else np.ascontiguousarray(intercept)
+        self.n_features_in_ = coef.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs."""
+        check_is_fitted(self, "coef_")
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return rows @ self.coef_.T + self.intercept_
+
+
+class KernelModel(FoundModel):
+    """A kernel expansion as a regressor; ``isthmus.compress`` takes it."""
+
+    @classmethod
+    def of(
+        cls, points: Array, coef: Array, kernel: Any, intercept: Array, flat: bool
+    ) -> KernelModel:
+        """Make a model; ``flat`` predicts one target in one dimension."""
+        if flat:
+            return cls()._with(Expansion(points, coef[:, 0], kernel, intercept[0]), points.shape[1])
+        return cls()._with(Expansion(points, coef, kernel, intercept), points.shape[1])
+
+    def _with(self, expansion: Expansion, n_features: int) -> KernelModel:
+        self.expansion_ = expansion
+        self.n_features_in_ = n_features
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs."""
+        check_is_fitted(self, "expansion_")
+        return self.expansion_(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def to_expansion(self) -> Expansion:
+        """Return the functions behind the predictions."""
+        return self.expansion_
+
+    def with_expansion(self, expansion: Expansion) -> KernelModel:
+        """Return the same model with another expansion."""
+        return type(self)()._with(expansion, self.n_features_in_)

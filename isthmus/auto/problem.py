@@ -1,0 +1,125 @@
+"""What a method is built for, and what is known of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.model_selection import KFold
+
+_INNER_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method is to be built for.
+
+    Attributes
+    ----------
+    n_samples, n_features, n_targets : int
+        Shape of the training rows.
+    scale : bool
+        Whether columns of the inputs are divided by their standard deviations, those of the training
+        rows; those of the outputs always are.
+    missing : bool
+        Whether values are missing.
+    n_components : int or None
+        A rank asked for; None leaves it to cross-validation.
+    loss, kernel : str
+        For the methods that take one.
+    random_state : int
+        Seed for the folds and other random choices.
+    rule : {"one_se", "min"}
+        Whether a method takes its simplest settings within one standard error of the best, or the best.
+    treatments : dict or None
+        Bank of treatments of curves, by name; None where the columns are not points of a curve.
+    cv : sequence of (train, test) or None
+        Inner folds; None is shuffled k-fold.
+    n_jobs : int or None
+        Trees that grow side by side.
+    """
+
+    n_samples: int
+    n_features: int
+    n_targets: int
+    scale: bool = True
+    missing: bool = False
+    n_components: int | None = None
+    loss: str = "huber"
+    kernel: str = "auto"
+    random_state: int = 0
+    rule: str = "one_se"
+    treatments: dict[str, Any] | None = None
+    cv: Any = None
+    n_jobs: int | None = None
+
+    @property
+    def folds(self) -> Any:
+        """Inner folds, in which a method chooses its own numbers."""
+        if self.cv is not None:
+            return self.cv
+        n_splits = max(2, min(_INNER_FOLDS, self.n_samples))
+        return KFold(n_splits, shuffle=True, random_state=self.random_state)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How a ComponentSearchCV is asked to choose."""
+        few = self.n_samples < 4 * _INNER_FOLDS  # R2 of a fold of two rows says nothing
+        return {"cv": self.folds, "scoring": "q2" if few else "r2", "rule": self.rule}
+
+    @property
+    def common(self) -> dict[str, Any]:
+        # Outputs are always scaled: what is shared between them must not go by their units.
+        return {"scale": self.scale or "y", "missing": "em" if self.missing else "error"}
+
+    def ranks(self, most: int) -> Any:
+        """Candidates for the rank, no more than there are, for ComponentSearchCV."""
+        return None if self.n_components is None else [min(self.n_components, max(most, 1))]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A method: how it is built for a problem, and how it is told in a paper.
+
+    Attributes
+    ----------
+    name, label : str
+        For the command line and for the reader.
+    build : callable of a Problem
+        An estimator that chooses its own numbers in ``fit``; ``best_estimator_``, where it has one,
+        is the model.
+    takes_missing : bool
+        Whether NaN is allowed.
+    text, formula, latex, references : str, str, str, tuple of str
+        The paragraph of the method, its equation in HTML and in LaTeX, and its literature.
+    is_wanted : callable of a Problem
+        Whether "auto" tries it; names given by the user are always tried.
+    is_blended : bool
+        Whether a blend may use it.
+    may_stop : bool
+        Whether it is stopped where it is far behind in the first fold, because it takes long.
+    """
+
+    name: str
+    label: str
+    build: Callable[[Problem], Any]
+    takes_missing: bool
+    text: str
+    formula: str
+    latex: str
+    references: tuple[str, ...]
+    is_wanted: Callable[[Problem], bool] = lambda problem: True
+    is_blended: bool = True
+    may_stop: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a saved model keeps of its method."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "text": self.text,
+            "formula": self.formula,
+            "latex": self.latex,
+            "references": list(self.references),
+        }

@@ -1,0 +1,263 @@
+"""Searches over treatments of curves, and partial least squares with ranks of its own for each target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.auto.blends import Blend, blend_weights
+from isthmus.auto.closed_form import Spectrum
+from isthmus.auto.kernel_search import Choice, choose_alphas
+from isthmus.auto.maps import LinearMap
+from isthmus.features.treatments import (
+    Detrend,
+    GapDerivative,
+    LinearTreatment,
+    NormalVariate,
+    SavitzkyGolay,
+    ScatterCorrection,
+    Whittaker,
+)
+from isthmus.linalg import Array, spreads
+from isthmus.regression import PLS
+
+_MOST_RANKS = 25
+_N_BLENDED = 4  # treatments of the least error of left-out rows
+_N_SCREENED = 3  # treatments that a search without a closed form of its own is tried with
+
+
+def default_treatments() -> dict[str, Any]:
+    """Return the bank: linear operators, corrections of rows, and both after each other."""
+    return {
+        "none": None,
+        "autoscaled": StandardScaler(),
+        "smoothed": SavitzkyGolay(11, 2),
+        "first derivative": SavitzkyGolay(9, 2, 1),
+        "first derivative, wide": SavitzkyGolay(21, 2, 1),
+        "second derivative": SavitzkyGolay(11, 3, 2),
+        "second derivative, wide": SavitzkyGolay(25, 3, 2),
+        "gap derivative": GapDerivative(5),
+        "detrended": Detrend(2),
+        "Whittaker": Whittaker(100.0),
+        "SNV": NormalVariate(),
+        "MSC": ScatterCorrection(),
+        "first derivative, autoscaled": make_pipeline(SavitzkyGolay(11, 2, 1), StandardScaler()),
+        "SNV, first derivative": make_pipeline(NormalVariate(), SavitzkyGolay(11, 2, 1)),
+        "SNV, second derivative": make_pipeline(NormalVariate(), SavitzkyGolay(15, 3, 2)),
+    }
+
+
+class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Ridge regression with a ridge weight for each target, from one decomposition.
+
+    Parameters
+    ----------
+    scale : bool, default=True
+        Whether columns of X are divided by their standard deviations.
+    cv : int or splitter, default=5
+        Folds.
+
+    Attributes
+    ----------
+    best_estimator_ : LinearMap
+    best_params_ : dict
+        ``alpha`` for each target.
+    left_out_ : ndarray of shape (n_samples, n_targets)
+        Predictions of every row without its fold.
+    """
+
+    def __init__(self, scale: bool = True, cv: Any = 5) -> None:
+        self.scale = scale
+        self.cv = cv
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> RidgeSearch:
+        """Choose, then fit."""
+        rows, Y, unit, flat = _columns(X, y)
+        centre = np.average(rows, axis=0, weights=sample_weight)
+        spread = np.ones(rows.shape[1])
+        if self.scale:
+            spread = np.sqrt(np.average((rows - centre) ** 2, axis=0, weights=sample_weight))
+            spread[spread == 0] = 1.0
+        Z = (rows - centre) / spread
+        folds = list(check_cv(self.cv).split(Z, Y))
+        spectrum = Spectrum.of_rows(Z, sample_weight)
+        best = choose_alphas(spectrum, Y, folds, Choice("linear", None, spectrum))
+        coef = (Z.T @ spectrum.dual_coef(Y, best.alpha)).T * unit[:, None] / spread
+        means = spectrum.center(Y)[0] * unit
+        self.best_estimator_ = LinearMap.of(coef, means - coef @ centre, flat)
+        self.best_params_ = {"alpha": best.alpha}
+        self.left_out_ = best.left_out * unit
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted map."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+
+class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Partial least squares with a number of components for each target.
+
+    Rows are held in the coordinates of their own span, so that a fold of wide spectra costs what one of
+    as many columns as rows does; the components are the same.
+
+    Parameters
+    ----------
+    cv : int or splitter, default=5
+        Folds.
+
+    Attributes
+    ----------
+    best_estimator_ : LinearMap
+    best_params_ : dict
+        ``n_components`` for each target.
+    left_out_ : ndarray of shape (n_samples, n_targets)
+        Predictions of every row without its fold.
+    """
+
+    def __init__(self, cv: Any = 5) -> None:
+        self.cv = cv
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> PathSearch:
+        """Choose, then fit."""
+        rows, Y, unit, flat = _columns(X, y)
+        centre = rows.mean(axis=0)
+        left, singular, right = np.linalg.svd(rows - centre, full_matrices=False)
+        keep = singular > 1e-12 * max(singular[0], 1e-300)
+        Z = left[:, keep] * singular[keep]
+        folds = list(check_cv(self.cv).split(Z, Y))
+        most = min(_MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
+        paths = np.full((most, *Y.shape), np.nan)
+        for train, test in folds:
+            model = PLS(most, scale=False).fit(Z[train], Y[train])
+            path = np.asarray(model.predict_path(Z[test]))
+            paths[: len(path), test] = path
+            paths[len(path) :, test] = path[-1]
+        errors = np.nanmean((paths - Y) ** 2, axis=1)
+        ranks = errors.argmin(axis=0)
+        everywhere = np.arange(Y.shape[1])
+        self.left_out_ = paths[ranks, :, everywhere].T * unit
+        whole = PLS(most, scale=False).fit(Z, Y)
+        probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])
+        path = np.asarray(whole.predict_path(probes))
+        chosen = path[np.minimum(ranks, len(path) - 1), :, everywhere]  # (n_targets, 1 + rank)
+        coef = (chosen[:, 1:] - chosen[:, :1]) @ right[keep] * unit[:, None]
+        self.best_estimator_ = LinearMap.of(coef, chosen[:, 0] * unit - coef @ centre, flat)
+        self.best_params_ = {"n_components": ranks + 1}
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted map."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+
+class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A search with every treatment of a bank; the best few are blended by their left-out errors.
+
+    Parameters
+    ----------
+    search : estimator
+        With ``cv``, ``fit``, ``best_estimator_`` and ``left_out_``.
+    treatments : dict of name and transformer
+        The bank; None is no treatment.
+    cv : int or splitter, default=5
+        Folds.
+    screen : bool, default=False
+        Whether ridge regression names three treatments first, for a search that takes longer.
+
+    Attributes
+    ----------
+    best_estimator_ : LinearMap or Pipeline
+        A map on the columns that were measured where treatment and model are linear.
+    best_params_ : dict
+        Those of the search with the best treatment, and ``treatment``, their names and weights.
+    left_out_ : ndarray of shape (n_samples, n_targets)
+    """
+
+    def __init__(self, search: Any, treatments: Any, cv: Any = 5, screen: bool = False) -> None:
+        self.search = search
+        self.treatments = treatments
+        self.cv = cv
+        self.screen = screen
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
+        """Choose, then fit."""
+        rows, Y, unit, _ = _columns(X, y)
+        folds = list(check_cv(self.cv).split(rows, Y))
+        fitted = {name: self._treated(name, rows) for name in self.treatments}
+        names = list(fitted)
+        if self.screen and len(names) > _N_SCREENED:
+            errors = [self._error(RidgeSearch(False), fitted[n], y, folds)[0] for n in names]
+            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_SCREENED]]
+        tried = [self._error(self.search, fitted[name], y, folds) for name in names]
+        order = np.argsort([error for error, _ in tried], kind="stable")[:_N_BLENDED]
+        found = [tried[k][1] for k in order]
+        weights = blend_weights(Y * unit, [search.left_out_ for search in found])
+        used = [k for k in range(len(found)) if weights[k].any()]
+        self.best_params_ = {
+            **found[0].best_params_,
+            "treatment": ", ".join(f"{names[order[k]]} {weights[k].mean():.2f}" for k in used),
+        }
+        self.left_out_ = sum(weights[k] * found[k].left_out_ for k in used)
+        models = [_join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
+        self.best_estimator_ = _mix(models, [names[order[k]] for k in used], weights[used])
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _treated(self, name: str, rows: Array) -> tuple[Any, Array]:
+        treatment = self.treatments[name]
+        if treatment is None:
+            return None, rows
+        treatment = clone(treatment)
+        return treatment, np.asarray(treatment.fit_transform(rows))
+
+    def _error(self, search: Any, treated: tuple[Any, Array], y: Any, folds: Any) -> tuple:
+        found = clone(search).set_params(cv=folds).fit(treated[1], y)
+        Y = np.asarray(y, dtype=np.float64).reshape(len(found.left_out_), -1)
+        return float(np.nanmean(((Y - found.left_out_) / spreads(Y)) ** 2)), found
+
+
+def _join(treatment: Any, model: Any) -> Any:
+    """A treatment and a model as one: a linear map of the columns themselves where both are linear."""
+    if treatment is None:
+        return model
+    if isinstance(treatment, LinearTreatment) and isinstance(model, LinearMap):
+        coef = np.atleast_2d(model.coef_) @ treatment.operator_
+        return LinearMap.of(coef, np.atleast_1d(model.intercept_), model.coef_.ndim == 1)
+    steps = [*treatment.steps] if isinstance(treatment, Pipeline) else [("treatment", treatment)]
+    further = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    return Pipeline([*steps, *further])
+
+
+def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
+    """A blend of models; one linear map where all of them are."""
+    if len(models) == 1:
+        return models[0]
+    blend = Blend.of(models, names, weights, models[0].n_features_in_)
+    if all(isinstance(model, LinearMap) for model in models):
+        coef = np.atleast_2d(blend.coef_)
+        return LinearMap.of(coef, np.atleast_1d(blend.intercept_), models[0].coef_.ndim == 1)
+    return blend
+
+
+def _columns(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
+    """Inputs, outputs in units of their spreads, these, and whether outputs had one dimension."""
+    given = np.asarray(y, dtype=np.float64)
+    Y = given.reshape(len(given), -1)
+    unit = spreads(Y)
+    return np.asarray(X, dtype=np.float64), Y / unit, unit, given.ndim == 1

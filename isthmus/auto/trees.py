@@ -1,0 +1,219 @@
+"""Trees of scikit-learn as a method, and their tables as a model that can be saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.auto.maps import FoundModel
+from isthmus.linalg import Array, row_blocks, spreads
+
+_N_TREES = 150
+_N_TREES_IN_FOLDS = 40
+_LEAVES = (1, 4)  # least rows of a leaf
+_BLOCK = 256  # rows walked down all trees at a time
+_DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
+
+
+class Forest(FoundModel):
+    """Regression trees as tables: walked down with numpy, checked and saved as plain arrays.
+
+    Attributes
+    ----------
+    left_, right_ : ndarray of shape (n_nodes,)
+        Children of a node, both larger than its own number; -1 in leaves.
+    feature_, threshold_ : ndarray of shape (n_nodes,)
+        A row goes left if its feature is at most the threshold.
+    value_ : ndarray of shape (n_nodes, n_targets)
+        What a leaf adds to the prediction.
+    roots_ : ndarray of shape (n_trees,)
+    intercept_ : ndarray of shape (n_targets,)
+    """
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs."""
+        check_is_fitted(self, "roots_")
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        values = np.tile(self.intercept_, (len(rows), 1))
+        for block in row_blocks(len(rows), _BLOCK):
+            for leaves in self._leaves(rows[block]).T:
+                values[block] += self.value_[leaves]
+        return values[:, 0] if self.flat_ else values
+
+    def _leaves(self, rows: Array) -> NDArray:
+        """Where each row ends in each tree."""
+        nodes = np.tile(self.roots_, (len(rows), 1))
+        across = np.arange(len(rows))[:, None]
+        while True:
+            left = self.left_[nodes]
+            inner = left >= 0
+            if not inner.any():
+                return nodes
+            goes_left = rows[across, self.feature_[nodes]] <= self.threshold_[nodes]
+            down = np.where(goes_left, left, self.right_[nodes])
+            nodes = np.where(inner, down, nodes)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.left_)
+
+
+class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Extremely randomised or boosted trees of scikit-learn, on ranks of the inputs.
+
+    Ranks make the trees the same in all units of the inputs; outputs are in units of their spreads.
+
+    Parameters
+    ----------
+    kind : {"extra", "boosting"}, default="extra"
+        Extremely randomised trees, all targets in one; or histogram gradient boosting, one per target.
+    cv : int or splitter, default=5
+        Folds.
+    random_state : int, default=0
+        Seed of the trees.
+    n_jobs : int or None, default=None
+        Trees that grow side by side.
+
+    Attributes
+    ----------
+    best_estimator_ : Forest
+    best_params_ : dict
+    left_out_ : ndarray of shape (n_samples, n_targets)
+        Predictions of every row without its fold.
+    """
+
+    def __init__(
+        self, kind: str = "extra", cv: Any = 5, random_state: int = 0, n_jobs: int | None = None
+    ) -> None:
+        self.kind = kind
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> TreeSearch:
+        """Choose, then fit."""
+        rows = np.asarray(X, dtype=np.float64)
+        given = np.asarray(y, dtype=np.float64)
+        Y = given.reshape(len(given), -1)
+        unit = spreads(Y)
+        means = Y.mean(axis=0)
+        Y = np.round((Y - means) / unit, _DIGITS)
+        knots = [np.unique(column) for column in rows.T]
+        ranks = np.column_stack(
+            [np.searchsorted(own, column) for own, column in zip(knots, rows.T, strict=True)]
+        ).astype(np.float32)
+        folds = list(check_cv(self.cv).split(rows, Y))
+        leaves = _LEAVES if self.kind == "extra" else (20,)
+        tried = [self._left_out(ranks, Y, folds, sample_weight, leaf) for leaf in leaves]
+        errors = [np.nanmean((Y - predicted) ** 2) for predicted in tried]
+        best = int(np.argmin(errors))
+        self.best_params_ = {"min_samples_leaf": leaves[best]}
+        self.left_out_ = tried[best] * unit + means
+        tables = _tables(self._grow(ranks, Y, sample_weight, leaves[best], _N_TREES))
+        self.best_estimator_ = _forest(tables, knots, unit, means, given.ndim == 1)
+        self.n_features_in_ = rows.shape[1]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _left_out(
+        self, ranks: NDArray, Y: Array, folds: Any, weights: Array | None, leaf: int
+    ) -> Array:
+        predicted = np.full(Y.shape, np.nan)
+        for train, test in folds:
+            own = None if weights is None else weights[train]
+            models = self._grow(ranks[train], Y[train], own, leaf, _N_TREES_IN_FOLDS)
+            predicted[test] = np.column_stack(
+                [np.asarray(m.predict(ranks[test])).reshape(len(test), -1) for m in models]
+            )
+        return predicted
+
+    def _grow(
+        self, ranks: NDArray, Y: Array, weights: Array | None, leaf: int, n_trees: int
+    ) -> list[Any]:
+        """Fit models of scikit-learn: one for all targets, or one per target."""
+        if self.kind == "boosting":
+            return [
+                HistGradientBoostingRegressor(random_state=self.random_state, early_stopping=False)
+                .fit(ranks, column, sample_weight=weights)
+                for column in Y.T
+            ]  # fmt: skip
+        model = ExtraTreesRegressor(
+            n_trees, min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state,
+            max_features=1.0 if ranks.shape[1] <= 50 else 1 / 3,
+        )  # fmt: skip
+        return [model.fit(ranks, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+
+
+Tables = tuple[list[tuple[NDArray, ...]], Array]
+
+
+def _tables(models: list[Any]) -> Tables:
+    """Nodes of each tree (left, right, feature, threshold, value of all targets) and the constants."""
+    if isinstance(models[0], ExtraTreesRegressor):
+        trees = [estimator.tree_ for estimator in models[0].estimators_]
+        nodes = [
+            (
+                tree.children_left,
+                tree.children_right,
+                tree.feature,
+                tree.threshold,
+                tree.value[:, :, 0] / len(trees),
+            )
+            for tree in trees
+        ]
+        return nodes, np.zeros(nodes[0][4].shape[1])
+    found = []
+    for target, model in enumerate(models):
+        for (predictor,) in model._predictors:
+            own = predictor.nodes
+            is_leaf = own["is_leaf"].astype(bool)
+            value = np.zeros((len(own), len(models)))
+            value[:, target] = own["value"]
+            left = np.where(is_leaf, -1, own["left"].astype(np.int64))
+            right = np.where(is_leaf, -1, own["right"].astype(np.int64))
+            found.append((left, right, own["feature_idx"], own["num_threshold"], value))
+    constants = np.array([np.ravel(model._baseline_prediction)[0] for model in models])
+    return found, constants
+
+
+def _forest(tables: Tables, knots: list[Array], unit: Array, means: Array, flat: bool) -> Forest:
+    """One table of all trees, its thresholds in the units of the inputs and its values in the outputs'."""
+    nodes, constants = tables
+    sizes = [len(tree[0]) for tree in nodes]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    left, right, feature, threshold, value = (
+        np.concatenate([tree[part] for tree in nodes]) for part in range(5)
+    )
+    shift = np.repeat(roots, sizes)
+    is_leaf = left < 0
+    forest = Forest()
+    forest.left_ = np.where(is_leaf, -1, left + shift).astype(np.int32)
+    forest.right_ = np.where(is_leaf, -1, right + shift).astype(np.int32)
+    forest.feature_ = np.where(is_leaf, 0, feature).astype(np.int32)
+    raw = np.zeros(len(left))
+    for j, own in enumerate(knots):
+        here = ~is_leaf & (forest.feature_ == j)
+        raw[here] = _between(threshold[here], own)
+    forest.threshold_ = raw
+    forest.value_ = np.where(is_leaf[:, None], value, 0.0) * unit
+    forest.roots_ = roots
+    forest.intercept_ = means + constants * unit
+    forest.n_features_in_ = len(knots)
+    forest.flat_ = flat
+    return forest
+
+
+def _between(ranks: Array, knots: Array) -> Array:
+    """Thresholds of ranks in the units of the column."""
+    return np.interp(ranks, np.arange(len(knots)), knots)

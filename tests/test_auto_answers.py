@@ -1,0 +1,346 @@
+"""Oracles of closed forms, blends, trees and the three answers: refitting, a solver, scikit-learn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime, minimize
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+
+from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
+from isthmus.auto import LADDER, Rung
+from isthmus.auto import ladder as ladder_module
+from isthmus.auto.blends import blend_weights
+from isthmus.auto.closed_form import Spectrum
+from isthmus.auto.input_widths import fold_error
+from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.splits import inner_folds, outer_splits
+from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
+from isthmus.auto.trees import TreeSearch
+from isthmus.features.treatments import NormalVariate, SavitzkyGolay
+from isthmus.persistence.errors import CorruptedFileError
+from isthmus.persistence.laws import check_state
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 4)) + 2
+Y = np.column_stack([np.sin(X[:, 0]) * X[:, 1], X[:, 2] ** 2]) + 0.1 * rng.normal(size=(60, 2)) - 3
+WEIGHTS = rng.uniform(0.5, 2, 60)
+FOLDS = list(KFold(5, shuffle=True, random_state=0).split(X))
+
+
+def refitted(K, targets, folds, alpha, weights):
+    """Kernel ridge with a free constant in every fold, by the equations with a multiplier."""
+    weights = weights * (len(K) / weights.sum())
+    predicted = np.full(targets.shape, np.nan)
+    for train, test in folds:
+        n = len(train)
+        A = np.zeros((n + 1, n + 1))
+        A[:n, :n] = K[np.ix_(train, train)] + alpha * np.diag(1 / weights[train])
+        A[n, :n] = A[:n, n] = 1
+        solved = np.linalg.solve(A, np.vstack([targets[train], np.zeros((1, targets.shape[1]))]))
+        predicted[test] = K[np.ix_(test, train)] @ solved[:n] + solved[n]
+    return predicted
+
+
+@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["even", "weighted"])
+@pytest.mark.parametrize(
+    "folds", [FOLDS, list(TimeSeriesSplit(3).split(X))], ids=["k-fold", "time"]
+)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_left_out_predictions_are_those_of_refitting(weights, folds, kernel):
+    K = X @ X.T if kernel == "linear" else np.exp(-0.3 * cdist(X, X, "sqeuclidean"))
+    spectra = [Spectrum.of_gram(K, weights)]
+    if kernel == "linear":
+        spectra.append(Spectrum.of_rows(X, weights))
+    for spectrum in spectra:
+        alphas = spectrum.alphas[8::3]
+        for alpha, found in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
+            assert_allclose(found, refitted(K, Y, folds, alpha, weights), rtol=1e-7, atol=1e-8)
+
+
+def test_the_gradient_of_the_fold_error():
+    theta = np.array([0.1, -0.3, 0.2, 0.0, -2.0])
+    centred = Y - Y.mean(axis=0)
+    parts = [test for _, test in FOLDS]
+    found = fold_error(theta, X, centred, parts)[1]
+    expected = approx_fprime(theta, lambda t: fold_error(t, X, centred, parts)[0], 1e-6)
+    assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_each_target_has_its_own_ridge_weight():
+    """A target of noise beside one without it: one weight cannot serve both."""
+    A = rng.normal(size=(80, 20))
+    B = np.column_stack([A @ rng.normal(size=20), rng.normal(size=80)])
+    search = RidgeSearch(cv=5).fit(A, B)
+    assert search.best_params_["alpha"][0] < 1e-3 * search.best_params_["alpha"][1]
+    for j in range(2):
+        alone = RidgeSearch(cv=5).fit(A, B[:, j])
+        assert_allclose(search.predict(A)[:, j], alone.predict(A), rtol=1e-8)
+
+
+def test_blend_weights_minimise_on_the_simplex():
+    errors = rng.normal(size=(4, 50, 2)) * np.array([1.0, 1.2, 2.0, 5.0])[:, None, None]
+    target = rng.normal(size=(50, 2))
+    found = blend_weights(target, list(target - errors))
+    assert_allclose(found.sum(axis=0), 1)
+    assert (found >= 0).all() and (found[3] < 0.1).all()
+    products = np.einsum("anq,bnq->qab", errors, errors)
+    products /= np.einsum("qaa->qa", products).min(axis=1)[:, None, None]
+    products = 0.5 * products + 0.5 * products.mean(axis=0) + np.eye(4) / np.sqrt(50)
+    for j, S in enumerate(products):
+        best = minimize(
+            lambda w, S=S: w @ S @ w, np.full(4, 0.25), bounds=[(0, 1)] * 4, method="SLSQP",
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"ftol": 1e-12},
+        )  # fmt: skip
+        assert found[:, j] @ S @ found[:, j] <= best.fun * (1 + 1e-3)  # small weights are dropped
+
+
+def test_blend_weights_know_no_units():
+    parts = [Y + rng.normal(size=Y.shape) for _ in range(3)]
+    scaled = [1e6 * part for part in parts]
+    assert_allclose(blend_weights(1e6 * Y, scaled), blend_weights(Y, parts), rtol=1e-6)
+
+
+# -- trees ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["extra", "boosting"])
+def test_tables_predict_as_the_trees_do(kind, monkeypatch):
+    from isthmus.auto import trees
+
+    grown = []
+    tables = trees._tables
+    monkeypatch.setattr(trees, "_tables", lambda models: grown.append(models) or tables(models))
+    search = TreeSearch(kind, cv=3).fit(X, Y)
+    ranks = np.column_stack([np.searchsorted(np.sort(c), c) for c in X.T]).astype(np.float32)
+    peer = np.column_stack([np.reshape(m.predict(ranks), (60, -1)) for m in grown[0]])
+    assert_allclose(search.predict(X), peer * Y.std(axis=0) + Y.mean(axis=0), rtol=1e-6)
+    assert search.left_out_.shape == Y.shape and np.isfinite(search.left_out_).all()
+
+
+def test_trees_know_no_units_of_the_inputs():
+    bent = np.exp(X)
+    assert_allclose(
+        TreeSearch(cv=3).fit(bent, Y).predict(bent),
+        TreeSearch(cv=3).fit(X, Y).predict(X),
+        rtol=1e-10,
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("left_", 0), ("right_", 10**6), ("feature_", 4), ("roots_", -1)]
+)
+def test_tables_that_lead_nowhere_are_refused(part, value):
+    forest = TreeSearch(cv=2).fit(X, Y).best_estimator_
+    state = dict(vars(forest))
+    check_state(type(forest), state, "forest")
+    state[part] = state[part].copy()
+    place = int(np.flatnonzero(state["left_"] >= 0)[1]) if part != "roots_" else 0
+    state[part][place] = value
+    with pytest.raises(CorruptedFileError):
+        check_state(type(forest), state, "forest")
+
+
+# -- the search ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole():
+    names = ["pls", "ridge", "kernel", "rough_kernel", "trees"]
+    return MethodSearchCV(names, cv=3).fit(X, Y, target_names=["u", "v"])
+
+
+def test_three_answers_side_by_side(whole, tmp_path):
+    assert whole.best_method_ == "blend" and list(whole.answers_) == ["accurate", "simple", "small"]
+    for told in whole.answers_.values():
+        assert told["numbers"] > 0 and told["rows_per_second"] > 0 and np.isfinite(told["score"])
+    results = whole.cv_results_
+    place = results["rank_test_score"].argmin()
+    assert results["mean_test_score"][place] == np.nanmax(results["mean_test_score"])
+    assert results["params"][place]["method"] == results["method"][place]
+    whole.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "Three answers to the same question" in page and "gain over simple" in page
+    said = repr(whole)
+    assert "answer: blend, score" in said and "runner-up: " in said
+
+
+def test_a_blend_is_saved_with_its_trees(whole, tmp_path):
+    save(whole, tmp_path / "m.isthmus")
+    again = load(tmp_path / "m.isthmus")
+    assert_array_equal(again.predict(X), whole.predict(X))
+    assert_array_equal(again.predict_interval(X)[0], whole.predict_interval(X)[0])
+    assert "trees" in again.best_estimator_.names_
+
+
+def test_frames_keep_the_names_of_the_targets(whole):
+    frame = pd.DataFrame(X, index=[f"r{i}" for i in range(60)])
+    found = whole.set_output(transform="pandas").predict(frame)
+    assert list(found.columns) == ["u", "v"] and found.index[3] == "r3"
+    assert_array_equal(whole.set_output(transform="default").predict(X), found.to_numpy())
+
+
+def test_pure_noise_shows_no_optimism():
+    """Scores of blends of noise, the mean over 24 draws of 40 rows.
+
+    Without optimism the score is at most that of the mean, about -1/40. The score of a draw has a
+    standard deviation of about 0.05, so that a mean over 24 of them exceeds 0.05 with odds below 1e-6;
+    choosing the best of all settings on the same rows gives about 0.1.
+    """
+    scores = []
+    for seed in range(24):
+        draw = np.random.default_rng(seed)
+        A, b = draw.normal(size=(40, 6)), draw.normal(size=40)
+        names = ["pls", "ridge", "kernel", "rough_kernel"]
+        scores.append(MethodSearchCV(names, cv=5).fit(A, b).best_score_)
+    assert np.mean(scores) < 0.05
+
+
+def test_groups_are_never_parted():
+    groups = np.repeat(np.arange(12), 5)
+    splits = outer_splits(4, X, Y, groups, 0)
+    inner = inner_folds(4, splits, 60, groups)
+    for train, test in splits:
+        assert not set(groups[train]) & set(groups[test])
+        own = groups[train]
+        for part, rest in inner(train):
+            assert not set(own[part]) & set(own[rest])
+    found = MethodSearchCV(["pls", "ridge"], cv=4).fit(X, Y, groups=groups)
+    peer = MethodSearchCV(["pls", "ridge"], cv=GroupKFold(4)).fit(X, Y, groups=groups)
+    assert_array_equal(found.cv_predictions_, peer.cv_predictions_)
+
+
+def test_time_trains_on_what_came_before():
+    """Later rows are spoilt: nothing that was predicted before them moves."""
+    spoilt = Y.copy()
+    spoilt[50:] = 1e3
+    a, b = (MethodSearchCV("ridge", cv="time").fit(X, target) for target in (Y, spoilt))
+    assert np.isnan(a.cv_predictions_[:10]).all() and np.isfinite(a.cv_predictions_[10:]).all()
+    assert_allclose(a.cv_predictions_[10:50], b.cv_predictions_[10:50])
+    assert np.isfinite(a.predict_interval(X, 0.5)[0]).all()
+
+
+def test_weights_of_rows():
+    """Rows of weight zero are none, and a common factor is nothing."""
+    names = ["ridge", "kernel", "rough_kernel"]
+    weights = np.where(np.arange(60) < 50, WEIGHTS, 0.0)
+    one = MethodSearchCV(names, cv=3).fit(X, Y, sample_weight=weights)
+    other = MethodSearchCV(names, cv=3).fit(X[:50], Y[:50], sample_weight=7 * weights[:50])
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-6)
+    even = MethodSearchCV(names, cv=3).fit(X[:50], Y[:50])
+    assert np.abs(one.predict(X) - even.predict(X)).max() > 1e-3
+    with pytest.raises(ValueError, match="sample_weight"):
+        MethodSearchCV("ridge").fit(X, Y, sample_weight=-np.ones(60))
+
+
+def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
+    def interrupt(problem):
+        raise KeyboardInterrupt
+
+    row = Rung("halt", "it", interrupt, False, "t", "f", "l", ())
+    monkeypatch.setattr(ladder_module, "LADDER", (*LADDER, row))
+    search = MethodSearchCV(["pls", "halt"], cv=3).fit(X, Y)
+    assert search.best_method_ == "pls"
+    with pytest.raises(KeyboardInterrupt):
+        MethodSearchCV(["pls", "halt"], cv=3).fit(X, Y, on_interrupt="raise")
+    with pytest.raises(KeyboardInterrupt):
+        MethodSearchCV("halt", cv=3).fit(X, Y)
+
+
+def test_scoring_of_scikit_learn():
+    search = MethodSearchCV("ridge", cv=FOLDS, scoring="neg_mean_absolute_error").fit(X, Y)
+    expected = [-np.abs(Y[test] - search.cv_predictions_[test]).mean() for _, test in FOLDS]
+    assert_allclose(search.best_score_, np.mean(expected))
+
+
+def test_folds_side_by_side_change_nothing():
+    a, b = (MethodSearchCV(["ridge", "kernel"], cv=4, n_jobs=n).fit(X, Y) for n in (None, 2))
+    assert_allclose(a.cv_predictions_, b.cv_predictions_, rtol=1e-10)
+
+
+def test_classes_are_answered_by_a_classifier():
+    A, labels = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[labels]
+    model = fit_auto(A, names, cv=3, methods=["ridge", "rough_kernel"], verbose=0)
+    assert isinstance(model, IndicatorClassifier)
+    assert model.cv_accuracy_ > 0.9 and set(model.predict(A[::50])) == set(names)
+
+
+def test_a_leaderboard_that_grows(capsys):
+    fit_auto(X, Y, cv=2, methods=["pls", "ridge"], verbose=1, time_limit=100)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and "ridge regression" in said[1] and "s left" in said[2]
+    fit_auto(X, Y, cv=2, methods=["pls", "ridge"])
+    assert capsys.readouterr().err == ""
+
+
+# -- curves --------------------------------------------------------------------------------------
+
+
+def curves(n=40, seed=0):
+    """Curves whose slope tells the target, on offsets that do not."""
+    draw = np.random.default_rng(seed)
+    t = np.linspace(0, 1, 60)
+    target = draw.normal(size=n)
+    bumps = np.exp(-((t - 0.5) ** 2) / 0.01)
+    offsets = 5 * draw.normal(size=(n, 1)) + draw.normal(size=(n, 1)) * t
+    return target[:, None] * bumps + offsets + 0.01 * draw.normal(size=(n, 60)), target
+
+
+@pytest.mark.parametrize("search", [RidgeSearch(False), PathSearch()], ids=repr)
+def test_coefficients_are_on_the_columns_that_were_measured(search):
+    A, b = curves()
+    bank = {"derivative": SavitzkyGolay(9, 2, 1)}
+    treated = TreatedSearch(search, bank, cv=5).fit(A, b)
+    by_hand = search.set_params(cv=5).fit(bank["derivative"].fit_transform(A), b)
+    expected = by_hand.predict(bank["derivative"].transform(A))
+    model = treated.best_estimator_
+    assert model.coef_.shape == (60,)
+    assert_allclose(A @ model.coef_ + model.intercept_, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_components_of_a_path_are_those_of_the_whole_columns():
+    from isthmus import PLS
+
+    A, b = curves()
+    found = PathSearch(cv=5).fit(A, b)
+    rank = int(found.best_params_["n_components"][0])
+    assert_allclose(found.predict(A), PLS(rank, scale=False).fit(A, b).predict(A), rtol=1e-6)
+
+
+def test_treatments_are_searched_for_curves_alone():
+    A, b = curves()
+    search = MethodSearchCV(["pls", "ridge"], cv=3).fit(A, b)
+    assert search.best_score_ > 0.95
+    plain = MethodSearchCV("ridge", cv=3).fit(X, Y)
+    assert "treatment" not in plain.best_params_
+    own = MethodSearchCV("ridge", cv=3, treatments=[NormalVariate()]).fit(A, b)
+    assert "treatment" in own.best_params_
+    off = MethodSearchCV("ridge", cv=3, treatments=None).fit(A, b)
+    assert "treatment" not in off.best_params_
+
+
+def test_more_rows_than_a_gram_matrix_holds(monkeypatch):
+    from isthmus.auto import kernel_search
+
+    exact = KernelSearch("rbf", cv=FOLDS).fit(X, Y)
+    monkeypatch.setattr(kernel_search, "_EXACT", 20)
+    monkeypatch.setattr(kernel_search, "_N_LANDMARKS", 55)
+    few = KernelSearch("rbf", cv=FOLDS).fit(X, Y)
+    assert few.best_estimator_.steps[1][0] == "landmarks"
+    error = ((few.left_out_ - Y) ** 2).mean(axis=0)
+    assert (error < 1.3 * ((exact.left_out_ - Y) ** 2).mean(axis=0) + 1e-3).all()
+
+
+def test_trees_win_where_steps_are():
+    draw = np.random.default_rng(0)
+    A = draw.uniform(size=(200, 3))
+    b = np.floor(4 * A[:, 0]) * (A[:, 1] > 0.5) + 0.05 * draw.normal(size=200)
+    search = MethodSearchCV(["ridge", "trees"], cv=3).fit(A, b)
+    peer = ExtraTreesRegressor(150, random_state=0).fit(A[:150], b[:150])
+    off = np.mean((peer.predict(A[150:]) - b[150:]) ** 2) / b.var()
+    assert search.best_params_["trees"] > 0.8
+    assert 1 - search.best_score_ < 2 * off + 0.02
