@@ -18,7 +18,8 @@ def register(app: Any) -> None:
 
 def inspect(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A model file, or a table of any kind; - is a table.")
+        str,
+        typer.Argument(metavar="FILE", help="A model file, or a table of any kind; - is a table."),
     ],
     id_column: IdColumn = None,
     types: Types = None,

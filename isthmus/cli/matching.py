@@ -63,9 +63,7 @@ def file_of(given: str | None) -> list[str]:
     return [] if given is None or given == "-" else [split_key(given)[0]]
 
 
-def read_pair(
-    x_file: str, y_file: str | None, target_columns: list[str], reading: Reading
-) -> Pair:
+def read_pair(x_file: str, y_file: str | None, target_columns: list[str], reading: Reading) -> Pair:
     """Two files, or one file with target columns."""
     if x_file == "-" == y_file:
         raise InputError("standard input is one table: give the other as a file.")
@@ -204,8 +202,8 @@ def _checked(x: Table, y: Table, reader: TableReader, levels: dict[str, list[str
     if levels:
         origin["categories"] = levels
     X = expand(x.values, x.names, by_code)
-    names = expanded_names(x.names, by_code) if x.has_names or by_code else None
-    return Pair(X, y.values, names, targets, ids, origin)
+    inputs = expanded_names(x.names, by_code) if x.has_names or by_code else None
+    return Pair(X, y.values, inputs, targets, ids, origin)
 
 
 def _tell_useless(x: Table) -> None:
@@ -305,7 +303,9 @@ class NewRows:
             )
         for column in columns:
             column.kind = "number" if column.kind == "index" else column.kind
-        self._rename = {c.name: (names or [c.name for c in columns])[k] for k, c in enumerate(columns)}
+        self._rename = {
+            c.name: (names or [c.name for c in columns])[k] for k, c in enumerate(columns)
+        }
         return columns
 
     def blocks(self) -> Iterator[tuple[NDArray, list[str] | None]]:
@@ -315,7 +315,9 @@ class NewRows:
             yield self.expand(rows.values), rows.ids
         if self.reader.unknown:
             told = [f"{name} ({count} rows)" for name, count in self.reader.unknown.items()]
-            current().notice(f"categories that the model does not know count as none: {some(told)}.")
+            current().notice(
+                f"categories that the model does not know count as none: {some(told)}."
+            )
 
     def expand(self, values: NDArray) -> NDArray:
         """Columns as the model has them."""

@@ -20,10 +20,12 @@ def predict(
         str, typer.Argument(metavar="MODEL", help="A file that isthmus fit has written.")
     ],
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="New rows, with the columns of training; - is standard input.")
+        str,
+        typer.Argument(metavar="NEW", help="New rows, with the columns of training, or -."),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, TSV, Parquet, Feather or .npy; - is standard output.")
+        str,
+        typer.Option("--output", "-o", help="CSV, TSV, Parquet, Feather or .npy; or -."),
     ] = "predictions.csv",
     interval: Annotated[
         float | None,
@@ -33,8 +35,10 @@ def predict(
     ] = None,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="Keep texts that begin with = + - @ as they are; a spreadsheet would run "
-                     "them."),
+        typer.Option(
+            "--raw",
+            help="Keep texts that begin with = + - @ as they are; a spreadsheet would run them.",
+        ),
     ] = False,
     id_column: IdColumn = None,
     types: Types = None,

@@ -17,9 +17,7 @@ def expanded_names(names: Sequence[str], levels: Mapping[str, Sequence[str]]) ->
     ]
 
 
-def expand(
-    values: NDArray, names: Sequence[str], levels: Mapping[str, Sequence[str]]
-) -> NDArray:
+def expand(values: NDArray, names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> NDArray:
     """Replace each column of codes by one column per level, in the order of the levels' names.
 
     A level that was not met in training, or a missing one, is zero everywhere. So is a level that the

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 MISSING = frozenset(
     (
-        "", "na", "n/a", "n.a.", "nan", "-nan", "<na>", "#na", "#n/a", "null", "none", "nil", "?", "-", "--",
-        ".", "missing", "#value!", "#div/0!", "#ref!", "#num!", "#name?", "#null!",
+        "", "na", "n/a", "n.a.", "nan", "-nan", "<na>", "#na", "#n/a", "null", "none", "nil", "?", "-",
+        "--", ".", "missing", "#value!", "#div/0!", "#ref!", "#num!", "#name?", "#null!",
     )
 )  # fmt: skip
 # The spellings that fast parsers are told; others are found cell by cell.
@@ -24,6 +24,7 @@ _NUMBER = re.compile(
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
+_ALMOST = re.compile(r"[+-]?[$€£]?\s?\d[\d.,' \u00a0\u202f]*\s?[%$€£]?", re.ASCII)
 _LONGEST_NUMBER = 400  # characters; longer runs of digits are text
 _DATES = {
     re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII): ("%Y-%m-%d",),
@@ -37,6 +38,11 @@ _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*", re.ASCII)
 
 def number(cell: str, decimal: str = ".") -> float | None:
     """Read a number; NaN is a missing value, None is text."""
+    if decimal == "." and cell.isascii() and "_" not in cell and len(cell) <= _LONGEST_NUMBER:
+        try:
+            return float(cell)
+        except ValueError:
+            pass
     cell = cell.strip()
     if decimal == ",":
         if "." in cell and cell.lower() not in MISSING:
@@ -62,6 +68,11 @@ def numbers(cells: list[str], decimal: str = ".") -> tuple[NDArray, int | None]:
     return values, None
 
 
+def is_almost_number(cell: str) -> bool:
+    """Whether a text is a number but for thousands, a per cent sign or a currency."""
+    return bool(_ALMOST.fullmatch(cell))
+
+
 def is_missing(cell: str) -> bool:
     """Whether a cell stands for a missing value."""
     return cell.strip().lower() in MISSING
@@ -83,10 +94,9 @@ def truths(cells: list[str]) -> tuple[NDArray, int | None]:
 
 def uses_decimal_comma(cells: list[str]) -> bool | None:
     """Whether commas are decimal marks; None if no cell tells."""
-    commas = [c for c in cells if _DECIMAL_COMMA.fullmatch(c)]
-    if not commas:
+    if not any("," in c and _DECIMAL_COMMA.fullmatch(c) for c in cells):
         return None
-    return not any(_DECIMAL_POINT.fullmatch(c) for c in cells)
+    return not any("." in c and _DECIMAL_POINT.fullmatch(c) for c in cells)
 
 
 def has_thousands(cells: list[str]) -> bool:

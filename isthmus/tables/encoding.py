@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 
 from isthmus.tables.errors import TableError
@@ -16,6 +17,7 @@ _MARKS = {
 }  # fmt: skip
 LABELS = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "utf-32-le": "UTF-32",
           "utf-32-be": "UTF-32", "latin-1": "Latin-1", "cp1252": "Latin-1 (Windows 1252)"}  # fmt: skip
+_PAIR = re.compile(rb"[\xc3-\xdf][\x80-\xbf](?![\x80-\xbf])|[\xe1-\xef][\x80-\xbf]{2}")
 _CONTROLS = bytes(set(range(32)) - {9, 10, 11, 12, 13, 26})
 
 
@@ -85,7 +87,8 @@ class Lines:
         try:
             text = self._decoder.decode(data, last)
         except UnicodeDecodeError:
-            if not self._is_ascii:
+            # Pairs such as Ã© are UTF-8, and hardly ever meant as two letters.
+            if not self._is_ascii or _PAIR.search(data):
                 raise TableError(
                     f"{self.path} is not UTF-8 text near line {self.line}; save it as UTF-8."
                 ) from None

@@ -119,6 +119,17 @@ ENGINES: dict[str, Engine] = {
 }
 
 
+_MANY = 5000  # columns; beyond, the cost of a column is more than that of its few numbers
+
+
+def parse(
+    block: bytes, width: int, separator: str, decimal: str, texts: frozenset[int]
+) -> Columns | None:
+    """Parse by the fastest engine that is installed."""
+    engine = with_numpy if width > _MANY else fastest()
+    return engine(block, width, separator, decimal, texts)
+
+
 @lru_cache
 def fastest() -> Engine:
     """The first engine whose package is installed, in the order of benchmarks/tables.py."""

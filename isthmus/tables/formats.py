@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from isthmus.tables.cells import numbers
 from isthmus.tables.encoding import LABELS, Lines, is_text
-from isthmus.tables.engines import fastest, is_regular
+from isthmus.tables.engines import is_regular, parse
 from isthmus.tables.errors import TableError, shorten
 from isthmus.tables.layout import SAMPLE, SEPARATORS, find_layout, split_rows
 from isthmus.tables.sources import Source
 
+_FEW = 10  # lines of a first block that are too few to decide on
 ROWS = 8192  # of a block, where rows and not bytes are counted
 
 
@@ -42,7 +43,6 @@ class Format(Protocol):
     facts: dict[str, str]  # what was decided about the file
     notes: list[str]
     extra: dict[str, NDArray]
-    is_whole: bool  # whether the sample is all there is
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows; the columns in ``texts`` as lists of texts, others as numbers."""
@@ -65,14 +65,17 @@ class TextFile:
         if not is_text(self._first):
             raise TableError(f"{self.path} is not a text file, and of no other kind that is known.")
         self._second = next(self._blocks, None)
-        self.is_whole = self._second is None
+        while self._second is not None and self._first.count(b"\n") < _FEW:
+            # A quote that is left open, or very long lines.
+            self._first += self._second[0]
+            self._second = next(self._blocks, None)
         text = self._first.decode("utf-8", "surrogatepass")
-        layout = find_layout(self.path, text, line, header, self.is_whole, known)
+        layout = find_layout(self.path, text, line, header, self._second is None, known)
         self._layout = layout
         self.has_names, self.names = layout.has_header, layout.names
         self.sample = [[c.strip() for c in cells] for cells in zip(*layout.sample)]
-        self.is_whole = self.is_whole and len(layout.sample) < SAMPLE
-        self.notes, self.extra = layout.notes, {}
+        self.notes = layout.notes
+        self.extra: dict[str, NDArray] = {}
         self.facts = {
             "format": "text" if source.packed is None else f"text, {source.packed}",
             "encoding": LABELS[self._lines.encoding],
@@ -99,7 +102,7 @@ class TextFile:
     def _parse(self, block: bytes, line: int, texts: frozenset[int]) -> Iterator[Block]:
         layout = self._layout
         if layout.separator != " " and is_regular(block, layout.width, layout.separator):
-            columns = fastest()(block, layout.width, layout.separator, layout.decimal, texts)
+            columns = parse(block, layout.width, layout.separator, layout.decimal, texts)
             if columns is not None:
                 yield Block(columns, range(line, line + len(columns[0])))
                 return
@@ -179,8 +182,8 @@ class Cells:
         layout = self._layout
         self.has_names, self.names = layout.has_header, layout.names
         self.sample = [[c.strip() for c in cells] for cells in zip(*layout.sample)]
-        self.is_whole = len(layout.sample) < SAMPLE
-        self.notes, self.extra = layout.notes, {}
+        self.notes = layout.notes
+        self.extra: dict[str, NDArray] = {}
         self.facts = {
             "format": "spreadsheet",
             "sheet": sheet,
@@ -231,7 +234,6 @@ class Arrays:
     def __post_init__(self) -> None:
         self.names = [f"x{k + 1}" for k in range(self.values.shape[1])]
         self.sample = list(np.asarray(self.values[:SAMPLE], dtype=np.float64).T)
-        self.is_whole = len(self.values) < SAMPLE
         self.notes: list[str] = []
         self.facts = {"format": self.kind, "header": "none; columns are x1, x2, ..."}
 

@@ -36,7 +36,6 @@ class Frame:
         self._source = source
         self._batches = chain([first], _whole(self.path, batches))
         self.sample = [column[:SAMPLE] for column in first]
-        self.is_whole = len(first[0]) < min(SAMPLE, ROWS)
         self.notes: list[str] = []
         self.extra: dict[str, Any] = {}
         self.facts = {"format": label, "header": "names"}

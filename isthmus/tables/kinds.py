@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import TRUTH, is_date, is_missing, number
+from isthmus.tables.cells import TRUTH, is_almost_number, is_date, is_missing, number
 from isthmus.tables.errors import TableError, shorten, some
 from isthmus.tables.layout import ID_NAMES
 from isthmus.tables.names import find, find_all, missing_column
@@ -102,12 +102,13 @@ def decide(
         if k in asked:
             columns.append(Column(name, k, asked[k], "as you said", True))
         elif k in known:
-            columns.append(Column(name, k, "number", "asked for by name", True))
+            kind, _ = _guess(cells, decimal)
+            kind = kind if kind in ("boolean", "date") else "number"
+            columns.append(Column(name, k, kind, "asked for by name", True))
         else:
             kind, why = _guess(cells, decimal)
             columns.append(Column(name, k, kind, why))
-    if not any(column.kind == "id" for column in columns):
-        _guess_rows(columns, sample, decimal)
+    _guess_rows(columns, sample, decimal)
     return columns
 
 
@@ -143,6 +144,8 @@ def _guess(cells: Any, decimal: str) -> tuple[str, str]:
         return "boolean", f"{some(sorted({c for c in filled}), 4)}"
     if sum(map(is_date, filled)) > 0.5 * len(filled):
         return "date", f"such as {shorten(next(c for c in filled if is_date(c)))}"
+    if all(map(is_almost_number, texts)):
+        return "number", ""  # 1,234 and 5 % are refused with their line, not taken as words
     levels = Counter(filled)
     if len(levels) <= min(_MOST_LEVELS, max(2, len(filled) // 2)):
         return "category", f"{len(levels)} of them: {some(sorted(levels), 4)}"
@@ -153,30 +156,37 @@ def _guess_rows(columns: list[Column], sample: list[Any], decimal: str) -> None:
     """Find the names or numbers of the rows."""
     if sum(column.kind != "ignore" for column in columns) < 2:
         return
+    has_id = any(column.kind == "id" for column in columns)
     for column in columns:
         if column.is_asked:
             continue
         cells = sample[column.place]
         simple = column.name.strip().lower()
-        is_first = column.place == 0
-        if column.kind in ("text", "category", "date"):
-            is_named = simple in ID_NAMES or simple.endswith((" id", "_id"))
+        is_first = all(c.kind in ("index", "ignore") for c in columns[: column.place])
+        if column.kind in ("text", "category", "date") and not has_id:
+            is_named = _names_rows(simple)
             has_numbers = any(number(c, decimal) is not None for c in cells)
             if (is_first or is_named) and len(set(cells)) == len(cells) and not has_numbers:
                 column.kind, column.why = "id", "texts that never repeat"
-                return
-        elif column.kind == "number":
+                has_id = True
+        elif column.kind == "number" and (is_first or _names_rows(simple)):
             values = cells if isinstance(cells, np.ndarray) else _floats(cells, decimal)
             found = row_numbers(column.name, values, is_first)
             if found is not None:
-                column.kind, column.why = found
-                if column.kind == "id":
-                    return
+                kind, column.why = found
+                column.kind = "index" if has_id else kind
+                has_id = has_id or kind == "id"
 
 
 def _floats(cells: list[str], decimal: str) -> NDArray:
     values = [number(cell, decimal) for cell in cells]
     return np.array([np.nan if v is None else v for v in values])
+
+
+def _names_rows(simple: str) -> bool:
+    """Whether a name is that of an index or an identifier."""
+    is_id = simple in ID_NAMES or simple.endswith((" id", "_id"))
+    return is_id or bool(_INDEX_NAME.fullmatch(simple))
 
 
 def row_numbers(name: str, values: NDArray, is_first: bool) -> tuple[str, str] | None:
@@ -189,7 +199,7 @@ def row_numbers(name: str, values: NDArray, is_first: bool) -> tuple[str, str] |
         return None
     simple = name.strip().lower()
     is_index = bool(_INDEX_NAME.fullmatch(simple))
-    is_named = simple in ID_NAMES or simple.endswith((" id", "_id")) or is_index
+    is_named = _names_rows(simple)
     if (np.diff(values) == 1).all() and (is_named or (is_first and values[0] in (0, 1))):
         return "index", f"numbers the rows, {values[0]:.0f}, {values[1]:.0f}, {values[2]:.0f}, ..."
     if is_named and len(np.unique(values)) == len(values):

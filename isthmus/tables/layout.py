@@ -16,14 +16,15 @@ from isthmus.tables.errors import TableError
 from isthmus.tables.names import simplify
 
 SAMPLE = 1000  # rows that the layout and the kinds of columns are decided on
+_CELLS = 200_000  # fewer rows of wide tables, lest the decisions take longer than the reading
 LONGEST_CELL = 1 << 24
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma", " ": "spaces"}
 ID_NAMES = frozenset(
     (
         "", "id", "ids", "index", "idx", "sample", "samples", "sample id", "sample_id", "sampleid", "name",
-        "row", "rows", "row id", "rowid", "row_id", "rowname", "rownames", "row names", "key", "uid", "uuid",
-        "guid", "no", "no.", "nr", "nr.", "#", "record", "obs", "observation", "case", "subject", "patient",
-        "barcode", "serial", "serial number",
+        "row", "rows", "row id", "rowid", "row_id", "rowname", "rownames", "row names", "key", "uid",
+        "uuid", "guid", "no", "no.", "nr", "nr.", "#", "record", "obs", "observation", "case", "subject",
+        "patient", "barcode", "serial", "serial number",
     )
 )  # fmt: skip
 _UNITS = re.compile(
@@ -57,9 +58,9 @@ def split_rows(
     lines: list[int] = []
     csv.field_size_limit(LONGEST_CELL)
     if separator == " ":
-        for k, line in enumerate(text.split("\n")):
-            if line.strip():
-                rows.append(line.split())
+        for k, content in enumerate(text.split("\n")):
+            if content.strip():
+                rows.append(content.split())
                 lines.append(first_line + k)
             if most is not None and len(rows) >= most:
                 break
@@ -106,7 +107,9 @@ def find_layout(
     given = next((n[4:] for n in layout.notes if n.startswith("sep=")), None)
     layout.separator = given or _find_separator(path, head)
     layout.notes = [note for note in layout.notes if not note.startswith("sep=")]
-    rows, lines = split_rows(path, head, layout.separator, first_line + layout.skipped, SAMPLE + 2)
+    width = max(1, head.partition("\n")[0].count(layout.separator))
+    most = min(SAMPLE, max(50, _CELLS // width))
+    rows, lines = split_rows(path, head, layout.separator, first_line + layout.skipped, most + 2)
     if not rows:
         raise TableError(f"{path} has no rows.")
     _check_widths(path, layout, rows, lines, named)
@@ -185,7 +188,6 @@ def _find_decimal(layout: Layout, rows: list[list[str]]) -> None:
     comma = uses_decimal_comma(cells)
     if comma and not (layout.separator == "," and has_thousands(cells)):
         layout.decimal = ","
-        layout.notes.append("decimal comma")
 
 
 def _find_header(
@@ -223,8 +225,10 @@ def _find_header(
 
 def _has_known(cells: list[str], known: Sequence[str]) -> bool:
     """Whether most of the names that are looked for are in a line."""
+    if not known:
+        return False
     here = {simplify(cell) for cell in cells}
-    return len(known) > 0 and sum(simplify(name) in here for name in known) > 0.5 * len(known)
+    return sum(simplify(name) in here for name in known) > 0.5 * len(known)
 
 
 def _values(cells: list[str], decimal: str) -> list[float | None]:
@@ -235,7 +239,9 @@ def _is_header(rows: list[list[str]], decimal: str) -> bool:
     first = _values(rows[0], decimal)
     texts = [k for k, value in enumerate(first) if value is None]
     if not texts:
-        is_blank = first[0] is not None and not rows[0][0].strip() and len(first) > 1
+        is_blank = not rows[0][0].strip() and len(first) > 1
+        if is_blank and len(rows) > 1 and number(rows[1][0], decimal) is None:
+            return True  # no name for the names of the rows
         return _is_scale([row[is_blank:] for row in rows], decimal, is_sure=is_blank)
     if len(rows) == 1:
         return True
@@ -279,10 +285,8 @@ def _is_scale(rows: list[list[str]], decimal: str, is_sure: bool) -> bool:
             fractions = (np.mod(values, 1) != 0) & np.isfinite(values)
         if fractions.any():
             return True
-    if any(_is_monotone(row) == _is_monotone(scale) for row in values[:1]):
-        return False
     if len(scale) >= 5:
-        return True
+        return not _is_monotone(values[0])
     # Few columns: every number of the line must be far from all that follow in its column.
     if len(values) < 3 or np.isnan(values).all(axis=0).any():
         return False

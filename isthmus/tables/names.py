@@ -31,6 +31,8 @@ def find(name: str, names: Sequence[str]) -> int | None:
 
 def find_all(wanted: Sequence[str], names: Sequence[str]) -> list[int | None]:
     """Find many names at once, no column twice."""
+    if not wanted:
+        return []
     exact = {name: k for k, name in enumerate(names)}
     alike: dict[str, list[int]] = {}
     for k, name in enumerate(names):

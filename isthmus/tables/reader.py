@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.tables.cells import days, is_missing, truths
-from isthmus.tables.errors import TableError, shorten, some
+from isthmus.tables.errors import TableError, some
 from isthmus.tables.formats import Block, Cells, Format, TextFile, text_in_column
 from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sources import Progress, Source
@@ -138,16 +138,14 @@ class TableReader:
 
     def sentences(self) -> list[str]:
         """What was decided that a user may not expect."""
-        told = [
-            f"{self.path} is read as {self.facts['encoding']}."
-            for _ in [0]
-            if self.facts.get("encoding", "UTF-8") != "UTF-8"
-        ]
+        told = []
+        if self.facts.get("encoding", "UTF-8") != "UTF-8":
+            told.append(f"{self.path} is read as {self.facts['encoding']}.")
         if self.facts.get("decimal mark") == "comma":
             told.append(f"{self.path}: commas are decimal marks.")
         if self.facts.get("units", "none") != "none":
             told.append(f"{self.path}: {self.facts['units']}.")
-        told += [f"{self.path}: {note}." for note in self.notes if note != "decimal comma"]
+        told += [f"{self.path}: {note}." for note in self.notes]
         for column in self.columns:
             if column.is_asked:
                 continue
@@ -238,7 +236,6 @@ class TableReader:
         return values
 
     def _check_finite(self, values: NDArray, wanted: Sequence[Column], block: Block) -> None:
-        # One sum instead of a look at every value: it is finite or NaN unless there is an infinity.
         bad = np.isinf(values)
         if bad.any():
             i, j = np.argwhere(bad)[0]

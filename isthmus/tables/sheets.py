@@ -35,11 +35,8 @@ def sheet_rows(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
-    # Empty rows before the first are not iterated: start is the corner of what is filled.
-    first, left = sheet.start if sheet.start is not None else (0, 0)
-    del left
     for k, cells in enumerate(sheet.iter_rows()):
-        yield first + k + 1, [cell_text(cell) for cell in cells]
+        yield k + 1, [cell_text(cell) for cell in cells]
 
 
 def cell_text(cell: Any) -> str:

@@ -17,7 +17,9 @@ from typing import Any
 from isthmus.tables.errors import TableError, need
 
 Progress = Callable[[str, int, "int | None"], None]
-READABLE = "CSV, TSV, Excel, OpenDocument, Parquet, Feather, .npy and .npz files are read, text also as .gz or .zst"
+READABLE = (
+    "CSV, TSV, .xlsx, .ods, Parquet, Feather, .npy and .npz files are read, also as .gz or .zst"
+)
 MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
@@ -207,14 +209,41 @@ def _unpack(packed: str, stream: Any) -> Any:
         return bz2.BZ2File(buffered)
     if packed == "xz":
         return lzma.LZMAFile(buffered)
-    try:
-        from compression import zstd  # type: ignore[import-not-found]  # Python 3.14
+    return _Zstd(buffered)
 
-        return zstd.ZstdFile(buffered)
-    except ImportError:
-        pass
-    try:
-        import zstandard
-    except ImportError as error:
-        raise need("zstandard", "zstd files") from error
-    return zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
+
+class _Zstd:
+    """Unpack zstd, frame by frame; an end within a frame is an error."""
+
+    _CHUNK = 4096  # packed bytes at a time: a few can be many megabytes unpacked
+
+    def __init__(self, packed: Any) -> None:
+        try:
+            from compression import zstd  # Python 3.14
+
+            self._new: Any = zstd.ZstdDecompressor
+        except ImportError:
+            try:
+                import zstandard
+            except ImportError as error:
+                raise need("zstandard", "zstd files") from error
+            self._new = zstandard.ZstdDecompressor().decompressobj
+        self._packed, self._frame = packed, self._new()
+        self._ready = bytearray()
+        self._is_begun = False
+
+    def read(self, count: int) -> bytes:
+        while len(self._ready) < count:
+            chunk = self._frame.unused_data if self._frame.eof else b""
+            chunk = chunk or self._packed.read(self._CHUNK)
+            if not chunk:
+                if self._is_begun and not self._frame.eof:
+                    raise EOFError("the last frame is cut off")
+                break
+            if self._frame.eof:
+                self._frame = self._new()
+            self._is_begun = True
+            self._ready += self._frame.decompress(chunk)
+        data = bytes(self._ready[:count])
+        del self._ready[:count]
+        return data

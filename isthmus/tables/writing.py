@@ -58,10 +58,13 @@ class Writer:
         self._id_name, self._names, self._raw = id_name, names, raw
         self.n_rows = 0
         self._file: Any = None
-        if suffix in (".csv", ".tsv"):
-            head = ([] if id_name is None else [id_name]) + names
+
+    def _begin(self) -> None:
+        """Write what comes before the rows; nothing is written for a table that is refused at once."""
+        if self._suffix in (".csv", ".tsv"):
+            head = ([] if self._id_name is None else [self._id_name]) + self._names
             self._write(self._lines([[self._safe(cell) for cell in head]]))
-        elif suffix == ".npy":
+        elif self._suffix == ".npy":
             self._write(self._npy_header())
         else:
             self._file = self._arrow_writer()
@@ -77,6 +80,8 @@ class Writer:
 
     def append(self, ids: list[str] | None, values: NDArray) -> None:
         """Write some rows."""
+        if not self.n_rows:
+            self._begin()
         self.n_rows += len(values)
         if self._suffix == ".npy":
             self._write(np.ascontiguousarray(values, dtype="<f8").tobytes())
