@@ -24,7 +24,7 @@ LAYERS = [  # from the top down
     {"features"},
     {"preimages"},
     {"expansion"},
-    {"kernels", "losses", "geometry", "solvers", "problems", "datasets"},
+    {"kernels", "losses", "geometry", "solvers", "problems", "datasets", "tables"},
     {"linalg", "validation"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

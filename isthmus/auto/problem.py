@@ -30,7 +30,7 @@ class Problem:
         For the methods that take one.
     random_state : int
         Seed for the folds and other random choices.
-    rule : {"one_se", "min"}
+    rule : {"one_se", "best"}
         Whether a method takes its simplest settings within one standard error of the best, or the best.
     treatments : dict or None
         Bank of treatments of curves, by name; None where the columns are not points of a curve.

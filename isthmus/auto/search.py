@@ -247,7 +247,7 @@ class MethodSearchCV(FittedSearch):
         return Problem(
             n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
-            random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "min",
+            random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
         )  # fmt: skip
 

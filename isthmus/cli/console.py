@@ -47,8 +47,10 @@ class Console:
         if self.as_json:
             print(json.dumps(_plain(values), allow_nan=False), file=self._stream)
 
-    def table(self, title: str, header: list[str], rows: list[list[str]]) -> None:
-        """A table for people; its first column is text, the others are numbers."""
+    def table(
+        self, title: str, header: list[str], rows: list[list[str]], *, numbers: bool = True
+    ) -> None:
+        """A table for people; its first column is text, the others are numbers unless said."""
         if self.quiet or self.as_json:
             return
         from rich.console import Console as RichConsole
@@ -56,7 +58,7 @@ class Console:
 
         table = Table(title=title or None, title_justify="left")
         for k, name in enumerate(header):
-            table.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
+            table.add_column(name, justify="right" if k and numbers else "left", no_wrap=k == 0)
         for row in rows:
             table.add_row(*map(printable, row))
         RichConsole(highlight=False, markup=False, file=self._stream).print(table)

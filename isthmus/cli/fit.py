@@ -10,12 +10,14 @@ import typer
 
 from isthmus.cli.console import Json, Quiet, Seed, begin, paired_difference
 from isthmus.cli.options import (
+    Categories,
     Header,
     IdColumn,
     IgnoreColumns,
     ImageShape,
     OutputImageShape,
     TargetColumns,
+    Types,
     shape_of,
 )
 
@@ -27,7 +29,7 @@ def register(app: Any) -> None:
 
 def fit(
     x_file: Annotated[
-        str, typer.Argument(metavar="X", help="Inputs: CSV, TSV, Parquet, .npy or .npz.")
+        str, typer.Argument(metavar="X", help="Inputs: CSV, TSV, Excel, Parquet, .npy, ... or -.")
     ],
     y_file: Annotated[
         str | None, typer.Argument(metavar="Y", help="Outputs; or name --target-columns of X.")
@@ -63,6 +65,8 @@ def fit(
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,
     ignore_columns: IgnoreColumns = None,
+    types: Types = None,
+    categories: Categories = False,
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
@@ -91,23 +95,17 @@ def fit(
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
     }
 
-    from isthmus.cli.matching import read_pair, split_names
+    from isthmus.cli.matching import Reading, file_of, read_pair, split_names
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.cli.tables import file_of
     from isthmus.persistence import Outputs
 
     key = None if sign is None else _read_key(sign)
     with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
-        data = read_pair(
-            x_file,
-            y_file,
-            target_columns=split_names(target_columns),
-            id_column=id_column,
-            ignore=split_names(ignore_columns),
-            header=header,
-        )
+        with console.progress() as progress:
+            reading = Reading(header, id_column, types, ignore_columns, categories, progress)
+            data = read_pair(x_file, y_file, split_names(target_columns), reading)
 
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save
@@ -124,7 +122,7 @@ def fit(
             )
             search.origin_ = {
                 "files": [x_file] + ([y_file] if y_file else []),
-                "id_column": data.id_name,
+                **data.origin,
             }
             if page is not None:
                 progress("writing the report", 0, 1)

@@ -1,4 +1,4 @@
-"""``isthmus inspect``: what a model file says about itself."""
+"""``isthmus inspect``: what a model file says about itself, or how a table is read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin, paired_difference
+from isthmus.cli.options import Header, IdColumn, Types
 
 
 def register(app: Any) -> None:
@@ -16,24 +17,40 @@ def register(app: Any) -> None:
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A model file, or a table of any kind; - is a table."),
+    ],
+    id_column: IdColumn = None,
+    types: Types = None,
+    header: Header = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a model is and what it was fitted on; nothing of it is built or run.
+    """Show what a model was fitted on, or what is decided about the columns of a table.
 
-    For example:
+    Nothing of a model is built or run. For example:
 
         isthmus inspect model.isthmus
+
+        isthmus inspect data.csv
     """
     console = begin(quiet, as_json)
     from isthmus.cli.app import InputError
     from isthmus.persistence import describe
 
-    if not os.path.exists(model):
-        raise InputError(f"{model}: no such file.")
-    if os.path.isdir(model):
-        raise InputError(f"{model} is a directory, not a model file.")
+    if file != "-":
+        path = file.partition(".npz:")[0] + (".npz" if ".npz:" in file else "")
+        if not os.path.exists(path):
+            raise InputError(f"{path}: no such file.")
+        if os.path.isdir(path):
+            raise InputError(f"{path} is a directory, not a model or a table.")
+    if not _is_model(file):
+        from isthmus.cli.decisions import show_table
+
+        show_table(console, file, header=header, id_column=id_column, types=types)
+        return
+    model = file
     found = describe(model)
     summary = found.get("summary") or {}
     console.say(f"{model}: {summary.get('label', found.get('type'))}")
@@ -63,6 +80,16 @@ def inspect(
             console.say(f"  {label:<10} {summary[count]}{_listed(summary.get(key))}")
     _cross_validation(console, summary)
     console.result(found)
+
+
+def _is_model(file: str) -> bool:
+    """A model by its first bytes, or by its name where these are damaged."""
+    if file.endswith(".isthmus"):
+        return True
+    if not os.path.isfile(file):
+        return False
+    with open(file, "rb") as opened:
+        return opened.read(7).lower() == b"isthmus"
 
 
 def _listed(names: Any, most: int = 12) -> str:

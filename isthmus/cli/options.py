@@ -14,8 +14,18 @@ Header = Annotated[
 ]
 IdColumn = Annotated[
     str | None,
-    typer.Option("--id-column", help="Column with the names of the rows; a first column of unique "
-                 "texts is taken for it."),
+    typer.Option("--id", "--id-column", help="Column with the names of the rows; a first column of "
+                 "unique texts is taken for it."),
+]  # fmt: skip
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--types", help="What columns are, if it is not found out: a=number,b=category. Kinds: "
+                 "number, id, boolean, date, category, ignore."),
+]  # fmt: skip
+Categories = Annotated[
+    bool,
+    typer.Option("--categories", help="Encode columns of categories, one column of zeros and ones per "
+                 "category; they are refused otherwise."),
 ]  # fmt: skip
 TargetColumns = Annotated[
     list[str] | None,

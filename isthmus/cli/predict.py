@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
-from isthmus.cli.options import Header, IdColumn, TrustedKey
+from isthmus.cli.options import Header, IdColumn, TrustedKey, Types
 
 
 def register(app: Any) -> None:
@@ -20,10 +20,12 @@ def predict(
         str, typer.Argument(metavar="MODEL", help="A file that isthmus fit has written.")
     ],
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="New rows, with the columns of training.")
+        str,
+        typer.Argument(metavar="NEW", help="New rows, with the columns of training, or -."),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV, TSV, Parquet or .npy.")
+        str,
+        typer.Option("--output", "-o", help="CSV, TSV, Parquet, Feather or .npy; or -."),
     ] = "predictions.csv",
     interval: Annotated[
         float | None,
@@ -31,7 +33,15 @@ def predict(
             "--interval", help="Add bounds that hold this share of new outputs, 0.95 say."
         ),
     ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Keep texts that begin with = + - @ as they are; a spreadsheet would run them.",
+        ),
+    ] = False,
     id_column: IdColumn = None,
+    types: Types = None,
     header: Header = None,
     trusted_key: TrustedKey = None,
     quiet: Quiet = False,
@@ -47,35 +57,69 @@ def predict(
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
-    import numpy as np
-
-    from isthmus.cli.matching import id_column_for, rows_for_model
+    from isthmus.cli.matching import NewRows, Reading, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
-    from isthmus.cli.tables import WRITABLE, file_of, table_bytes
     from isthmus.persistence import Outputs
+    from isthmus.tables import WRITABLE
 
     with Outputs(inputs=[model, *file_of(new)]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
         search = load_search(model, trusted_key)
-        X, table = rows_for_model(
-            search, new, id_column=id_column_for(search, new, id_column, header), header=header,
-            drop=search.target_names_,
-        )  # fmt: skip
-        Y = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
-        names, values = list(search.target_names_), Y
-        if interval is not None:
-            lower, upper = (a.reshape(len(X), -1) for a in search.interval_rows(X, interval))
-            names, blocks = [], []
-            for j, name in enumerate(search.target_names_):
-                names += [name, f"{name} lower", f"{name} upper"]
-                blocks += [Y[:, j], lower[:, j], upper[:, j]]
-            values = np.column_stack(blocks)
-            if np.isinf(values).any():
-                console.notice(
-                    f"too few training rows for {interval:g} intervals: bounds are infinite."
-                )
-        content = table_bytes(output, table.ids, table.id_name or "id", names, values)
-        table_file.write(content)
-    console.say(f"{len(X)} rows predicted: {output}")
-    console.result({"rows": len(X), "targets": list(search.target_names_), "output": output})
+        with console.progress() as progress:
+            reading = Reading(header, id_column, types, progress=progress)
+            rows = NewRows(search, new, reading, drop=search.target_names_)
+            try:
+                n_rows = _write(search, rows, table_file, output, interval, raw)
+            finally:
+                rows.close()
+    console.say(f"{n_rows} rows predicted: {output}")
+    console.result({"rows": n_rows, "targets": list(search.target_names_), "output": output})
+
+
+def _write(
+    search: Any, rows: Any, table_file: Any, output: str, interval: float | None, raw: bool
+) -> int:
+    """Predict block by block and write as it goes."""
+    import os
+    import sys
+
+    import numpy as np
+
+    from isthmus.cli.console import current
+    from isthmus.tables import Writer
+
+    names = list(search.target_names_)
+    if interval is not None:
+        names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
+    id_column = rows.reader.id_column
+    suffix = ".csv" if output == "-" else os.path.splitext(output)[1].lower()
+
+    def write(data: bytes) -> None:
+        if output != "-":
+            table_file.write(data)
+            return
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    writer = Writer(
+        suffix, write, lambda: table_file.part, None if id_column is None else id_column.name, names,
+        raw=raw,
+    )  # fmt: skip
+    try:
+        for X, ids in rows.blocks():
+            values = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
+            if interval is not None:
+                bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval)]
+                values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
+                if np.isinf(values).any():
+                    current().notice(
+                        f"too few training rows for {interval:g} intervals: bounds are infinite."
+                    )
+            writer.append(ids, values)
+        if not writer.n_rows:
+            raise ValueError(f"{rows.reader.path} has no rows.")
+        writer.finish()
+    finally:
+        writer.close()
+    return writer.n_rows

@@ -16,6 +16,7 @@ from isthmus.cli.options import (
     OutputImageShape,
     TargetColumns,
     TrustedKey,
+    Types,
     shape_of,
 )
 
@@ -34,6 +35,7 @@ def report(
     output: Annotated[str, typer.Option("--output", "-o", help="HTML.")] = "report.html",
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,
+    types: Types = None,
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
@@ -53,27 +55,39 @@ def report(
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
     }
 
+    import numpy as np
+
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import aligned, id_column_for, rows_for_model, split_names
+    from isthmus.cli.matching import NewRows, Reading, aligned, file_of, split_names
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.cli.tables import file_of, read_table
     from isthmus.persistence import Outputs
     from isthmus.reports import write_report
+    from isthmus.tables import read_groups
 
     with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
         page = plan(outputs, output, PAGE)
         search = load_search(model, trusted_key)
         targets = split_names(target_columns) or search.target_names_
-        ids = id_column_for(search, x_file, id_column, header)
-        X, table = rows_for_model(search, x_file, id_column=ids, header=header, drop=targets)
-        y = table
-        if y_file is not None:
-            ids = id_column_for(search, y_file, None, header)
-            _, y = aligned(table, read_table(y_file, header=header, id_column=ids, key="Y"))
-        if y.has_names:
-            y = y.take([y.place(name) for name in targets])
-        Y = y.numbers("output")
+        with console.progress() as progress:
+            reading = Reading(header, id_column, types, progress=progress)
+            inner = targets if y_file is None else []
+            new = NewRows(search, x_file, reading, drop=targets, outputs=inner)
+            try:
+                asked = new.reader.columns_of(inner)
+                table, y = read_groups(new.reader, [new.columns, asked])
+                new.check_complete(table.values, table.line)
+            finally:
+                new.close()
+            if y_file is not None:
+                likely = getattr(search, "origin_", {}).get("id_column")
+                with Reading(header, progress=progress).open(
+                    y_file, likely_id=likely, numeric=targets, key="Y"
+                ) as other:
+                    wanted = other.columns_of(targets) if other.has_names else other.data_columns
+                    y = read_groups(other, [wanted])[0]
+                _, y = aligned(table, y)
+        X, Y = new.expand(table.values), np.asarray(y.values)
         if Y.shape != (len(X), len(search.target_names_)):
             raise InputError(
                 f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "

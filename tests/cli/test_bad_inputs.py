@@ -60,13 +60,13 @@ CASES = {
         "X.csv, line 2: 5 cells, the first line has 4", 1,
     ),
     "text in a column": (
-        {"X.csv": with_cell(GOOD_X, 5, 1, "low")}, FIT, "column 'b' has text in row 6, 'low'", 1,
+        {"X.csv": with_cell(GOOD_X, 5, 1, "low")}, FIT, "column 'b' has text in line 6, 'low'", 1,
     ),
     "text in an output": (
-        {"Y.csv": with_cell(GOOD_Y, 2, 1, "x")}, FIT, "column 'v' has text in row 3, 'x'", 1,
+        {"Y.csv": with_cell(GOOD_Y, 2, 1, "x")}, FIT, "column 'v' has text in line 3, 'x'", 1,
     ),
     "infinite value": (
-        {"X.csv": with_cell(GOOD_X, 4, 0, "inf")}, FIT, "column 'a' is infinite in row 4", 1,
+        {"X.csv": with_cell(GOOD_X, 4, 0, "inf")}, FIT, "column 'a' is infinite in line 5", 1,
     ),
     "all-NaN column": (
         {"X.csv": "\n".join(["a,b"] + ["1,"] * 20)}, FIT, "no value at all in the columns 'b'", 1,
@@ -89,9 +89,11 @@ CASES = {
         {"X.csv": GOOD_X.replace("a,b,c,d", "a,b,,d")}, FIT, "column 3 has no name in the header", 1,
     ),
     "not UTF-8": (
-        {"X.csv": b"a,b\n1,\xff\xfe\n"}, FIT, "not UTF-8 text (byte 6 is 0xff)", 1,
+        {"X.csv": "a,b\n1,é\n".encode() + b"2,\xff\xfe\n"}, FIT, "not UTF-8 text near line 1", 1,
     ),
-    "UTF-16": ({"X.csv": GOOD_X.encode("utf-16")}, FIT, "not UTF-8 text", 1),
+    "UTF-16 cut off": (
+        {"X.csv": GOOD_X.encode("utf-16")[:-1]}, FIT, "UTF-16 text ends within a character", 1,
+    ),
     "null bytes": ({"X.csv": b"a,b\n1,\x002\n"}, FIT, "has null bytes", 1),
     "open quote": ({"X.csv": 'a,b\n1,"2\n' + "3,4\n" * 9}, FIT, "X.csv, line", 1),
     "a million columns": (
@@ -100,7 +102,7 @@ CASES = {
     ),
     "constant outputs": ({"Y.csv": "u\n" + "3\n" * 20}, FIT, "the outputs never vary: 'u'", 1),
     "inputs are outputs": ({"Y.csv": text(Y, ["a", "v"])}, FIT, "both inputs and outputs: 'a'", 1),
-    "no outputs named": ({}, ("fit", "X.csv"), "X.csv alone says not what to predict", 1),
+    "no outputs named": ({}, ("fit", "X.csv"), "X.csv: nothing to predict; give a second file", 1),
     "no such target": ({}, ("fit", "X.csv", "-t", "fat"), "no column 'fat'; it has 'a', 'b'", 1),
     "target number too large": (
         {"B.csv": text(X)}, ("fit", "B.csv", "-t", "9", "--no-header"), "columns are numbered 1 to 4", 1,
@@ -178,18 +180,18 @@ CASES = {
         {}, (*FIT, "--ignore-columns", "q"), "--ignore-columns: X.csv and Y.csv have no column 'q'", 1,
     ),
     "text in new rows": (
-        {"new.csv": with_cell(GOOD_X, 1, 0, "?!")}, PREDICT, "column 'a' has text in row 2", 1,
+        {"new.csv": with_cell(GOOD_X, 1, 0, "?!")}, PREDICT, "column 'a' has text in line 2", 1,
     ),
     "holes in new rows": (
         {"new.csv": with_cell(GOOD_X, 1, 0, "")}, PREDICT,
-        "column 'a' has no value in row 1 and the model was fitted on complete rows", 1,
+        "column 'a' has no value in line 2 and the model was fitted on complete rows", 1,
     ),
     "no such model": ({}, ("predict", "no.isthmus", "X.csv"), "no.isthmus: no such file", 1),
     "model is a directory": ({"d/x": ""}, ("inspect", "d"), "d is a directory", 1),
     "model is a pickle": (
         {"p.isthmus": pickle.dumps([1])}, ("predict", "p.isthmus", "X.csv"), "is a pickle", 1,
     ),
-    "model is a table": ({}, ("inspect", "X.csv"), "not a model file of isthmus", 1),
+    "model is a table": ({}, ("predict", "X.csv", "X.csv"), "not a model file of isthmus", 1),
     "model is empty": ({"e.isthmus": ""}, ("inspect", "e.isthmus"), "e.isthmus is empty", 1),
     "interval above one": ({}, (*PREDICT, "--interval", "95"), "must be between 0 and 1", 2),
     "compress a linear model": ({}, ("compress", "m.isthmus"), "has no kernel points to leave out", 1),

@@ -1,0 +1,40 @@
+"""One reader for every table: text, spreadsheets, Parquet, Feather, NumPy; files, pipes, compressed.
+
+================== ================================================================================
+file               what it does
+================== ================================================================================
+``reader.py``      ``TableReader``: open, decide, then the rows once in blocks
+``table.py``       ``read_table``: the whole in memory, in arrays that grow
+``writing.py``     ``Writer``: rows to a file as they come, without formulas
+``kinds.py``       what each column is, and why
+``layout.py``      separator, decimal mark, header and units of a text table
+``cells.py``       what one cell is
+``names.py``       columns by name: alike, or close enough to be what was meant
+``sources.py``     files, pipes and standard input, decompressed; the format by its first bytes
+``encoding.py``    text as UTF-8 in blocks of whole records
+``engines.py``     blocks of text to numbers by Polars, pyarrow or NumPy
+``formats.py`` ... the formats behind one face: ``sheets.py``, ``frames.py``, ``arrays.py``
+================== ================================================================================
+
+Rows are counted as the user sees them: lines of a text file and rows of a spreadsheet, header included;
+rows of data from 1 in all other formats. What is decided on the first rows holds for the whole: a row
+that contradicts it is an error that names the row.
+"""
+
+from isthmus.tables.errors import TableError
+from isthmus.tables.kinds import KINDS, Column
+from isthmus.tables.reader import TableReader
+from isthmus.tables.table import Table, read_groups, read_table
+from isthmus.tables.writing import WRITABLE, Writer
+
+__all__ = [
+    "KINDS",
+    "WRITABLE",
+    "Column",
+    "Table",
+    "TableError",
+    "TableReader",
+    "Writer",
+    "read_groups",
+    "read_table",
+]

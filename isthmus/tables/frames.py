@@ -1,0 +1,142 @@
+"""Parquet and Feather files by pyarrow or Polars, in batches of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from isthmus.tables.errors import TableError, need, some
+from isthmus.tables.formats import ROWS, Block, cell_columns
+from isthmus.tables.layout import SAMPLE
+from isthmus.tables.sheets import cell_text
+from isthmus.tables.sources import Source
+
+
+class Frame:
+    """Typed columns: numbers stay numbers, all others are texts until it is known what they are."""
+
+    place = "row"
+    has_names = True
+
+    def __init__(self, source: Source) -> None:
+        self.path = source.path
+        label = "Parquet" if source.format == "parquet" else "Feather"
+        try:
+            self.names, batches, self._total = _open(source)
+            first = next(batches, None)
+        except TableError:
+            raise
+        except Exception as error:  # each library has its own
+            raise TableError(f"{self.path} is not a {label} file that can be read.") from error
+        if first is None or not len(first[0] if first else []):
+            raise TableError(f"{self.path} has no rows.")
+        self._source = source
+        self._batches = chain([first], _whole(self.path, batches))
+        self.sample = [column[:SAMPLE] for column in first]
+        self.notes: list[str] = []
+        self.extra: dict[str, Any] = {}
+        self.facts = {"format": label, "header": "names"}
+
+    def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
+        """Yield all rows."""
+        done = 0
+        for batch in self._batches:
+            lines = range(done + 1, done + 1 + len(batch[0]))
+            columns: list[Any] = []
+            for k, column in enumerate(batch):
+                if isinstance(column, np.ndarray) and k in texts:
+                    column = ["" if v != v else cell_text(float(v)) for v in column]
+                elif not isinstance(column, np.ndarray):
+                    one = frozenset({0}) if k in texts else frozenset()
+                    column = cell_columns(_Named(self, k), [column], lines, one, ".")[0]
+                columns.append(column)
+            done += len(lines)
+            self._source.tell_rows(done, self._total)
+            yield Block(columns, lines)
+
+
+class _Named:
+    """One column of a frame, for messages."""
+
+    def __init__(self, frame: Frame, k: int) -> None:
+        self.path, self.place, self.names = frame.path, frame.place, [frame.names[k]]
+
+
+def _whole(path: str, batches: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from batches
+    except TableError:
+        raise
+    except Exception as error:
+        raise TableError(f"{path} is damaged: not all of its rows can be read.") from error
+
+
+def _open(source: Source) -> tuple[list[str], Iterator[list[Any]], int | None]:
+    file = source.seekable()
+    try:
+        return _by_pyarrow(source, file)
+    except ImportError:
+        pass
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise need("pyarrow", "Parquet and Feather files") from error
+    read = pl.read_parquet if source.format == "parquet" else pl.read_ipc
+    frame = read(file)
+    return _batches_of(source, frame)
+
+
+def _by_pyarrow(source: Source, file: Any) -> tuple[list[str], Iterator[list[Any]], int | None]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if source.format == "parquet":
+        opened = pq.ParquetFile(file)
+        schema, total = opened.schema_arrow, opened.metadata.num_rows
+        batches = opened.iter_batches(batch_size=ROWS)
+    else:
+        reader = pa.ipc.open_file(file)
+        schema, total = reader.schema, None
+        batches = (
+            reader.get_batch(k).slice(start, ROWS)
+            for k in range(reader.num_record_batches)
+            for start in range(0, reader.get_batch(k).num_rows, ROWS)
+        )
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    binary = [
+        f.name for f in schema if pa.types.is_binary(f.type) or pa.types.is_large_binary(f.type)
+    ]
+    if nested or binary:
+        raise TableError(
+            f"{source.path}: columns that hold lists, records or bytes: {some(nested + binary)}."
+        )
+    names = [str(name) for name in schema.names]
+    return names, ([_arrow_column(c) for c in batch.columns] for batch in batches), total
+
+
+def _arrow_column(column: Any) -> Any:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return ["" if cell is None else cell_text(cell) for cell in column.to_pylist()]
+
+
+def _batches_of(source: Source, frame: Any) -> tuple[list[str], Iterator[list[Any]], int | None]:
+    """Batches of a Polars frame."""
+
+    def column(series: Any) -> Any:
+        if series.dtype.is_numeric():
+            return series.cast(float).to_numpy()
+        return ["" if cell is None else cell_text(cell) for cell in series.to_list()]
+
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    if nested:
+        raise TableError(f"{source.path}: columns that hold lists or records: {some(nested)}.")
+    starts = range(0, frame.height, ROWS)
+    batches = ([column(s) for s in frame.slice(k, ROWS).get_columns()] for k in starts)
+    return list(frame.columns), batches, frame.height

@@ -1,0 +1,91 @@
+"""Spreadsheets, .xlsx, .xls and .ods, by python-calamine: rows of texts."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from isthmus.tables.errors import TableError, need, some
+from isthmus.tables.layout import SAMPLE, Layout, _find_header
+from isthmus.tables.sources import Source
+
+
+def sheet_rows(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
+    """Open a spreadsheet: its rows with their numbers, and the name of the sheet."""
+    try:
+        import python_calamine as calamine
+    except ImportError as error:
+        raise need("python-calamine", "spreadsheets") from error
+    file = source.seekable()
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(file)
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+    except Exception as error:  # one class a format, and panics for damaged ones
+        raise TableError(f"{source.path} is not a spreadsheet that can be read.") from error
+    filled = [sheet for sheet in sheets if sheet.total_height]
+    if not filled:
+        raise TableError(f"{source.path} has no rows.")
+    chosen, told = filled[0], filled[0].name
+    if len(filled) > 1:
+        others = [sheet.name for sheet in filled[1:]]
+        told = f"{chosen.name}, the first; not read: {some(others, 3)}"
+    return _rows(chosen), told
+
+
+def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
+    for k, cells in enumerate(sheet.iter_rows()):
+        yield k + 1, [cell_text(cell) for cell in cells]
+
+
+def cell_text(cell: Any) -> str:
+    """A cell as a text file would have it."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return repr(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    if isinstance(cell, datetime.datetime):
+        return cell.date().isoformat() if cell.time() == datetime.time() else cell.isoformat(" ")
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
+
+
+def sheet_layout(
+    path: str,
+    rows: Iterator[tuple[int, list[str]]],
+    header: bool | None,
+    known: Sequence[str] = (),
+) -> tuple[Layout, list[list[str]], list[int]]:
+    """Decide on header and units; return the rows that were read for it too."""
+    taken = [
+        (line, cells)
+        for line, cells in islice(rows, SAMPLE + 2)
+        if any(cell.strip() for cell in cells)
+    ]
+    if not taken:
+        raise TableError(f"{path} has no rows.")
+    # Titles above the table: lines with one cell where the table has several.
+    width = max(len(_trimmed(cells)) for _, cells in taken)
+    skipped = 0
+    while width > 1 and skipped < len(taken) - 2 and len(_filled(taken[skipped][1])) == 1:
+        skipped += 1
+    taken = taken[skipped:]
+    layout = Layout(separator="", width=width)
+    if skipped:
+        layout.notes.append("title rows at the top are skipped")
+    head = [(cells + [""] * width)[:width] for _, cells in taken]
+    lines = [line for line, _ in taken]
+    _find_header(path, layout, head, lines, header, None, known)
+    return layout, head, lines
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    while cells and not cells[-1].strip():
+        cells = cells[:-1]
+    return cells
+
+
+def _filled(cells: list[str]) -> list[str]:
+    return [cell for cell in cells if cell.strip()]

@@ -1,0 +1,167 @@
+"""A whole table in memory, filled block by block into arrays that grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.tables.errors import TableError, some
+from isthmus.tables.kinds import Column, row_numbers
+from isthmus.tables.reader import TableReader
+
+
+class Growing:
+    """Rows of numbers that are appended; memory is enlarged in place where the system can."""
+
+    def __init__(self, width: int) -> None:
+        self._values = np.empty((1024, width))
+        self.n_rows = 0
+
+    def append(self, rows: NDArray) -> None:
+        """Add rows at the end."""
+        needed = self.n_rows + len(rows)
+        if needed > len(self._values):
+            self._resize(max(needed, len(self._values) + len(self._values) // 4))
+        self._values[self.n_rows : needed] = rows
+        self.n_rows = needed
+
+    def _resize(self, n_rows: int) -> None:
+        # No copy of the whole is made: the system moves pages, not numbers.
+        self._values.resize((n_rows, self._values.shape[1]), refcheck=False)
+
+    def finish(self) -> NDArray:
+        """All rows; nothing may be appended any more."""
+        self._resize(self.n_rows)
+        return self._values
+
+
+@dataclass
+class Table:
+    """Columns of numbers with their names, and the names of the rows.
+
+    Attributes
+    ----------
+    path : str
+        Where it was read.
+    columns : list of Column
+        One per column of ``values``.
+    values : ndarray of shape (n_rows, n_columns)
+        NaN is a missing value; categories are codes, see ``levels``.
+    has_names : bool
+        Whether the file has names of columns; otherwise they are x1, x2, ...
+    ids, id_name : list of str or None, str or None
+        Names of the rows and of their column.
+    """
+
+    path: str
+    columns: list[Column]
+    values: NDArray
+    has_names: bool
+    ids: list[str] | None = None
+    id_name: str | None = None
+    lines: list[Any] = field(default_factory=list)  # of each block
+
+    def line(self, row: int) -> int:
+        """Where a row stands in the file, as the user counts."""
+        for block in self.lines:
+            if row < len(block):
+                return int(block[row])
+            row -= len(block)
+        return row + 1
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.values)
+
+
+def read_groups(reader: TableReader, groups: Sequence[list[Column]]) -> list[Table]:
+    """Read a table once into several arrays, one per group of columns.
+
+    A column that was taken for row numbers by the first rows and does not number the others is an input
+    after all: it is added to the first group.
+    """
+    doubtful = [c for c in reader.columns if c.kind == "index" and not c.is_asked]
+    wanted = [column for group in groups for column in group]
+    doubtful = [c for c in doubtful if c not in wanted]
+    arrays = [Growing(len(group)) for group in [*groups, doubtful]]
+    ids: list[str] | None = None if reader.id_column is None else []
+    lines = []
+    for rows in reader.rows([*wanted, *doubtful]):
+        lines.append(rows.lines)
+        start = 0
+        for array, group in zip(arrays, [*groups, doubtful]):
+            array.append(rows.values[:, start : start + len(group)])
+            start += len(group)
+        if ids is not None:
+            ids += rows.ids or []
+    values = [array.finish() for array in arrays]
+    if not len(values[0]):
+        raise TableError(f"{reader.path} has no rows.")
+    first = list(groups[0])
+    for k, column in enumerate(doubtful):
+        if row_numbers(column.name, values[-1][:, k], column.place == 0) is None:
+            column.kind, column.why = "number", ""
+            at = sum(other.place < column.place for other in first)
+            first.insert(at, column)
+            values[0] = np.insert(values[0], at, values[-1][:, k], axis=1)
+    name = None if reader.id_column is None else reader.id_column.name
+    return [
+        Table(reader.path, group, array, reader.has_names, ids, name, lines)
+        for group, array in zip([first, *groups[1:]], values)
+    ]
+
+
+def read_table(given: str, **options: Any) -> Table:
+    """Read all columns of numbers of a file; options are those of :class:`TableReader`."""
+    with TableReader(given, **options) as reader:
+        return read_groups(reader, [reader.data_columns])[0]
+
+
+def constant_columns(table: Table) -> list[str]:
+    """Names of columns that never vary."""
+    if table.n_rows < 2:
+        return []
+    values = table.values
+    first = values[0]
+    same = [
+        column.name
+        for k, column in enumerate(table.columns)
+        if first[k] == values[-1, k] and (values[:, k] == first[k]).all()
+    ]
+    return same
+
+
+def duplicated_columns(table: Table) -> list[tuple[str, str]]:
+    """Pairs of columns with the same values, the later one first."""
+    head = np.ascontiguousarray(table.values[:100].T)
+    groups: dict[bytes, list[int]] = {}
+    for k, column in enumerate(head):
+        groups.setdefault(column.tobytes(), []).append(k)
+    pairs = []
+    for places in groups.values():
+        for j in places[1:]:
+            if np.array_equal(table.values[:, j], table.values[:, places[0]], equal_nan=True):
+                pairs.append((table.names[j], table.names[places[0]]))
+    return pairs
+
+
+def describe(table: Table) -> dict[str, str]:
+    """What is worth telling of each column of numbers, by name."""
+    told: dict[str, str] = {}
+    for name in constant_columns(table):
+        told[name] = "never varies"
+    for name, other in duplicated_columns(table):
+        told.setdefault(name, f"the same as {some([other])}")
+    for k, name in enumerate(table.names):
+        missing = int(np.isnan(table.values[:, k]).sum())
+        if missing:
+            told[name] = "; ".join(filter(None, [told.get(name, ""), f"{missing} missing"]))
+    return told

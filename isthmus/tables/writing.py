@@ -1,0 +1,148 @@
+"""Tables that are written block by block: CSV, TSV, Parquet, Feather and npy."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.tables.cells import number
+from isthmus.tables.errors import need
+
+WRITABLE = (".csv", ".tsv", ".parquet", ".feather", ".npy")
+_HEADER = 128  # bytes of the header of a .npy file, rewritten when the number of rows is known
+
+
+def defuse(cell: str) -> str:
+    """Write a text so that no spreadsheet takes it for a formula."""
+    if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and number(cell) is None:
+        return "'" + cell
+    return cell
+
+
+class Writer:
+    """Write rows to a file as they come.
+
+    Parameters
+    ----------
+    suffix : str
+        One of ``WRITABLE``.
+    write : callable of bytes
+        Takes the bytes of text formats, in order.
+    part : callable without arguments
+        Gives the path of a file for formats that need one.
+    id_name : str or None
+        Name of the column of row names; None writes none.
+    names : list of str
+        Names of the columns.
+    raw : bool, default=False
+        Whether texts that a spreadsheet would run are written as they are.
+    """
+
+    def __init__(
+        self,
+        suffix: str,
+        write: Callable[[bytes], Any],
+        part: Callable[[], Path],
+        id_name: str | None,
+        names: list[str],
+        *,
+        raw: bool = False,
+    ) -> None:
+        self._suffix, self._write, self._part = suffix, write, part
+        self._id_name, self._names, self._raw = id_name, names, raw
+        self.n_rows = 0
+        self._file: Any = None
+
+    def _begin(self) -> None:
+        """Write what comes before the rows; nothing is written for a table that is refused at once."""
+        if self._suffix in (".csv", ".tsv"):
+            head = ([] if self._id_name is None else [self._id_name]) + self._names
+            self._write(self._lines([[self._safe(cell) for cell in head]]))
+        elif self._suffix == ".npy":
+            self._write(self._npy_header())
+        else:
+            self._file = self._arrow_writer()
+
+    def _safe(self, cell: str) -> str:
+        return cell if self._raw else defuse(cell)
+
+    def _lines(self, rows: list[list[str]]) -> bytes:
+        text = io.StringIO()
+        mark = "\t" if self._suffix == ".tsv" else ","
+        csv.writer(text, delimiter=mark, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8", "surrogatepass")
+
+    def append(self, ids: list[str] | None, values: NDArray) -> None:
+        """Write some rows."""
+        if not self.n_rows:
+            self._begin()
+        self.n_rows += len(values)
+        if self._suffix == ".npy":
+            self._write(np.ascontiguousarray(values, dtype="<f8").tobytes())
+        elif self._file is not None:
+            self._append_arrow(ids, values)
+        elif self._id_name is None:
+            self._write(_number_lines(values, "\t" if self._suffix == ".tsv" else ","))
+        else:
+            assert ids is not None
+            cells = [["" if v != v else repr(v) for v in row] for row in values.tolist()]
+            self._write(self._lines([[self._safe(i), *row] for i, row in zip(ids, cells)]))
+
+    def finish(self) -> None:
+        """Complete the file."""
+        if self._suffix == ".npy":
+            with open(self._part(), "r+b") as file:
+                file.write(self._npy_header())
+        elif self._file is not None:
+            self.close()
+
+    def close(self) -> None:
+        """Close what is open, whole or not."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+    def _npy_header(self) -> bytes:
+        shape = f"({self.n_rows}, {len(self._names)})"
+        text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+        length = _HEADER - 10
+        return (
+            b"\x93NUMPY\x01\x00"
+            + length.to_bytes(2, "little")
+            + text.ljust(length - 1).encode()
+            + b"\n"
+        )
+
+    def _arrow_writer(self) -> Any:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError as error:
+            raise need("pyarrow", "Parquet and Feather files") from error
+        fields = [] if self._id_name is None else [(self._id_name, pa.string())]
+        self._schema = pa.schema([*fields, *((name, pa.float64()) for name in self._names)])
+        path = str(self._part())
+        if self._suffix == ".parquet":
+            return pq.ParquetWriter(path, self._schema)
+        return pa.ipc.new_file(path, self._schema)
+
+    def _append_arrow(self, ids: list[str] | None, values: NDArray) -> None:
+        import pyarrow as pa
+
+        columns = [] if self._id_name is None else [pa.array(ids, pa.string())]
+        columns += [pa.array(column) for column in np.ascontiguousarray(values.T)]
+        self._file.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+
+
+def _number_lines(values: NDArray, mark: str) -> bytes:
+    """Lines of numbers without quotes: none of them needs any."""
+    lines = [mark.join(["" if v != v else repr(v) for v in row]) for row in values.tolist()]
+    if values.shape[1] == 1:  # an empty line would be no row
+        lines = [line or '""' for line in lines]
+    return ("\n".join(lines) + "\n").encode() if lines else b""
