@@ -3,8 +3,11 @@
 ====================  ==================================================================
 file                  what is in it
 ====================  ==================================================================
-``arm.py``            :class:`SerialArm`, :func:`pa10`: points and Jacobians of many postures
-``model_files.py``    URDF written and read, MJCF written
+``arm.py``            :class:`SerialArm`: points and Jacobians of many postures
+``shoulder_elbow.py`` :func:`pa10`, and the posture from two directions
+``poses.py``          fixed poses and steps along a chain
+``model_files.py``    URDF and MJCF written
+``read_models.py``    URDF and MJCF read (``mjcf.py``: its chain of joints)
 ``inverse.py``        inverse kinematics as a regression problem
 ``dexterity.py``      closeness to limits, singular values, kinetic energy
 ``movements.py``      correspondence of two movements, mixtures of prototypes
@@ -32,7 +35,7 @@ programmes need the extra ``imitation``, and say so.
 
 from isthmus.applications.imitation.actor import Film, Scene, pick_skin
 from isthmus.applications.imitation.amc import read_amc
-from isthmus.applications.imitation.arm import SerialArm, ShoulderElbowArm, pa10
+from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.bvh import Motion, Skeleton, read_bvh, write_bvh
 from isthmus.applications.imitation.clips import (
     ArmClip,
@@ -51,7 +54,7 @@ from isthmus.applications.imitation.execution import Execution, follow, reachabl
 from isthmus.applications.imitation.inverse import make_inverse_kinematics
 from isthmus.applications.imitation.learning import Imitation, Imitator
 from isthmus.applications.imitation.mapping import PlaneMap, plane_map, posture_normals
-from isthmus.applications.imitation.model_files import read_urdf, to_mjcf, to_urdf
+from isthmus.applications.imitation.model_files import to_mjcf, to_urdf
 from isthmus.applications.imitation.movements import (
     Correspondence,
     MorphableModel,
@@ -75,7 +78,9 @@ from isthmus.applications.imitation.primitives import (
     mix_elements,
     segment,
 )
+from isthmus.applications.imitation.read_models import read_arm, read_mjcf, read_urdf
 from isthmus.applications.imitation.shape import Codebook, shape_contexts
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.transfer import Markers, Transfer, transfer
 from isthmus.applications.imitation.vision import NoActorError, SkinModel, foreground, region
 
@@ -131,7 +136,9 @@ __all__ = [
     "posture_normals",
     "reachable_targets",
     "read_amc",
+    "read_arm",
     "read_bvh",
+    "read_mjcf",
     "read_urdf",
     "region",
     "resample",

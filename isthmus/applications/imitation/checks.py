@@ -43,6 +43,16 @@ def check_non_negative(value: Any, name: str) -> float:
     return value
 
 
+def check_rates(values: Any, n: int, name: str) -> Array:
+    """Return n positive limits of a rate; None is no limit, a number is one limit for all."""
+    if values is None:
+        return np.full(n, np.inf)
+    rates = np.asarray(values, dtype=np.float64)
+    if rates.shape not in ((), (n,)) or not np.all(rates > 0):
+        raise ValueError(f"{name} == {values}, must be one positive number or {n} of them.")
+    return np.broadcast_to(rates, (n,)).copy()
+
+
 def check_image(image: Any, name: str = "image") -> NDArray[np.uint8]:
     """Return an RGB image (H, W, 3) of bytes."""
     image = np.asarray(image)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from isthmus.applications.imitation.arm import ShoulderElbowArm
 from isthmus.applications.imitation.bvh import Motion
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from isthmus.applications.imitation.actor import Film, Scene
 from isthmus.applications.imitation.amc import read_amc
-from isthmus.applications.imitation.arm import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.bvh import CMU_UNIT, Motion, read_bvh
 from isthmus.applications.imitation.clips import (
     ArmClip,
@@ -23,6 +22,7 @@ from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.extras import need
 from isthmus.applications.imitation.learning import Imitation
 from isthmus.applications.imitation.pictures import Camera, watch
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.show import Story
 from isthmus.applications.imitation.teaching import Lesson, point_errors, teach
 from isthmus.applications.imitation.transfer import at_rest, transfer

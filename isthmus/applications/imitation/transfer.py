@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.applications.imitation.arm import ShoulderElbowArm
 from isthmus.applications.imitation.checks import check_trajectory
 from isthmus.applications.imitation.execution import Execution, follow
 from isthmus.applications.imitation.mapping import (
@@ -16,6 +15,7 @@ from isthmus.applications.imitation.mapping import (
     default_scale,
     posture_normals,
 )
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 
 Array = NDArray[np.float64]
 
