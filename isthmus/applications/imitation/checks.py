@@ -21,17 +21,26 @@ def check_joints(q: ArrayLike, n_joints: int, name: str = "q") -> tuple[Array, b
     return np.atleast_2d(q), single
 
 
-def check_trajectory(values: ArrayLike, name: str, *, columns: int | None = None) -> Array:
-    """Return a trajectory (n_samples, n_coordinates) with at least two finite samples."""
+def check_trajectory(
+    values: ArrayLike, name: str, *, columns: int | None = None, shortest: int = 2
+) -> Array:
+    """Return a trajectory (n_samples, n_coordinates) with enough finite samples."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim == 1:
         values = values[:, None]
-    if values.ndim != 2 or len(values) < 2:
-        raise ValueError(f"{name} has shape {values.shape}, must be (n, d) with n >= 2 samples.")
+    if values.ndim != 2 or len(values) < shortest:
+        raise ValueError(
+            f"{name} has shape {values.shape}, must be (n, d) with n >= {shortest} samples."
+        )
     if columns is not None and values.shape[1] != columns:
         raise ValueError(f"{name} has shape {values.shape}, must have {columns} columns.")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} with shape {values.shape} has entries that are NaN or infinite.")
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"{name} with shape {values.shape} has entries that are NaN or infinite in {bad.sum()} "
+            f"samples, the first is {first}: fill the gaps or leave these samples out."
+        )
     return values
 
 

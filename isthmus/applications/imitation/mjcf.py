@@ -77,7 +77,7 @@ class _Reader:
             pivot = translation(*_vector(values.get("pos", "0 0 0"), joint, "pos"))
             own = (pose if i == 0 else np.eye(4)) @ pivot
             axis = _vector(values.get("axis", "0 0 1"), joint, "axis")
-            back = Joint(f"{joint}_back", "fixed", np.linalg.inv(pivot), name, axis)
+            back = Joint(f"{joint}_back", "fixed", translation(*(-pivot[:3, 3])), name, axis)
             limits = self._limits(values, joint, kind)
             found += [Joint(joint, kind, own, f"{name}.{joint}", axis, limits), back]
         return found
