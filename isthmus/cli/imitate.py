@@ -16,16 +16,55 @@ def register(app: Any) -> None:
     app.command("imitate")(imitate)
 
 
+ANGLES = (".csv", ".npz", ".json", ".yaml", ".yml")
+
+
 def imitate(
     mocap: Annotated[
         str | None,
         typer.Option(
-            "--mocap", help="Follow this BVH or AMC file (its ASF beside it) by optimisation."
+            "--mocap", help="Copy this motion file: BVH, AMC, C3D, or NPZ of SMPL or MediaPipe."
         ),
     ] = None,
     video: Annotated[
         str | None, typer.Option("--video", help="Follow the person in this film, by learning.")
     ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            "--write", help="Write these letters, e.g. abc: recorded, cut, morphed, joined."
+        ),
+    ] = None,
+    arm: Annotated[
+        str | None,
+        typer.Option("--arm", help="The arm's URDF or MJCF file; the PA-10 if not given."),
+    ] = None,
+    tip: Annotated[str | None, typer.Option("--tip", help="The arm's last link.")] = None,
+    base: Annotated[str | None, typer.Option("--base", help="The arm's first link.")] = None,
+    side: Annotated[str, typer.Option("--side", help="The person's arm: right or left.")] = "right",
+    joints: Annotated[
+        list[str] | None,
+        typer.Option("--joints", help="elbow=NAME of the motion file; may be given again."),
+    ] = None,
+    objective: Annotated[
+        str,
+        typer.Option("--objective", help="directions, tip, normal (the thesis) or weighted."),
+    ] = "directions",
+    mounting: Annotated[
+        str, typer.Option("--mounting", help="Where the base's axis points: side, forward or up.")
+    ] = "side",
+    slowdown: Annotated[
+        str, typer.Option("--slowdown", help="Times as slow as the person, or auto.")
+    ] = "1",
+    fps: Annotated[
+        float | None, typer.Option("--fps", help="Samples per second to keep; about 30.")
+    ] = None,
+    caricature: Annotated[
+        float,
+        typer.Option(
+            "--caricature", help="With --write: 0 first hand, 1 second, beyond: exaggerated."
+        ),
+    ] = 0.5,
     background: Annotated[
         str | None,
         typer.Option("--background", help="A picture of the film's room without the person."),
@@ -46,59 +85,102 @@ def imitate(
     ] = None,
     unit: Annotated[
         float | None,
-        typer.Option("--unit", help="Metres a unit of the motion file; guessed if not given."),
+        typer.Option("--unit", help="Metres per unit of the motion file; guessed if not given."),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The page; the film lies beside it as .mp4.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The page (.html, its film beside it), or the angles (.csv .npz .yaml).",
+        ),
     ] = "isthmus-imitate.html",
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Let a robot arm follow a person, and write a film and a page to look at.
+    """Let a robot arm follow a person: joint angles, or a film and a page to look at.
 
     A rendered person with real motion, learned from fifty postures:
 
         isthmus imitate
 
-    Your own motion capture, by optimisation:
+    Your own motion capture on your own arm, joint angles that keep its limits:
 
-        isthmus imitate --mocap clip.bvh
+        isthmus imitate --mocap clip.bvh --arm arm.urdf -o angles.csv
 
     Your own film, by learning:
 
         isthmus imitate --video clip.mp4 --background room.png --skin 210,160
+
+    Writing, morphed between two hands:
+
+        isthmus imitate --write abc --caricature 1.5
     """
     console = begin(quiet, as_json)
-    page, film = Path(output), Path(output).with_suffix(".mp4")
-    if mocap is not None and video is not None:
-        raise InputError("--mocap and --video exclude each other: give one of them.")
+    given = [name for name, x in (("--mocap", mocap), ("--video", video), ("--write", write)) if x]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} exclude each other: give one of them.")
     if output == "-":
-        raise InputError("--output - : a film and a page are two files, name the page.")
+        raise InputError("--output - : name a file, the page or the angles.")
+    only_angles = Path(output).suffix.lower() in ANGLES
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence import Outputs
 
-    with Outputs(inputs=[name for name in (mocap, video, background) if name]) as outputs:
-        page_file, film_file = plan(outputs, output, PAGE), plan(outputs, str(film))
-        from isthmus.applications.imitation.extras import check_installed
-        from isthmus.applications.imitation.show import write_film_to, write_page
+    def make(progress: Any, film: bool) -> Any:
+        if mocap is not None:
+            from isthmus.applications.imitation.mocap_story import copy_mocap, mocap_story
 
-        check_installed()
-        with console.progress() as progress:
-            story = _story(
-                mocap, video, background, skin, clip, road, labels, frames, unit, seed, progress
+            copied = copy_mocap(
+                mocap,
+                arm=arm,
+                base=base,
+                tip=tip,
+                side=side,
+                joints=_named(joints),
+                objective=objective,
+                mounting=mounting,
+                slowdown=_factor(slowdown),
+                unit=unit,
+                fps=fps,
+                n_frames=frames,
             )
+            return mocap_story(copied, film=film, progress=progress)
+        if write is not None:
+            from isthmus.applications.imitation.writing import writing_story
 
-            def tell(done: int) -> None:
-                progress("filming the robot", done, len(story.q))
+            return writing_story(write, caricature=caricature, random_state=seed)
+        return _learned_story(video, background, skin, clip, road, labels, frames, seed, progress)
 
-            write_film_to(film_file, story, progress=tell)
-            write_page(story, page_file, film=film_file.part)
-    _report(console, story, page, film)
+    inputs = [name for name in (mocap, video, background, arm) if name]
+    with Outputs(inputs=inputs) as outputs:
+        main_file = plan(outputs, output, ANGLES if only_angles else PAGE)
+        film = Path(output).with_suffix(".mp4")
+        film_file = None if only_angles else plan(outputs, str(film))
+        with console.progress() as progress:
+            if film_file is None:
+                from isthmus.applications.imitation.trajectory_files import trajectory_bytes
+
+                story = make(progress, False)
+                kind = Path(output).suffix.lower()
+                data = trajectory_bytes(kind, story.arm.names, story.q, 1 / story.fps)
+                main_file.write(data)
+            else:
+                from isthmus.applications.imitation.extras import check_installed
+                from isthmus.applications.imitation.show import write_film_to, write_page
+
+                check_installed()
+                story = make(progress, True)
+
+                def tell(done: int) -> None:
+                    progress("filming the robot", done, len(story.q))
+
+                write_film_to(film_file, story, progress=tell)
+                write_page(story, main_file, film=film_file.part)
+    _report(console, story, Path(output), None if only_angles else film)
 
 
-def _story(
-    mocap: str | None,
+def _learned_story(
     video: str | None,
     background: str | None,
     skin: list[str] | None,
@@ -106,14 +188,11 @@ def _story(
     road: str,
     labels: int,
     frames: int | None,
-    unit: float | None,
     seed: int,
     progress: Any,
 ) -> Any:
     from isthmus.applications.imitation import stories
 
-    if mocap is not None:
-        return stories.mocap_story(mocap, n_frames=frames, unit=unit, progress=progress)
     common = {
         "n_frames": frames,
         "n_labels": labels,
@@ -128,6 +207,25 @@ def _story(
     return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
+def _named(texts: list[str] | None) -> dict[str, str]:
+    named = {}
+    for text in texts or []:
+        key, _, name = text.partition("=")
+        if not name:
+            raise InputError(f"--joints {text}: give a marker and a joint, as elbow=RightForeArm.")
+        named[key.strip()] = name.strip()
+    return named
+
+
+def _factor(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--slowdown {text}: must be a number or auto.") from None
+
+
 def _place(text: str) -> tuple[int, int]:
     try:
         x, y = (int(part) for part in text.split(","))
@@ -136,17 +234,25 @@ def _place(text: str) -> tuple[int, int]:
     return x, y
 
 
-def _report(console: Console, story: Any, page: Path, film: Path) -> None:
+def _report(console: Console, story: Any, output: Path, film: Path | None) -> None:
     console.say(story.title)
     for name, text in story.facts.items():
         console.say(f"  {name}: {text}")
-    console.say(f"Open {page} to see it and turn the arm; {film} is the film alone.")
-    console.result(
-        {
-            "page": str(page),
-            "film": str(film),
-            "frames": len(story.q),
-            "held": 0 if story.held is None else int(story.held.sum()),
-            "facts": story.facts,
-        }
-    )
+    if film is None:
+        console.say(
+            f"{output} has {len(story.q)} rows of {story.arm.n_joints} joint angles (radians)."
+        )
+    else:
+        console.say(f"Open {output} to see it and turn the arm; {film} is the film alone.")
+    result = {
+        "page" if film is not None else "angles_file": str(output),
+        "frames": len(story.q),
+        "held": 0 if story.held is None else int(story.held.sum()),
+        "facts": story.facts,
+        "joint_names": list(story.arm.names),
+        "dt": 1 / story.fps,
+        "angles": [[round(float(x), 9) for x in row] for row in story.q],
+    }
+    if film is not None:
+        result["film"] = str(film)
+    console.result(result)

@@ -1,25 +1,30 @@
-"""Serial arms: points, frames and Jacobians of many postures at once; the Mitsubishi PA-10."""
+"""Serial arms: points, frames and Jacobians of many postures at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus.applications.imitation.checks import check_joints
+from isthmus.applications.imitation.checks import check_joints, check_rates
+from isthmus.applications.imitation.poses import (
+    apply_pose,
+    blocks,
+    lengths,
+    rotation_x,
+    rotation_z,
+    translation,
+    turn_speeds,
+)
 
 Array = NDArray[np.float64]
-
-BLOCK_ROWS = 2000  # the working set of a block stays in the second-level cache
-_PA10_ALPHA = (0, -90, 90, -90, 90, -90, 90)
-_PA10_LIMITS = (177, 94, 174, 137, 255, 165, 255)
-_PA10_NAMES = ("S1", "S2", "S3", "E1", "E2", "W1", "W2")
+Place = tuple[int, Array]  # the joint that carries a point (-1: the base), the point in its frame
 
 
 class SerialArm:
-    r"""A chain of hinges, each between two fixed transforms.
+    r"""A chain of hinges (or slides, along z), each between two fixed transforms.
 
     .. math::
         F_k(q) = \prod_{j \le k} A_j R_z(q_j) C_j, \qquad p_k(q) = F_k(q)_{1:3,4}
@@ -35,10 +40,20 @@ class SerialArm:
         The fixed transforms :math:`A_j` and :math:`C_j`. :meth:`from_dh` makes them from a table.
     limits : array-like of shape (n_joints, 2)
         Lowest and highest angle of each joint.
+    velocity, acceleration : array-like of shape (n_joints,), default=None
+        Greatest speed (rad/s) and acceleration (rad/s^2) of each joint; None is no limit.
     names : sequence of str, default=None
         Names of the joints.
     named_points : dict of str to int, default=None
         Names of points of interest, as numbers of frames from 0. ``"tip"`` is the last by default.
+    links : dict of str to (int, array-like of shape (3,)), default=None
+        Further named points: the number of a frame (-1 is the base) and a place in it. Files of
+        models give the origins of all their links.
+    slides : sequence of int, default=()
+        Elements of the chain that move along z instead of turning about it.
+    drive, drive_offset : array-like of shape (n_links, n_joints), (n_links,), default=None
+        Where an element of the chain mimics a joint: ``elements = drive @ q + drive_offset``. None
+        means that each element is its own joint.
     base_offset : float, default=0.0
         Added to z of every point, and to nothing else.
     reach : tuple of float, default=None
@@ -54,8 +69,14 @@ class SerialArm:
         after: ArrayLike,
         *,
         limits: ArrayLike,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        named_points: dict[str, int] | None = None,
+        named_points: Mapping[str, int] | None = None,
+        links: Mapping[str, tuple[int, ArrayLike]] | None = None,
+        slides: Sequence[int] = (),
+        drive: ArrayLike | None = None,
+        drive_offset: ArrayLike = 0.0,
         base_offset: float = 0.0,
         reach: tuple[float, float] | None = None,
         name: str = "arm",
@@ -68,16 +89,29 @@ class SerialArm:
                 f"before has shape {self.before.shape} and after {self.after.shape}, both must be "
                 "(n_joints, 4, 4) with at least one joint."
             )
+        self.n_links, self.slides = n, tuple(slides)
+        self.drive = None if drive is None else np.asarray(drive, dtype=np.float64)
+        self.drive_offset = np.broadcast_to(np.asarray(drive_offset, dtype=np.float64), (n,))
+        m = n if self.drive is None else self.drive.shape[-1]
+        if self.drive is not None and self.drive.shape != (n, m):
+            raise ValueError(f"drive has shape {self.drive.shape}, must be ({n}, n_joints).")
         self.limits = np.asarray(limits, dtype=np.float64)
-        if self.limits.shape != (n, 2) or not np.all(self.limits[:, 0] < self.limits[:, 1]):
+        if self.limits.shape != (m, 2) or not np.all(self.limits[:, 0] < self.limits[:, 1]):
             raise ValueError(
-                f"limits has shape {self.limits.shape}, must be ({n}, 2) with low < high in each row."
+                f"limits has shape {self.limits.shape}, must be ({m}, 2) with low < high in each row."
             )
-        self.n_joints = n
-        self.names = tuple(names) if names is not None else tuple(f"j{i + 1}" for i in range(n))
+        self.n_joints = m
+        self.velocity = check_rates(velocity, m, "velocity")
+        self.acceleration = check_rates(acceleration, m, "acceleration")
+        self.names = tuple(names) if names is not None else tuple(f"j{i + 1}" for i in range(m))
         self.named_points = {"tip": n - 1} | dict(named_points or {})
+        self.links = {key: (k, np.asarray(x, float)) for key, (k, x) in (links or {}).items()}
         self.base_offset = float(base_offset)
-        longest = float(_lengths(self.before).sum() + _lengths(self.after).sum())
+        longest = float(lengths(self.before).sum() + lengths(self.after).sum())
+        if self.slides:
+            longest += float(
+                np.abs(self._elements(self.limits.T)[:, self.slides]).max(axis=0).sum()
+            )
         self.reach = (0.0, longest) if reach is None else (float(reach[0]), float(reach[1]))
         self.name = name
 
@@ -125,47 +159,87 @@ class SerialArm:
     # -- kinematics ---------------------------------------------------------------------------
 
     def points(self, q: ArrayLike) -> Array:
-        """Return the origins of all frames, (n, n_joints, 3); (n_joints, 3) for a single posture."""
+        """Return the origins of all frames, (n, n_links, 3); (n_links, 3) for a single posture."""
         q, single = check_joints(q, self.n_joints)
-        out = np.empty((len(q), self.n_joints, 3))
-        for rows in _blocks(len(q)):
+        out = np.empty((len(q), self.n_links, 3))
+        for rows in blocks(len(q)):
             self._walk(q[rows], points=out[rows])
         return out[0] if single else out
 
     def frames(self, q: ArrayLike) -> Array:
-        """Return the poses of all frames, (n, n_joints, 4, 4)."""
+        """Return the poses of all frames, (n, n_links, 4, 4)."""
         q, single = check_joints(q, self.n_joints)
-        out = np.zeros((len(q), self.n_joints, 4, 4))
+        out = np.zeros((len(q), self.n_links, 4, 4))
         out[..., 3, 3] = 1.0
-        for rows in _blocks(len(q)):
+        for rows in blocks(len(q)):
             self._walk(q[rows], points=out[rows, :, :3, 3], rotations=out[rows, :, :3, :3])
         return out[0] if single else out
 
     def jacobians(self, q: ArrayLike) -> Array:
-        r"""Return the derivatives of all points, (n, n_joints, 3, n_joints).
+        r"""Return the derivatives of all points, (n, n_links, 3, n_joints).
 
         Column j of point k is :math:`z_j \times (p_k - p_j)` for :math:`j \le k` and zero after it.
         """
         q, single = check_joints(q, self.n_joints)
-        n, m = q.shape
+        n, m = len(q), self.n_links
         out = np.zeros((n, m, 3, m))
-        for rows in _blocks(n):
+        for rows in blocks(n):
             points, axes, pivots = self._axes(q[rows])
             for k in range(m):
-                _turn_speeds(axes, pivots, points[k], k + 1, out[rows, k])
+                turn_speeds(axes, pivots, points[k], k + 1, out[rows, k], self.slides)
+        out = self._driven(out)
         return out[0] if single else out
 
     def points_and_jacobian(self, q: ArrayLike, point: int | str = "tip") -> tuple[Array, Array]:
-        """Return all points (n, n_joints, 3) and the Jacobian of one of them (n, 3, n_joints)."""
+        """Return all points (n, n_links, 3) and the Jacobian of one of them (n, 3, n_joints)."""
         k = self.point_index(point)
         q, single = check_joints(q, self.n_joints)
-        n, m = q.shape
+        n, m = len(q), self.n_links
         out, jacobian = np.empty((n, m, 3)), np.zeros((n, 3, m))
-        for rows in _blocks(n):
+        for rows in blocks(n):
             points, axes, pivots = self._axes(q[rows])
             out[rows] = np.moveaxis(points, 2, 0)
-            _turn_speeds(axes, pivots, points[k], k + 1, jacobian[rows])
+            turn_speeds(axes, pivots, points[k], k + 1, jacobian[rows], self.slides)
+        jacobian = self._driven(jacobian)
         return (out[0], jacobian[0]) if single else (out, jacobian)
+
+    def limb(self, q: Array, places: Sequence[Place]) -> tuple[Array, Array, Array, Array]:
+        """Return places and their derivatives, the last one's rotation and its angular velocities.
+
+        Parameters
+        ----------
+        q : ndarray of shape (n, n_joints)
+            Postures.
+        places : sequence of (int, ndarray of shape (3,))
+            Points, as :meth:`place` returns them.
+
+        Returns
+        -------
+        points, jacobians : ndarray of shape (n, n_places, 3), (n, n_places, 3, n_joints)
+            The points and their derivatives.
+        rotation, turning : ndarray of shape (n, 3, 3), (n, 3, n_joints)
+            Rotation of the frame that carries the last place, and the angular velocity of that frame
+            per unit of each joint's velocity.
+        """
+        n, m, last = len(q), self.n_links, places[-1][0]
+        points, jacobians = np.empty((n, len(places), 3)), np.zeros((n, len(places), 3, m))
+        rotation, turning = np.empty((n, 3, 3)), np.zeros((n, 3, m))
+        for rows in blocks(n):
+            size = len(q[rows])
+            origins, axes, pivots = np.empty((3, m, 3, size))
+            turns = np.empty((size, m, 3, 3))
+            self._walk(q[rows], np.moveaxis(origins, 2, 0), turns, axes, pivots)
+            for i, (k, offset) in enumerate(places):
+                if k < 0:
+                    points[rows, i] = offset + np.array([0, 0, self.base_offset])
+                    continue
+                x = origins[k] + (turns[:, k] @ offset).T if offset.any() else origins[k]
+                points[rows, i] = x.T
+                turn_speeds(axes, pivots, x, k + 1, jacobians[rows, i], self.slides)
+            rotation[rows] = turns[:, last]
+            turning[rows, :, : last + 1] = np.moveaxis(axes[: last + 1], 2, 0).swapaxes(1, 2)
+        turning[:, :, list(self.slides)] = 0.0
+        return points, self._driven(jacobians), rotation, self._driven(turning)
 
     def jacobian(self, q: ArrayLike, point: int | str = "tip") -> Array:
         """Return the Jacobian of one point, (n, 3, n_joints)."""
@@ -178,7 +252,16 @@ class SerialArm:
                 known = ", ".join(map(repr, self.named_points))
                 raise ValueError(f"point == {point!r}, the named points are {known}.")
             return self.named_points[point]
-        return range(self.n_joints)[point]
+        return range(self.n_links)[point]
+
+    def place(self, point: int | str) -> Place:
+        """Return the frame that carries a point, given by number, name or link, and its place in it."""
+        if isinstance(point, str) and point not in self.named_points:
+            if point not in self.links:
+                known = ", ".join(map(repr, [*self.named_points, *self.links]))
+                raise ValueError(f"point == {point!r}, the named points and links are {known}.")
+            return self.links[point]
+        return self.point_index(point), np.zeros(3)
 
     # -- limits -------------------------------------------------------------------------------
 
@@ -199,9 +282,16 @@ class SerialArm:
 
     # -- inside -------------------------------------------------------------------------------
 
+    def _elements(self, q: Array) -> Array:
+        """The angle or shift of each element of the chain."""
+        return q if self.drive is None else q @ self.drive.T + self.drive_offset
+
+    def _driven(self, jacobian: Array) -> Array:
+        return jacobian if self.drive is None else jacobian @ self.drive
+
     def _axes(self, q: Array) -> tuple[Array, Array, Array]:
         """Points, axes of turning and points on them, each (n_joints, 3, rows)."""
-        m, n = self.n_joints, len(q)
+        m, n = self.n_links, len(q)
         points, axes, pivots = np.empty((3, m, 3, n))
         self._walk(q, points=np.moveaxis(points, 2, 0), axes=axes, pivots=pivots)
         return points, axes, pivots
@@ -218,199 +308,23 @@ class SerialArm:
 
         Zeros and ones of the fixed transforms cost nothing, so quarter turns are renamings.
         """
-        cosines, sines = np.cos(q.T), np.sin(q.T)
+        values = self._elements(q).T
+        cosines, sines = np.cos(values), np.sin(values)
         columns = list(np.repeat(np.eye(3)[:, :, None], len(q), axis=2))
         p = np.zeros((3, len(q)))
         p[2] = self.base_offset
-        for j in range(self.n_joints):
-            columns, p = _apply(self.before[j], columns, p)
+        for j in range(self.n_links):
+            columns, p = apply_pose(self.before[j], columns, p)
             if axes is not None and pivots is not None:
                 axes[j], pivots[j] = columns[2], p
-            c, s = cosines[j], sines[j]
             x, y, z = columns
-            columns = [c * x + s * y, c * y - s * x, z]
-            columns, p = _apply(self.after[j], columns, p)
+            if j in self.slides:
+                p = p + values[j] * z
+            else:
+                c, s = cosines[j], sines[j]
+                columns = [c * x + s * y, c * y - s * x, z]
+            columns, p = apply_pose(self.after[j], columns, p)
             points[:, j] = p.T
             if rotations is not None:
                 for i in range(3):
                     rotations[:, j, :, i] = columns[i].T
-
-
-class ShoulderElbowArm(SerialArm):
-    """An arm with a ball-like shoulder, an elbow and a wrist in line, as the PA-10.
-
-    Its posture follows in closed form from the directions of upper arm and forearm.
-    """
-
-    def posture_from_directions(self, u: ArrayLike, v: ArrayLike) -> Array:
-        r"""Return postures whose upper arm points along ``u`` and forearm along ``v``, hand straight.
-
-        .. math::
-            q_1 = \operatorname{atan2}(u_y, u_x),\; q_2 = \arccos u_z,\;
-            b = (R_z(q_1) R_y(q_2))' v,\; q_3 = \operatorname{atan2}(-b_y, -b_x),\; q_4 = -\arccos b_z
-
-        and zeros, clipped to the limits. Of the two branches this one keeps the third joint away
-        from its limits for human arms. Where an angle is undefined (``u`` along z, a straight
-        elbow) the value of the previous row is kept, zero in the first.
-
-        Parameters
-        ----------
-        u, v : array-like of shape (n, 3) or (3,)
-            Directions shoulder to elbow and elbow to wrist in the base frame; any length.
-        """
-        u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        single = u.ndim == 1
-        u, v = _unit_rows("u", u), _unit_rows("v", v)
-        if u.shape != v.shape:
-            raise ValueError(f"u has shape {u.shape} and v {v.shape}, they must be alike.")
-        low, high = self.limits.T
-        across = np.hypot(u[:, 0], u[:, 1])
-        q1 = _keep_previous(np.arctan2(u[:, 1], u[:, 0]), across > 1e-12)
-        q1 = np.clip(q1, low[0], high[0])
-        # atan2 instead of arccos: exact near the poles too
-        q2 = np.clip(np.arctan2(across, u[:, 2]), low[1], high[1])
-        b = _turned_back(q1, q2, v)
-        across = np.hypot(b[:, 0], b[:, 1])
-        q3 = _keep_previous(np.arctan2(-b[:, 1], -b[:, 0]), across > 1e-12)
-        q = np.zeros((len(u), self.n_joints))
-        q[:, :4] = np.stack([q1, q2, q3, -np.arctan2(across, b[:, 2])], axis=1)
-        q = self.clip(q)
-        return q[0] if single else q
-
-
-def pa10(
-    *,
-    lengths: Sequence[float] = (0.450, 0.500, 0.080),
-    limits: ArrayLike | None = None,
-    base_offset: float = 0.0,
-) -> ShoulderElbowArm:
-    """Make the seven-joint Mitsubishi PA-10, its origin at the shoulder.
-
-    Parameters
-    ----------
-    lengths : sequence of float, default=(0.45, 0.5, 0.08)
-        Upper arm, forearm and hand in metres. Another variant has 0.48 and 0.07 at the end.
-    limits : array-like of shape (7,) or (7, 2), default=None
-        Limits in radians, symmetric or low and high. None means 177, 94, 174, 137, 255, 165 and
-        255 degrees, as public simulation models have them.
-    base_offset : float, default=0.0
-        Height of the shoulder above the origin; public models have 0.315 to 0.317.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> arm = pa10()
-    >>> arm.points(np.radians([0, 90, 0, -90, 0, 0, 0])).round(3)[[2, 4, 6]].tolist()
-    [[0.45, 0.0, 0.0], [0.45, 0.0, 0.5], [0.45, 0.0, 0.58]]
-    """
-    upper, fore, hand = (float(length) for length in lengths)
-    bounds = np.radians(_PA10_LIMITS) if limits is None else np.asarray(limits, dtype=np.float64)
-    elbow = bounds[3] if bounds.ndim == 1 else np.abs(bounds[3]).max()
-    folded = np.sqrt(upper**2 + fore**2 + 2 * upper * fore * np.cos(min(elbow, np.pi)))
-    arm = ShoulderElbowArm.from_dh(
-        np.radians(_PA10_ALPHA),
-        [0, 0, upper, 0, fore, 0, hand],
-        limits=bounds,
-        names=_PA10_NAMES,
-        named_points={"elbow": 2, "wrist": 4, "tip": 6},
-        base_offset=base_offset,
-        reach=(max(folded - hand, 0.0), upper + fore + hand),
-        name="pa10",
-    )
-    assert isinstance(arm, ShoulderElbowArm)
-    return arm
-
-
-# -- fixed transforms -------------------------------------------------------------------------
-
-
-def rotation_x(angle: float) -> Array:
-    """Turn about x as a pose; quarter turns are exact."""
-    c, s = _cosine_sine(angle)
-    return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
-
-
-def rotation_z(angle: float) -> Array:
-    """Turn about z as a pose; quarter turns are exact."""
-    c, s = _cosine_sine(angle)
-    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-
-
-def translation(x: float, y: float, z: float) -> Array:
-    """Shift as a pose."""
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
-
-
-def _cosine_sine(angle: float) -> tuple[float, float]:
-    quarter = angle / (np.pi / 2)
-    if abs(quarter - round(quarter)) < 1e-15:  # cos(pi/2) is 6e-17 in floating point
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[round(quarter) % 4]
-    return float(np.cos(angle)), float(np.sin(angle))
-
-
-def _lengths(poses: Array) -> Array:
-    return np.linalg.norm(poses[:, :3, 3], axis=1)
-
-
-# -- along the chain --------------------------------------------------------------------------
-
-
-def _apply(pose: Array, columns: list[Array], p: Array) -> tuple[list[Array], Array]:
-    """Columns and origin of ``F @ pose`` from those of ``F``."""
-    if pose[:3, 3].any():
-        p = p + _combine(pose[:3, 3], columns)
-    return [_combine(pose[:3, i], columns) for i in range(3)], p
-
-
-def _combine(coefficients: Array, columns: list[Array]) -> Array:
-    terms = [
-        column if c == 1.0 else c * column
-        for c, column in zip(coefficients.tolist(), columns)
-        if c != 0.0
-    ]
-    if not terms:
-        return np.zeros_like(columns[0])
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _turn_speeds(axes: Array, pivots: Array, point: Array, n: int, out: Array) -> None:
-    """Write ``z_j x (p - p_j)`` of the first n joints into out (rows, 3, n_joints)."""
-    arms = point - pivots[:n]
-    z = axes[:n]
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[:, i, :n] = (z[:, j] * arms[:, k] - z[:, k] * arms[:, j]).T
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + BLOCK_ROWS, n)) for start in range(0, n, BLOCK_ROWS))
-
-
-# -- directions -------------------------------------------------------------------------------
-
-
-def _unit_rows(name: str, vectors: Array) -> Array:
-    vectors = np.atleast_2d(vectors)
-    if vectors.ndim != 2 or vectors.shape[1] != 3 or not np.isfinite(vectors).all():
-        raise ValueError(f"{name} has shape {vectors.shape}, must be (n, 3) and finite.")
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if (length < 1e-12).any():
-        raise ValueError(f"{name}[{int(length.argmin())}] has length zero: it has no direction.")
-    return vectors / length
-
-
-def _keep_previous(values: Array, known: NDArray[np.bool_]) -> Array:
-    """Replace unknown entries by the last known one before, by zero where there is none."""
-    last = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
-    return np.where(last >= 0, values[np.maximum(last, 0)], 0.0)
-
-
-def _turned_back(q1: Array, q2: Array, v: Array) -> Array:
-    """``(Rz(q1) Ry(q2))' v`` of each row."""
-    c1, s1, c2, s2 = np.cos(q1), np.sin(q1), np.cos(q2), np.sin(q2)
-    x, y = c1 * v[:, 0] + s1 * v[:, 1], c1 * v[:, 1] - s1 * v[:, 0]
-    return np.stack([c2 * x - s2 * v[:, 2], y, s2 * x + c2 * v[:, 2]], axis=1)

@@ -136,13 +136,22 @@ def parse_bvh(lines: list[str], *, unit: float = 1.0, skip: int = 0) -> Motion:
         if not parts:
             continue
         if len(parts) != skeleton.n_channels:
+            last = " The file ends here: it may be truncated." if number == len(lines) - 1 else ""
             raise ValueError(
                 f"line {number + 1}: {len(parts)} columns, the skeleton has {skeleton.n_channels} "
-                "channels."
+                f"channels.{last}"
             )
         rows.append([_number(part, number) for part in parts])
     if len(rows) != n_frames:
-        raise ValueError(f"the file promises {n_frames} frames and has {len(rows)}.")
+        raise ValueError(
+            f"the file promises {n_frames} frames and has {len(rows)}: it is truncated, or its line "
+            "'Frames:' is wrong."
+        )
+    if not 0 < frame_time < np.inf:
+        raise ValueError(
+            f"Frame Time: {frame_time} is no time between frames: write the seconds per frame there, "
+            "such as 0.0083333 for 120 frames per second."
+        )
     values = np.array(rows, dtype=np.float64).reshape(len(rows), skeleton.n_channels)[skip:]
     return Motion(skeleton, values, frame_time, unit)
 

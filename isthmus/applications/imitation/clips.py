@@ -11,21 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from isthmus.applications.imitation.arm import ShoulderElbowArm
 from isthmus.applications.imitation.bvh import Motion
+from isthmus.applications.imitation.joint_names import joint_positions
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]
 
 FPS = 30.0
-# Names of the joints that are needed, in the BVH conversions and in the AMC files of CMU.
-JOINTS = {
-    "left_shoulder": ("LeftArm", "lhumerus"),
-    "right_shoulder": ("RightArm", "rhumerus"),
-    "elbow": ("RightForeArm", "rradius"),
-    "wrist": ("RightHand", "rwrist"),
-    "finger": ("RightHandIndex1", "rfingers"),
-}
 # The arm's base axes in the world, as columns: x right (-X), y down (-Z), z forward (-Y).
 MOUNTING = np.array([[-1.0, 0, 0], [0, 0, -1], [0, -1, 0]])
 _QUANTUM = 32000.0  # of the directions in the shipped file
@@ -83,35 +76,15 @@ def _shaken(vectors: Array, sd: float, rng: np.random.Generator) -> Array:
     return out / np.linalg.norm(out, axis=1, keepdims=True)
 
 
-def markers_from_positions(positions: Mapping[str, ArrayLike]) -> Markers:
-    """Take the four markers from places (n, 3) with y up, turned to z up by a quarter about x."""
-    up = {name: y_up_to_z_up(values) for name, values in positions.items()}
-    return Markers(*(up[name] for name in ("left_shoulder", "right_shoulder", "elbow", "finger")))
+def markers_from_positions(positions: Mapping[str, ArrayLike], side: str = "right") -> Markers:
+    """Take markers from places (n, 3) with y up, turned to z up by a quarter about x."""
+    return Markers(**{key: y_up_to_z_up(values) for key, values in positions.items()}, side=side)
 
 
 def y_up_to_z_up(points: ArrayLike) -> Array:
     """(x, y, z) -> (x, -z, y)."""
     p = np.asarray(points, dtype=np.float64)
     return np.stack([p[..., 0], -p[..., 2], p[..., 1]], axis=-1)
-
-
-def joint_positions(
-    names: Sequence[str], positions: ArrayLike, joints: Mapping[str, Sequence[str]] = JOINTS
-) -> dict[str, Array]:
-    """Pick the places of the joints that are needed out of (n, n_joints, 3)."""
-    positions = np.asarray(positions, dtype=np.float64)
-    listed = list(names)
-    out = {}
-    for key, spellings in joints.items():
-        found = [name for name in spellings if name in listed]
-        if not found and key == "finger":
-            found = [name for name in joints["wrist"] if name in listed]
-        if not found:
-            raise ValueError(
-                f"no joint for {key!r}: looked for {', '.join(spellings)} among {', '.join(listed)}."
-            )
-        out[key] = positions[:, listed.index(found[0])]
-    return out
 
 
 def clip_from_positions(

@@ -20,7 +20,7 @@ from isthmus.applications.imitation.mapping import normal_jacobian, posture_norm
 Array = NDArray[np.float64]
 
 TOL_TIP = 1e-6
-SOLVERS = ("slsqp", "trust_qp", "gauss_newton", "qp_step")
+SOLVERS = ("slsqp", "trust_qp", "gauss_newton")
 CONTROLLER = "pseudo-inverse with null-space centring (stands in for the manufacturer's controller)"
 
 
@@ -131,10 +131,9 @@ def follow(
         Posture before the first sample, inside the limits.
     alpha : float, default=0.1
         Weight of staying near the last posture.
-    solver : {"slsqp", "trust_qp", "gauss_newton", "qp_step"}, default="slsqp"
-        SLSQP needs SciPy alone and solves all that can be solved; ``trust_qp`` (quadprog) finds the
-        same minima; ``gauss_newton`` is for smooth and easy tasks, ``qp_step`` (mink), one
-        quadratic programme a sample, for streams.
+    solver : {"slsqp", "trust_qp", "gauss_newton"}, default="slsqp"
+        SLSQP needs SciPy alone; ``trust_qp`` (quadprog) finds the same minima; ``gauss_newton`` is for
+        smooth and easy tasks. For streams see :meth:`Retargeter.step`.
     tol : float, default=1e-6
         Greatest distance of the tip from its target, in metres.
     progress : callable, default=None
@@ -239,8 +238,6 @@ def _solver(name: str, problem: FollowProblem) -> Callable[[Array], Array]:
         return _GaussNewton(problem)
     from isthmus.applications.imitation import quadratic  # needs the extra `imitation`
 
-    if name == "qp_step":  # for streams, where each sample has its time
-        return quadratic.QPStep(problem)
     return _Restarted(problem, quadratic.TrustQP(problem))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.applications.imitation.arm import SerialArm, pa10
+from isthmus.applications.imitation.arm import SerialArm
+from isthmus.applications.imitation.shoulder_elbow import pa10
 
 Array = NDArray[np.float64]
 

@@ -1,15 +1,12 @@
-"""Solvers of the following problem that need a quadratic programme: trust region and streaming."""
+"""A solver of the following problem that needs quadratic programmes: sequential, in a trust region."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.applications.imitation.execution import FollowProblem
 from isthmus.applications.imitation.extras import need
-from isthmus.applications.imitation.model_files import to_mjcf
 
 Array = NDArray[np.float64]
 
@@ -93,57 +90,3 @@ class TrustQP:
         before = _SLACK * float(np.abs(miss).sum())
         promised = -(g @ step + 0.5 * step @ H @ step) + before - _SLACK * left
         return step, float(promised)
-
-
-class QPStep:
-    """One differential inverse-kinematics programme of mink a sample, for streams."""
-
-    tip_cost, normal_cost = 100.0, 1.0
-
-    def __init__(self, problem: FollowProblem, n_programmes: int = 1):
-        self.mink, self.problem, self.n_programmes = need("mink"), problem, n_programmes
-        mujoco = need("mujoco")
-        model = mujoco.MjModel.from_xml_string(to_mjcf(problem.arm))
-        self.configuration = self.mink.Configuration(model)
-        self.limits = [self.mink.ConfigurationLimit(model, gain=1.0)]
-        self.tasks = [self._task(self._tip_rows, 3), self._task(self._normal_rows, 3)]
-
-    def __call__(self, start: Array) -> Array:
-        q = start
-        for _ in range(self.n_programmes):
-            self.configuration.update(q)
-            velocity = self.mink.solve_ik(
-                self.configuration,
-                self.tasks,
-                1.0,
-                "quadprog",
-                damping=1e-4 + 1e-3 * self.problem.alpha,
-                limits=self.limits,
-            )
-            q = self.problem.arm.clip(q + velocity)
-        return q
-
-    def _tip_rows(self, q: Array) -> tuple[Array, Array]:
-        f = self.problem
-        f.evaluate(q)
-        return -self.tip_cost * f.miss(q), self.tip_cost * f.J
-
-    def _normal_rows(self, q: Array) -> tuple[Array, Array]:
-        f = self.problem
-        f.evaluate(q)
-        return f.n - f.normal, f.Jn
-
-    def _task(self, rows: Any, n_rows: int) -> Any:
-        class Rows(self.mink.Task):  # type: ignore[name-defined]
-            """A task given by its residual and Jacobian."""
-
-            def __init__(task) -> None:
-                super().__init__(cost=np.ones(n_rows), gain=1.0, lm_damping=0.0)
-
-            def compute_error(task, configuration: Any) -> Array:
-                return rows(configuration.q.copy())[0]
-
-            def compute_jacobian(task, configuration: Any) -> Array:
-                return rows(configuration.q.copy())[1]
-
-        return Rows()

@@ -63,6 +63,10 @@ class Story:
         Lines under the headline.
     compare : dict of str to ndarray of shape (n, n_joints)
         Other movements whose dexterity is drawn beside, by name.
+    mounting : ndarray of shape (3, 3)
+        Base axes of the arm in the room, as columns.
+    angles : dict of str to ndarray of shape (n,)
+        Curves of a panel of angles in degrees, such as directions against the person's.
     """
 
     title: str
@@ -75,6 +79,8 @@ class Story:
     held: NDArray[np.bool_] | None = None
     facts: dict[str, str] = field(default_factory=dict)
     compare: dict[str, Array] = field(default_factory=dict)
+    mounting: Array = field(default_factory=lambda: MOUNTING)
+    angles: dict[str, Array] = field(default_factory=dict)
 
 
 class RobotFilm:
@@ -143,7 +149,7 @@ def film_frames(
 ) -> Iterable[NDArray[np.uint8]]:
     """Yield pictures of person and robot side by side, (size, 2 size, 3)."""
     cv2 = need("cv2")
-    with RobotFilm(story.arm, size=size) as film:
+    with RobotFilm(story.arm, size=size, mounting=story.mounting) as film:
         for i, q in enumerate(story.q):
             robot = film.frame(q).copy()
             held = story.held is not None and bool(story.held[i])
@@ -271,6 +277,7 @@ def page_data(story: Story) -> dict[str, Any]:
     d = dexterity(arm, q, dt=1 / story.fps)
     panels = [
         _panel("joint angles", "degrees", dict(zip(arm.names, np.degrees(q).T))),
+        _panel("angle to the person's limbs", "degrees", story.angles),
         _panel("distance from where it should be", "mm", story.errors),
     ]
     others = {
@@ -286,7 +293,7 @@ def page_data(story: Story) -> dict[str, Any]:
         panels.append(_panel(title, unit, curves))
     zero = np.zeros((len(q), 1, 3))
     # Base frame to the page's: x to the viewer's left as in the film, y up, z towards the viewer.
-    points = np.concatenate([zero, arm.points(q)[:, _distinct(arm)]], axis=1) @ MOUNTING.T
+    points = np.concatenate([zero, arm.points(q)[:, _distinct(arm)]], axis=1) @ story.mounting.T
     data: dict[str, Any] = {
         "fps": story.fps,
         "n": len(q),
@@ -295,7 +302,7 @@ def page_data(story: Story) -> dict[str, Any]:
         "held": [] if story.held is None else np.flatnonzero(story.held).tolist(),
     }
     if story.wanted is not None:
-        wanted = np.concatenate([zero, story.wanted[:, _distinct(arm)]], axis=1) @ MOUNTING.T
+        wanted = np.concatenate([zero, story.wanted[:, _distinct(arm)]], axis=1) @ story.mounting.T
         data["wanted"] = _to_page(wanted)
     return data
 
@@ -304,7 +311,7 @@ def _distinct(arm: SerialArm) -> list[int]:
     points = arm.points(np.full(arm.n_joints, 0.3))
     return [
         k
-        for k in range(arm.n_joints)
+        for k in range(arm.n_links)
         if np.linalg.norm(points[k] - (points[k - 1] if k else 0)) > 1e-9
     ]
 

@@ -1,4 +1,4 @@
-"""The three roads of ``isthmus imitate``, each from its input to a story that can be shown."""
+"""The roads of ``isthmus imitate`` that learn from pictures, each to a story that can be shown."""
 
 from __future__ import annotations
 
@@ -9,31 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.applications.imitation.actor import Film, Scene
-from isthmus.applications.imitation.amc import read_amc
-from isthmus.applications.imitation.arm import ShoulderElbowArm, pa10
-from isthmus.applications.imitation.bvh import CMU_UNIT, Motion, read_bvh
 from isthmus.applications.imitation.clips import (
     ArmClip,
-    clip_from_motion,
-    joint_positions,
     load_clips,
-    markers_from_positions,
 )
-from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.extras import need
 from isthmus.applications.imitation.learning import Imitation
 from isthmus.applications.imitation.pictures import Camera, watch
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.show import Story
 from isthmus.applications.imitation.teaching import Lesson, point_errors, teach
-from isthmus.applications.imitation.transfer import at_rest, transfer
 from isthmus.applications.imitation.vision import SkinModel
 
 Progress = Callable[[str, int, int], None]
 Array = NDArray[np.float64]
 
-ARM_LENGTH = 0.55  # metres from shoulder to wrist, by which the unit of a motion file is guessed
 SHOWN = 320  # pixels of the pictures to look at; 160 are enough to learn from
-UNITS = (1.0, 0.01, 0.001, 0.0254, CMU_UNIT)
 
 
 def _silent(text: str, done: int, total: int) -> None:
@@ -104,70 +95,6 @@ def _learned(
             "best constant posture": f"{1000 * errors.constant_tip:.0f} mm",
         },
     )
-
-
-def mocap_story(
-    path: str | Path,
-    *,
-    n_frames: int | None = None,
-    unit: float | None = None,
-    solver: str = "slsqp",
-    alpha: float = 0.1,
-    film: bool = True,
-    progress: Progress = _silent,
-) -> Story:
-    """Follow a motion-capture clip by optimisation: the tip exactly, the posture softly."""
-    motion = _motion(path, unit)
-    step = max(1, round(motion.fps / 30))
-    clip = clip_from_motion(motion, Path(path).stem)[:n_frames]
-    positions = motion.positions()[::step][: len(clip)]
-    markers = at_rest(markers_from_positions(joint_positions(motion.skeleton.names, positions)))
-    arm = pa10()
-
-    def tell(done: int) -> None:
-        progress("following the hand", done, len(clip))
-
-    moved = transfer(arm, markers, alpha=alpha, solver=solver, progress=tell)
-    run = moved.execution
-    controller = track(arm, moved.targets, moved.start)
-    pictures = None
-    if film:
-        with Film(Scene(noise=0.0), size=SHOWN) as camera:
-            pictures = _frames(camera, clip, progress)
-    reached = int(run.converged.sum())
-    worst = run.tip_error[run.converged].max() if reached else np.nan
-    return Story(
-        title=f"A robot arm follows {Path(path).name}, by optimisation",
-        arm=arm,
-        q=run.q,
-        fps=clip.fps,
-        person=pictures,
-        errors={"tip": 1000 * run.tip_error},
-        held=~run.converged,
-        facts={
-            "samples reached": f"{reached} of {len(run.q)}",
-            "largest tip error of those": f"{worst:.1e} m",
-            "out of reach before solving": str(int((~run.reachable).sum())),
-            "mean distance of normals": f"{run.normal_error.mean():.3f}",
-        },
-        compare={CONTROLLER: controller.q},
-    )
-
-
-def _motion(path: str | Path, unit: float | None) -> Motion:
-    if Path(path).suffix.lower() == ".amc":
-        return read_amc(path, unit=unit)
-    motion = read_bvh(path, unit=1.0 if unit is None else unit)
-    if unit is not None:
-        return motion
-    places = joint_positions(motion.skeleton.names, motion.positions()[:1])
-    length = sum(
-        float(np.linalg.norm(places[a] - places[b]))
-        for a, b in (("elbow", "right_shoulder"), ("wrist", "elbow"))
-    )
-    best = min(UNITS, key=lambda u: abs(np.log(max(u * length, 1e-9) / ARM_LENGTH)))
-    # The CMU conversions begin with a T pose that was added.
-    return read_bvh(path, unit=best, skip=1 if best == CMU_UNIT and len(motion.values) > 2 else 0)
 
 
 def video_story(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus.applications.imitation.actor import Film, Scene, pick_skin
-from isthmus.applications.imitation.arm import ShoulderElbowArm
 from isthmus.applications.imitation.clips import ArmClip, make_clip
 from isthmus.applications.imitation.learning import Imitator
 from isthmus.applications.imitation.pictures import Camera, watch
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 from isthmus.applications.imitation.vision import SkinModel
 
 Array = NDArray[np.float64]

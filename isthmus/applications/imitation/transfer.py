@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from isthmus.applications.imitation.arm import ShoulderElbowArm
+from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.checks import check_trajectory
 from isthmus.applications.imitation.execution import Execution, follow
 from isthmus.applications.imitation.mapping import (
@@ -16,36 +16,84 @@ from isthmus.applications.imitation.mapping import (
     default_scale,
     posture_normals,
 )
+from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 
 Array = NDArray[np.float64]
 
 START_ALPHA = 1e-3
 
 
+MARKERS = ("left_shoulder", "right_shoulder", "elbow", "finger", "wrist", "thumb")
+
+
 @dataclass(frozen=True)
 class Markers:
-    """Places of four points of a person, each (n, 3) in metres, in a frame with z up."""
+    """Places of points of a person, each (n, 3) in metres, in a frame with z up.
+
+    Attributes
+    ----------
+    left_shoulder, right_shoulder : ndarray of shape (n, 3)
+        Both shoulders: they show where the trunk faces.
+    elbow, finger : ndarray of shape (n, 3)
+        Of the arm that is followed.
+    wrist, thumb : ndarray of shape (n, 3), default=None
+        Likewise; without a wrist the forearm ends at the finger, without a thumb the hand has a
+        direction and no roll.
+    side : {"right", "left"}, default="right"
+        Which arm it is.
+    """
 
     left_shoulder: Array
     right_shoulder: Array
     elbow: Array
     finger: Array
+    wrist: Array | None = None
+    thumb: Array | None = None
+    side: str = "right"
 
     def __post_init__(self) -> None:
+        if self.side not in ("right", "left"):
+            raise ValueError(f"side == {self.side!r}, must be 'right' or 'left'.")
         shapes = {
-            name: check_trajectory(getattr(self, name), name, columns=3).shape
-            for name in self.__dataclass_fields__
+            name: check_trajectory(values, name, columns=3, shortest=1).shape
+            for name, values in self._given()
         }
         if len(set(shapes.values())) > 1:
             raise ValueError(f"markers have different lengths: {shapes}.")
 
+    @classmethod
+    def single(cls, places: Mapping[str, ArrayLike], side: str = "right") -> Markers:
+        """One sample from places (3,) by name; ``finger`` may be missing where there is a wrist."""
+        for name in places:
+            if name not in MARKERS:
+                raise ValueError(f"marker {name!r} is unknown, the names are {', '.join(MARKERS)}.")
+        rows = {name: np.asarray(x, dtype=np.float64).reshape(1, -1) for name, x in places.items()}
+        rows.setdefault("finger", rows.get("wrist", np.empty((1, 0))))
+        for name in MARKERS[:4]:
+            if name not in rows or rows[name].size == 0:
+                raise ValueError(
+                    f"marker {name!r} is missing, needed are {', '.join(MARKERS[:4])}."
+                )
+        return cls(**rows, side=side)
+
+    def _given(self) -> list[tuple[str, Array]]:
+        return [(name, x) for name in MARKERS if (x := getattr(self, name)) is not None]
+
+    def __len__(self) -> int:
+        return len(self.elbow)
+
     def __getitem__(self, rows: slice) -> Markers:
-        return Markers(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        return Markers(**{name: values[rows] for name, values in self._given()}, side=self.side)
+
+    @property
+    def shoulder(self) -> Array:
+        """The shoulder of the arm that is followed."""
+        return self.right_shoulder if self.side == "right" else self.left_shoulder
 
     @property
     def arm_length(self) -> float:
-        """Median length of the stretched right arm."""
-        upper = np.linalg.norm(self.elbow - self.right_shoulder, axis=1)
+        """Median length of the stretched arm."""
+        upper = np.linalg.norm(self.elbow - self.shoulder, axis=1)
         fore = np.linalg.norm(self.finger - self.elbow, axis=1)
         return float(np.median(upper + fore))
 
@@ -64,7 +112,7 @@ class Transfer:
 
 
 def transfer(
-    arm: ShoulderElbowArm,
+    arm: SerialArm,
     markers: Markers,
     mapping: PlaneMap | None = None,
     *,
@@ -77,8 +125,8 @@ def transfer(
 
     Parameters
     ----------
-    arm : ShoulderElbowArm
-        The arm, such as :func:`~isthmus.applications.imitation.arm.pa10`.
+    arm : SerialArm
+        The arm, such as :func:`pa10` or ``read_arm("arm.urdf")``.
     markers : Markers
         Where the person's points were.
     mapping : PlaneMap, default=None
@@ -111,11 +159,11 @@ def transfer(
     return Transfer(mapping, targets, normals, left, reference, start, execution)
 
 
-def natural_map(arm: ShoulderElbowArm, markers: Markers, *, scale: float | None = None) -> PlaneMap:
-    """Put the arm in the place of the person's right arm.
+def natural_map(arm: SerialArm, markers: Markers, *, scale: float | None = None) -> PlaneMap:
+    """Put the arm in the place of the person's.
 
     The person's right, up and forward at the first sample become the base's x, -y and z (the default
-    mounting), and the right shoulder goes to the base. ``scale`` None gives a stretched human arm 93 % of
+    mounting), and its shoulder goes to the base. ``scale`` None gives a stretched human arm 93 % of
     the arm's reach.
     """
     if scale is None:
@@ -126,19 +174,20 @@ def natural_map(arm: ShoulderElbowArm, markers: Markers, *, scale: float | None 
     right = right / np.linalg.norm(right)
     forward = np.cross([0, 0, 1.0], right)
     rotation = np.stack([right, [0, 0, -1.0], forward])
-    target = scale * rotation @ (markers.finger[0] - markers.right_shoulder[0])
+    target = scale * rotation @ (markers.finger[0] - markers.shoulder[0])
     target[2] += arm.base_offset
     return PlaneMap(rotation, float(scale), markers.finger[0], target)
 
 
 def at_rest(markers: Markers) -> Markers:
-    """Markers relative to a right shoulder that stays where it was at the first sample."""
-    drift = markers.right_shoulder - markers.right_shoulder[0]
-    return Markers(*(getattr(markers, name) - drift for name in markers.__dataclass_fields__))
+    """Markers relative to a shoulder that stays where it was at the first sample."""
+    drift = markers.shoulder - markers.shoulder[0]
+    moved = {name: values - drift for name, values in markers._given()}
+    return Markers(**moved, side=markers.side)
 
 
 def initial_posture(
-    arm: ShoulderElbowArm,
+    arm: SerialArm,
     markers: Markers,
     mapping: PlaneMap,
     targets: Array,
@@ -151,11 +200,23 @@ def initial_posture(
     The two-stage minimisation of [B2006]_ Sec. 5.3.2 does not determine it: a normal fixes one
     number.
     """
-    upper = mapping.directions(markers.elbow[0] - markers.right_shoulder[0])
+    upper = mapping.directions(markers.elbow[0] - markers.shoulder[0])
     fore = mapping.directions(markers.finger[0] - markers.elbow[0])
-    guess = arm.posture_from_directions(upper, fore)
+    if isinstance(arm, ShoulderElbowArm):
+        guess = arm.posture_from_directions(upper, fore)
+    else:
+        guess = _posture_like(arm, upper, fore)
     twice = np.repeat(targets[:1], 2, axis=0)  # a trajectory has two samples
     done = follow(
         arm, twice, np.repeat(normals[:1], 2, axis=0), left, reference, guess, alpha=START_ALPHA
     )
     return done.q[0]
+
+
+def _posture_like(arm: SerialArm, upper: Array, fore: Array) -> Array:
+    """A posture of any arm whose limbs point along two directions, by the retargeter's own solver."""
+    from isthmus.applications.imitation.limb_task import Goal
+    from isthmus.applications.imitation.retarget import Retargeter
+
+    unit = [v / np.linalg.norm(v) for v in (upper, fore)]
+    return Retargeter(arm).step(Goal(upper=unit[0][None], fore=unit[1][None]), 1.0).q

@@ -21,7 +21,7 @@ from isthmus.applications.imitation import (
 from isthmus.applications.imitation.clips import joint_positions, markers_from_positions
 from isthmus.applications.imitation.execution import CONTROLLER
 from isthmus.applications.imitation.mapping import normal_jacobian
-from isthmus.applications.imitation.transfer import at_rest, natural_map
+from isthmus.applications.imitation.transfer import MARKERS, at_rest, natural_map
 from isthmus.datasets import load_mocap
 
 real_data = pytest.mark.skipif(
@@ -147,17 +147,6 @@ def test_gauss_newton_solves_a_smooth_task(arm, task):
     assert done.converged.all() and arm.inside_limits(done.q).all()
 
 
-def test_one_programme_a_sample_stays_near(arm, task):
-    pytest.importorskip("mink")
-    pytest.importorskip("quadprog")
-    targets, normals, q = task
-    fine = np.repeat(targets, 3, axis=0)[1:]
-    done = follow(
-        arm, fine, np.repeat(normals, 3, axis=0)[1:], LEFT, REFERENCE, q[0], solver="qp_step"
-    )
-    assert np.median(done.tip_error) < 5e-3 and arm.inside_limits(done.q).all()
-
-
 def test_unreachable_targets_are_flagged_and_the_rest_goes_on(arm, task):
     targets, normals, _ = task
     targets = targets.copy()
@@ -234,7 +223,7 @@ def test_a_constant_normal_is_an_option(arm):
 def test_a_walking_person_is_held_by_the_shoulder():
     markers = synthetic_markers()
     drift = np.linspace(0, 2, 15)[:, None] * [1.0, 0.5, 0]
-    walking = Markers(*(getattr(markers, name) + drift for name in markers.__dataclass_fields__))
+    walking = Markers(*(getattr(markers, name) + drift for name in MARKERS[:4]))
     assert_allclose(at_rest(walking).finger, markers.finger)
 
 

@@ -1,0 +1,388 @@
+"""Movements of a person's arm to any serial arm: whole clips at once, or sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isthmus.applications.imitation.arm import Place, SerialArm
+from isthmus.applications.imitation.branches import first_path, starting_postures
+from isthmus.applications.imitation.checks import check_non_negative, check_rates
+from isthmus.applications.imitation.clip_solver import MARGIN, PathLimits, PathResult, solve_path
+from isthmus.applications.imitation.goals import SIDEWAYS, find_mounting, read_goal
+from isthmus.applications.imitation.limb_task import Goal, LimbTask, solve_rows
+from isthmus.applications.imitation.mapping import PlaneMap
+from isthmus.applications.imitation.streaming import Step, Stepper
+
+Array = NDArray[np.float64]
+
+# Weights of a radian of direction or a metre of the tip. A tip that is asked for is met exactly, by
+# multipliers; its weight only sets how fast.
+OBJECTIVES: dict[str, dict[str, float]] = {
+    "directions": {"directions": 1.0, "hand": 0.3},
+    "tip": {"tip": 10.0},
+    "normal": {"tip": 10.0, "normal": 1.0},
+    "weighted": {"tip": 10.0, "directions": 0.3, "hand": 0.1},
+}
+SMOOTHING = 0.03  # seconds
+REACHED_ANGLE = np.radians(2.0)
+REACHED_TIP = 1e-3
+_UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
+
+
+@dataclass(frozen=True)
+class Retargeted:
+    """A movement of the arm that can be executed, and how near it comes to the person's.
+
+    Attributes
+    ----------
+    q : ndarray of shape (n, n_joints)
+        Postures; no sample exceeds a limit of position, speed or acceleration.
+    dt : float
+        Seconds between samples, slowdown included.
+    errors : dict of str to ndarray of shape (n,)
+        Angles in radians of ``upper``, ``fore``, ``hand``, ``palm`` and ``normal`` to the person's, and the
+        distance of the ``tip`` from its target in metres; the parts that were asked for, and always
+        ``upper`` and ``fore``.
+    reached : ndarray of bool, shape (n,)
+        Whether the arm is within 2 degrees and 1 mm of what was asked for.
+    reachable : ndarray of bool, shape (n,)
+        Whether any posture inside the position limits that was found is. False: the sample is
+        approached as near as the solver got. True but not reached: a limit of speed or acceleration, the
+        smoothing, or a compromise between objectives.
+    converged : bool
+        Whether the solver ended because its steps had become small.
+    n_iter : int
+        Its iterations.
+    """
+
+    q: Array
+    dt: float
+    errors: dict[str, Array]
+    reached: NDArray[np.bool_]
+    reachable: NDArray[np.bool_]
+    converged: bool
+    n_iter: int
+
+    @property
+    def velocity(self) -> Array:
+        """Joint velocities between samples, (n - 1, n_joints)."""
+        return np.diff(self.q, axis=0) / self.dt
+
+    @property
+    def acceleration(self) -> Array:
+        """Joint accelerations, (n - 2, n_joints)."""
+        return np.diff(self.q, n=2, axis=0) / self.dt**2
+
+    @property
+    def jerk(self) -> Array:
+        """Third derivatives, (n - 3, n_joints)."""
+        return np.diff(self.q, n=3, axis=0) / self.dt**3
+
+
+class Retargeter:
+    """Let any serial arm move like a person's arm.
+
+    The person's arm is described by directions (upper arm, forearm, and the hand where markers show it) in
+    the frame of the trunk, which may turn and walk; each limb has its own scale, so that arms of other
+    proportions keep the directions. :meth:`retarget` solves a whole clip at once, :meth:`step` a sample of
+    a live stream. Both keep the limits of position, speed and acceleration.
+
+    Parameters
+    ----------
+    arm : SerialArm
+        The arm, such as ``read_arm("arm.urdf")``.
+    shoulder, elbow, wrist, tip : str or int, default=None
+        Points of the arm: links of its model file, named points, or numbers of frames. None takes the
+        pivots of the second, fourth and sixth of seven joints, and the arm's tip.
+    objective : {"directions", "tip", "normal", "weighted"}, default="directions"
+        Directions of the limbs; the tip alone; tip and posture normal, [B2006]_ Sec. 5.3; tip and
+        directions. A tip that is asked for has priority over all else but the limits.
+    weights : dict of str to float, default=None
+        Replaces weights of the objective: ``directions``, ``hand``, ``tip``, ``normal``.
+    side : {"right", "left"}, default="right"
+        The person's arm, for markers that hold both.
+    mounting : {"side", "forward", "up"} or array-like of shape (3, 3), default="side"
+        Base axes in the frame of a trunk that faces -Y with z up, as columns. "side": the base's z points
+        to the arm's side and 30 degrees down, as on the shoulder of a torso, so that a person's upper arm
+        is inside the second joint's range and away from the first one's axis; "forward": where the
+        person faces, the mounting of :class:`ArmClip`; "up": on a table.
+    palm : array-like of shape (3,), default=None
+        The palm's normal in the tip's frame. With it, and markers of a thumb, the hand's roll is followed;
+        None leaves the roll free.
+    velocity, acceleration : float or array-like of shape (n_joints,), default=None
+        Limits in rad/s and rad/s^2; None takes those of the arm.
+    smoothing : float, default=0.03
+        Seconds; accelerations are weighted by its fourth power, so that tremor faster than about
+        ``1 / (2 pi smoothing)`` Hz is damped.
+    lag : float, default=0.01
+        Seconds by which :meth:`step` may trail for the sake of smoothness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.applications.imitation import Retargeter, make_clip, pa10
+    >>> clip = make_clip(60, random_state=0)
+    >>> done = Retargeter(pa10()).retarget(clip)
+    >>> bool(done.converged), bool(np.degrees(done.errors["fore"]).mean() < 3)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        arm: SerialArm,
+        *,
+        shoulder: str | int | None = None,
+        elbow: str | int | None = None,
+        wrist: str | int | None = None,
+        tip: str | int | None = None,
+        objective: str = "directions",
+        weights: Mapping[str, float] | None = None,
+        side: str = "right",
+        mounting: str | ArrayLike = SIDEWAYS,
+        palm: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        smoothing: float = SMOOTHING,
+        lag: float = 0.01,
+    ):
+        if objective not in OBJECTIVES:
+            known = ", ".join(map(repr, OBJECTIVES))
+            raise ValueError(f"objective == {objective!r}, must be one of {known}.")
+        if side not in ("right", "left"):
+            raise ValueError(f"side == {side!r}, must be 'right' or 'left'.")
+        self.arm, self.objective, self.side = arm, objective, side
+        self.places = limb_places(arm, shoulder, elbow, wrist, tip)
+        self.weights = OBJECTIVES[objective] | _check_weights(weights)
+        self.mounting = find_mounting(mounting, side)
+        m = arm.n_joints
+        self.velocity = arm.velocity if velocity is None else check_rates(velocity, m, "velocity")
+        self.acceleration = (
+            arm.acceleration
+            if acceleration is None
+            else check_rates(acceleration, m, "acceleration")
+        )
+        self.smoothing = check_non_negative(smoothing, "smoothing")
+        self.lag = check_non_negative(lag, "lag")
+        self.palm = None if palm is None else np.asarray(palm, dtype=np.float64)
+        axis = np.array([0.0, 1.0, 0.0]) if self.palm is None else self.palm
+        self.task = LimbTask(arm, self.places, self.weights, axis / np.linalg.norm(axis))
+        points = arm.limb(self.task.middle[None], self.places)[0][0]
+        self.shoulder_place = points[0]
+        self.lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if self.lengths[:2].min() < 1e-6:
+            raise ValueError(
+                "shoulder, elbow and wrist must be three places of the arm; "
+                f"upper arm and forearm have lengths {self.lengths[:2].tolist()}."
+            )
+        self._stepper: Stepper | None = None
+
+    # -- whole clips --------------------------------------------------------------------------
+
+    def goal(self, markers: Any, mapping: PlaneMap | None = None) -> Goal:
+        """Return what markers or an :class:`ArmClip` ask of the arm, in its base frame."""
+        return read_goal(self, markers, mapping)
+
+    def retarget(
+        self,
+        markers: Any,
+        fps: float | None = None,
+        *,
+        mapping: PlaneMap | None = None,
+        slowdown: float | str = 1.0,
+        start: ArrayLike | None = None,
+    ) -> Retargeted:
+        """Solve a whole clip.
+
+        Parameters
+        ----------
+        markers : Markers or ArmClip
+            The person.
+        fps : float, default=None
+            Samples per second of markers; a clip knows its own.
+        mapping : PlaneMap, default=None
+            Where the tip goes, such as :func:`plane_map` for writing on a plane; None puts it where the
+            person's directions with the arm's own lengths put it.
+        slowdown : float or "auto", default=1.0
+            Times as slow as the person; "auto" is the factor at which 99 % of the joint speeds that the
+            movement asks for are within the limits, at least 1. Persons are faster than most arms.
+        start : array-like of shape (n, n_joints), default=None
+            A path to begin from instead of the one that is found.
+        """
+        rate = getattr(markers, "fps", None) if fps is None else fps
+        if rate is None or not 0 < rate < np.inf:
+            raise ValueError(f"fps == {rate}, must be a positive number: samples per second.")
+        goal, dt = self.goal(markers, mapping), 1.0 / float(rate)
+        if len(goal) < 2:
+            raise ValueError(f"the clip has {len(goal)} sample, must have at least 2: use step().")
+        if slowdown == "auto":
+            dt *= self._slowdown(goal, dt)
+        else:
+            if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
+                raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
+            dt *= slowdown
+        path = (
+            first_path(self.task, goal, dt, self.velocity)
+            if start is None
+            else np.array(start, dtype=np.float64)
+        )
+        found = self._solve(path, goal, dt)
+        return self._outcome(found, goal, dt)
+
+    def _slowdown(self, goal: Goal, dt: float) -> float:
+        """How much faster than the limits the movement asks the joints to be."""
+        if not np.isfinite(self.velocity).any():
+            return 1.0
+        low, high = self.arm.limits.T
+        free = np.full(len(low), np.inf)
+        path = first_path(self.task, goal, dt, free)
+        found = solve_path(
+            self._rows(goal), path, (self.smoothing / dt) ** 4, PathLimits(low, high, free, free)
+        )
+        speed = np.percentile(np.abs(np.diff(found.q, axis=0)), 99, axis=0) / dt
+        return max(1.0, float((speed / self.velocity).max()))
+
+    def _solve(self, path: Array, goal: Goal, dt: float) -> PathResult:
+        limits = self._path_limits(dt)
+        bend = (self.smoothing / dt) ** 4
+        found = solve_path(self._rows(goal), path, bend, limits)
+        if goal.tip is None or not self.weights.get("tip"):
+            return found
+        shift = np.zeros_like(goal.tip)  # multipliers of the tip, divided by its weight
+        n_iter = found.n_iter
+        for _ in range(6):
+            miss = self.arm.limb(found.q, self.places)[0][:, 3] - goal.tip
+            small = np.linalg.norm(miss, axis=1) < 0.05  # further away it is out of reach
+            if not small.any() or np.abs(miss[small]).max() < 1e-8:
+                break
+            shift = np.where(small[:, None], shift - miss, 0.0)
+            found = solve_path(self._rows(goal.moved(shift)), found.q, bend, limits, max_iter=10)
+            n_iter += found.n_iter
+        return PathResult(found.q, found.value, found.converged, n_iter)
+
+    def _rows(self, goal: Goal) -> Any:
+        task, m = self.task, self.arm.n_joints
+
+        def rows(q: Array) -> tuple[Array, Array, Array]:
+            r, J = task.rows(q, goal)
+            rest, slope, curve = task.comfort(q)
+            H = J.transpose(0, 2, 1) @ J
+            H[:, range(m), range(m)] += curve
+            return (r * r).sum(axis=1) + rest, np.einsum("nri,nr->ni", J, r) + slope, H
+
+        return rows
+
+    def _path_limits(self, dt: float) -> PathLimits:
+        low, high = self.arm.limits.T
+        room = MARGIN * (high - low)
+        step, bend = (1 - 1e-6) * self.velocity * dt, (1 - 1e-6) * self.acceleration * dt**2
+        return PathLimits(low + room, high - room, _bounded(step), _bounded(bend))
+
+    def _outcome(self, found: PathResult, goal: Goal, dt: float) -> Retargeted:
+        errors = self.task.errors(found.q, goal)
+        asked = self._asked(goal)
+        reached = _within(errors, asked)
+        reachable = reached.copy()
+        rows = np.flatnonzero(~reached)
+        if len(rows):  # could any posture do it? From where the arm is, and from other postures
+            single = goal[rows]
+            alone, _ = solve_rows(self.task, single, found.q[rows], max_iter=30)
+            reachable[rows] = _within(self.task.errors(alone, single), asked)
+            rows = rows[~reachable[rows]]
+        if len(rows):
+            starts = starting_postures(self.task, 6)
+            single = goal[rows].repeat(len(starts))
+            alone, _ = solve_rows(self.task, single, np.tile(starts, (len(rows), 1)), max_iter=30)
+            good = _within(self.task.errors(alone, single), asked)
+            reachable[rows] = good.reshape(len(rows), -1).any(axis=1)
+        return Retargeted(found.q, dt, errors, reached, reachable, found.converged, found.n_iter)
+
+    def _asked(self, goal: Goal) -> list[str]:
+        """The parts of the goal that count for having reached it."""
+        if goal.tip is not None and self.weights.get("tip"):
+            return ["tip"]
+        return ["upper", "fore"] if self.weights.get("directions") else ["normal"]
+
+    def has_reached(self, errors: Mapping[str, float], goal: Goal) -> bool:
+        """Whether one sample is within 2 degrees and 1 mm of what was asked for."""
+        return all(
+            errors[name] <= (REACHED_TIP if name == "tip" else REACHED_ANGLE)
+            for name in self._asked(goal)
+        )
+
+    # -- sample by sample ---------------------------------------------------------------------
+
+    def step(self, markers: Any, dt: float) -> Step:
+        """Return the next posture of a live stream.
+
+        The first call finds a posture from many starts; later ones move from the posture before within
+        the limits. :meth:`reset` begins again.
+
+        Parameters
+        ----------
+        markers : dict of str to array-like of shape (3,)
+            ``left_shoulder``, ``right_shoulder``, ``elbow``, ``wrist``; ``finger`` and ``thumb`` if seen.
+        dt : float
+            Seconds since the last sample.
+        """
+        if self._stepper is None:
+            self._stepper = Stepper(self)
+        return self._stepper.step(self.goal(markers), dt)
+
+    def reset(self, q: ArrayLike | None = None) -> None:
+        """Forget the stream; ``q`` is the posture in which the arm rests now, None if any will do."""
+        self._stepper = Stepper(self)
+        if q is not None:
+            self._stepper.rest_at(np.asarray(q, dtype=np.float64))
+
+
+def limb_places(
+    arm: SerialArm,
+    shoulder: str | int | None,
+    elbow: str | int | None,
+    wrist: str | int | None,
+    tip: str | int | None,
+) -> list[Place]:
+    """Return the places of shoulder, elbow, wrist and tip."""
+    places = []
+    for k, (name, given) in enumerate(
+        (("shoulder", shoulder), ("elbow", elbow), ("wrist", wrist), ("tip", tip))
+    ):
+        if given is not None:
+            places.append(arm.place(given))
+        elif name in arm.named_points:
+            places.append(arm.place(name))
+        elif arm.n_links == 7 and not arm.slides:
+            joint = 2 * k + 1
+            places.append((joint, np.linalg.inv(arm.after[joint])[:3, 3]))
+        else:
+            known = ", ".join(map(repr, [*arm.named_points, *arm.links]))
+            raise ValueError(
+                f"{name} must be named for an arm of {arm.n_links} joints; its points are {known}."
+            )
+    return places
+
+
+def _check_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
+    known = ("directions", "hand", "tip", "normal")
+    for name in weights or {}:
+        if name not in known:
+            raise ValueError(f"weights has {name!r}, the parts are {', '.join(known)}.")
+    return {
+        name: check_non_negative(w, f"weights[{name!r}]") for name, w in (weights or {}).items()
+    }
+
+
+def _bounded(limits: Array) -> Array:
+    return np.minimum(limits, _UNBOUNDED) if np.isfinite(limits).any() else limits
+
+
+def _within(errors: dict[str, Array], asked: list[str]) -> NDArray[np.bool_]:
+    return np.all(
+        [errors[name] <= (REACHED_TIP if name == "tip" else REACHED_ANGLE) for name in asked],
+        axis=0,
+    )
