@@ -126,13 +126,13 @@ def test_the_best_candidate_and_the_simplest_within_one_error():
 
     # Two folds at +-s: the standard error of a mean is s.
     means = [0.5, 0.69, 0.8, 0.71, 0.60, 0.2]
-    assert chosen(means, 0.1, "min") == 2
+    assert chosen(means, 0.1, "best") == 2
     assert chosen(means, 0.1, "one_se") == 3  # rank 1 with the large ridge, within 0.1
     assert chosen(means, 0.21, "one_se") == 3
     assert chosen(means, 0.05, "one_se") == 2
     # Two of one rank: the larger ridge; equal scores: the first of the grid.
     assert chosen([0.8, 0, 0, 0.8, 0, 0], 0.1, "one_se") == 3
-    assert chosen([0.8, 0, 0, 0.8, 0, 0], 0.1, "min") == 0
+    assert chosen([0.8, 0, 0, 0.8, 0, 0], 0.1, "best") == 0
     # One fold has no standard error.
     assert best_index(np.array([[0.5], [0.6], [0.7]]), [1, 2, 3], [None], "one_se") == 2
 

@@ -308,8 +308,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             return
         name = self.refit if self.multimetric_ else "score"
         scores = [results[f"split{i}_test_{name}"] for i in range(self.n_splits_)]
-        rule = "one_se" if self.rule == "one_se" else "min"
-        self.best_index_ = best_index(np.column_stack(scores), ranks, alphas, rule)
+        self.best_index_ = best_index(np.column_stack(scores), ranks, alphas, self.rule)
         self.best_score_ = float(results[f"mean_test_{name}"][self.best_index_])
         self.best_params_ = results["params"][self.best_index_]
 

@@ -221,7 +221,7 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
 def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule: str) -> int:
     """The chosen candidate of a flattened (alpha, rank) grid of scores, (n_candidates, n_splits).
 
-    "min" takes the best mean; "one_se" the simplest candidate (fewest components, then the largest
+    "best" takes the best mean; "one_se" the simplest candidate (fewest components, then the largest
     ridge weight) whose mean is within one standard error of the best.
     """
     mean = scores.mean(axis=1)
@@ -231,7 +231,7 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
             "rows in every fold. Use fewer folds or, say, scoring='neg_mean_squared_error'."
         )
     best = int(np.nanargmax(mean))
-    if rule == "min":
+    if rule == "best":
         return best
     spread = scores[best].std(ddof=1) if scores.shape[1] > 1 else 0.0
     good = np.flatnonzero(mean >= mean[best] - spread / np.sqrt(scores.shape[1]))
@@ -262,4 +262,4 @@ def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None)
     found = path_scores(
         estimator, X, Y, weights, splits, ranks, alphas, scorer, y_is_1d=Y.shape[1] == 1
     )
-    return ranks[best_index(found.scores["score"][0], ranks, alphas, "min")]
+    return ranks[best_index(found.scores["score"][0], ranks, alphas, "best")]
