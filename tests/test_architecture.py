@@ -17,13 +17,9 @@ LAYERS = [  # from the top down
     {"cli"},
     {"auto", "experiments", "applications"},
     {"reports"},
-    {"plotting"},
-    {"model_selection", "diagnostics", "persistence"},
-    {"dependency"},
-    {"regression", "projections", "compression"},
-    {"features"},
-    {"preimages"},
-    {"expansion"},
+    {"plotting", "dependency", "projections"},
+    {"model_selection", "diagnostics", "persistence", "compression", "features"},
+    {"regression", "preimages", "expansion"},
     {"kernels", "losses", "geometry", "solvers", "problems", "datasets", "tables"},
     {"linalg", "validation"},
 ]
@@ -97,6 +93,38 @@ def test_every_module_has_a_room(module):
 def test_imports_point_down(module):
     path = MODULES[module]
     assert violations(path.read_text("utf-8"), module, path.name == "__init__.py") == []
+
+
+def test_there_are_few_layers():
+    assert len(LAYERS) <= 8
+
+
+FORMS = {
+    "Form",
+    "RowForm",
+    "MomentForm",
+    "GramForm",
+    "SquaredForm",
+    "GramProblem",
+    "FeatureProblem",
+}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) not in ("cli", "reports")])
+def test_nobody_asks_which_form_a_problem_has(module):
+    """A form answers what it is asked; callers do not look at its class."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            asked = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node.args[1])}
+            assert not asked & FORMS, f"{module}, line {node.lineno}"
+
+
+ENGINE = [m for m in MODULES if room_of(m) in ("problems", "projections", "linalg")]
+
+
+@pytest.mark.parametrize("module", [*ENGINE, "isthmus.regression.base", "isthmus.regression.pls"])
+def test_files_of_the_engine_are_short(module):
+    assert len(MODULES[module].read_text("utf-8").splitlines()) < 400
 
 
 def test_rooms_are_in_one_layer_only():

@@ -1,6 +1,26 @@
 """The centred, scaled and weighted least-squares problem: one engine under regression and projections.
 
-A form is how the second moments are reached: as rows, as moments or as a Gram matrix.
+A form is how the second moments are reached: as rows, as moments or as a Gram matrix. What a training
+fold needs to know of its rows is what is left of the whole when the held-out rows are taken away; centring
+and scaling are redone inside each fold. Where a form would lose digits it says so, and the problem is
+solved from rows.
+
+================  =============================================================================
+``frame.py``      means, scales and weights: from the user's units and back
+``form.py``       ``Form``: what a solver may ask; ``Folds``: a fold taken away
+``rows.py``       ``RowForm``: all digits
+``moments.py``    ``MomentForm``: X'X and X'Y; many small folds as one stack
+``gram.py``       ``GramForm``: XX'; a Gram matrix seen from the mean of some rows
+``choose.py``     which form is the cheapest start
+``sums.py``       ``Moments``: summed, merged, subtracted, with few rows that keep all digits
+``summing.py``    sums over rows, dense or sparse
+``blocks.py``     moments of blocks of rows, fold by fold
+``missing.py``    expected moments of incomplete rows
+``splits.py``     rows and splits of a cross-validation
+``paths.py``      predictions of a fold with every number of components, and their errors
+``scores.py``     their scores
+``parallel.py``   independent pieces of work side by side
+================  =============================================================================
 """
 
 from isthmus.problems.choose import cheapest_form as cheapest_form

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
 
 from isthmus.linalg import Array, row_blocks, two_sum
 from isthmus.problems.splits import dense_rows
+from isthmus.validation import check_weights
 
 # Blocks of centred rows that stay in the cache between being centred and being multiplied.
 _BLOCK_BYTES = 2**21
@@ -81,3 +83,27 @@ def _sum_sparse(X: Any, Y: NDArray, w: Array, weight: float, full_yy: bool) -> S
         xx[np.ix_(far, far)] = A.T @ A_weighted
         xy[far] = A_weighted.T @ B
     return (x_mean, x_rest), two_sum(y_mean, y_rest), xx, xy, yy
+
+
+def difference(a: Mean, b: Mean) -> Array:
+    """Return a - b to full accuracy."""
+    return (a[0] - b[0]) + (a[1] - b[1])
+
+
+def shifted(mean: Mean, shift: Array) -> Mean:
+    """Return a mean moved by a shift."""
+    high, low = two_sum(mean[0], shift)
+    return two_sum(high, low + mean[1])
+
+
+def check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array | None]:
+    """Checked rows of x, of y and their weights."""
+    floats = (np.float64, np.float32)
+    X = check_array(X, accept_sparse="csr", dtype=floats, ensure_min_samples=0)
+    if y is None:
+        Y = np.empty((X.shape[0], 0))
+    else:
+        Y = check_array(y, dtype=floats, ensure_2d=False, ensure_min_samples=0)
+        Y = Y.reshape(len(Y), -1)
+    check_consistent_length(X, Y)
+    return X, Y, check_weights(sample_weight, X)

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import Array, column_scales, row_blocks, two_sum
+from isthmus.linalg import Array, column_scales, row_blocks
 from isthmus.linalg.roots import (
     ROWS_PER_COLUMN,
     Rows,
@@ -29,8 +28,8 @@ from isthmus.linalg.roots import (
     trusted_factor,
 )
 from isthmus.problems.splits import dense_rows
-from isthmus.problems.summing import sum_rows
-from isthmus.validation import check_memory, check_weights
+from isthmus.problems.summing import check_rows, difference, shifted, sum_rows
+from isthmus.validation import check_memory
 
 # Fewer digits than this are worth a warning.
 _FEW_DIGITS = 8.0
@@ -123,7 +122,7 @@ class Moments:
         cls, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
         """Moments of the rows of ``X`` (n, p), array or sparse, and ``y`` (n,) or (n, q)."""
-        rows, Y, weights = _check_rows(X, y, sample_weight)
+        rows, Y, weights = check_rows(X, y, sample_weight)
         return cls(rows.shape[1], Y.shape[1])._take(rows, Y, weights)
 
     @classmethod
@@ -180,7 +179,7 @@ class Moments:
 
     def mean_difference(self, other: Moments) -> tuple[Array, Array]:
         """Means of x and y less those of ``other``, to full accuracy."""
-        return _difference(self._x_mean, other._x_mean), _difference(self._y_mean, other._y_mean)
+        return difference(self._x_mean, other._x_mean), difference(self._y_mean, other._y_mean)
 
     def copy(self) -> Moments:
         """An independent copy."""
@@ -255,7 +254,7 @@ class Moments:
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
         """Take in a block of rows, in place."""
-        return self._take(*_check_rows(X, y, sample_weight))
+        return self._take(*check_rows(X, y, sample_weight))
 
     def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Take in checked rows."""
@@ -357,12 +356,12 @@ class Moments:
         result = Moments.__new__(Moments)
         result.n_samples = self.n_samples + int(sign) * other.n_samples
         result.weight = self.weight + sign * other.weight
-        dx = _difference(other._x_mean, self._x_mean)
-        dy = _difference(other._y_mean, self._y_mean)
+        dx = difference(other._x_mean, self._x_mean)
+        dy = difference(other._y_mean, self._y_mean)
         share = sign * other.weight / result.weight
         factor = self.weight * share
-        result._x_mean = _shifted(self._x_mean, dx * share)
-        result._y_mean = _shifted(self._y_mean, dy * share)
+        result._x_mean = shifted(self._x_mean, dx * share)
+        result._y_mean = shifted(self._y_mean, dy * share)
         result.xx = np.outer(factor * dx, dx)
         result.xy = np.outer(factor * dx, dy)
         result.yy = self._yy_of(factor, dy)
@@ -387,18 +386,6 @@ class Moments:
         )
 
 
-def _check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array | None]:
-    floats = (np.float64, np.float32)
-    X = check_array(X, accept_sparse="csr", dtype=floats, ensure_min_samples=0)
-    if y is None:
-        Y = np.empty((X.shape[0], 0))
-    else:
-        Y = check_array(y, dtype=floats, ensure_2d=False, ensure_min_samples=0)
-        Y = Y.reshape(len(Y), -1)
-    check_consistent_length(X, Y)
-    return X, Y, check_weights(sample_weight, X)
-
-
 def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
     """Warn if something has few correct digits left."""
     if digits < _FEW_DIGITS:
@@ -407,12 +394,3 @@ def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -
             UserWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def _difference(a: tuple[Array, Array], b: tuple[Array, Array]) -> Array:
-    return (a[0] - b[0]) + (a[1] - b[1])
-
-
-def _shifted(mean: tuple[Array, Array], shift: Array) -> tuple[Array, Array]:
-    high, low = two_sum(mean[0], shift)
-    return two_sum(high, low + mean[1])

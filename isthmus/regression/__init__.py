@@ -8,16 +8,14 @@
 ``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
 ``bayesian/``               ``BayesianStiefelRegression``: the posterior over maps of low rank
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
-``base.py``                 what they share: fit, partial_fit, predict, transform, explain
+``base.py``                 what they share: fit, partial_fit, explain, folds
+``fitted.py``               what they share once fitted: predict, transform, paths
 ``factors.py``              the two factors of a map, as solvers hand them over
-``forms.py``                the centred problem as moments, Gram matrix or rows
-``spectrum.py``             the decomposition behind PCR and reduced rank
 ``optimum.py``              the one optimum behind reduced rank, Stiefel and manifold PLS
 ``callbacks.py``            scikit-learn's callbacks around an iterative fit
 ``rank_descent.py``         descent over the factors of a map under any loss
 ``online.py``               one block of the sequential Stiefel regression
-``pls_algorithms.py``       the recursions behind PLS
-``folds/``                  maps without each fold, for much less than a fit a fold
+``kernel_pls.py``           PLS in the coordinates of the samples
 ``crossval.py``             scores of all folds, ranks and ridge weights, and what to choose
 ==========================  ==================================================================
 """
