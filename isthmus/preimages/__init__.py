@@ -19,7 +19,7 @@ All work on many targets at once: ``method.fit(objects, coordinates, embedding)`
 ``method.inverse(Z)``, with ``return_loss=True`` to see how near each answer is.
 """
 
-from isthmus.preimages.base import Preimage, RankingPreimage, Targets
+from isthmus.preimages.base import Preimage, RankingPreimage
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
@@ -30,6 +30,7 @@ from isthmus.preimages.learned import Learned
 from isthmus.preimages.make import make_preimage
 from isthmus.preimages.nearest import Nearest
 from isthmus.preimages.sequences import SequenceSearch
+from isthmus.preimages.targets import Targets
 
 __all__ = [
     "CandidateSearch",

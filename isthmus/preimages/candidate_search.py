@@ -11,7 +11,8 @@ from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.targets import Targets
 
 
 class CandidateSearch(RankingPreimage):

@@ -13,9 +13,10 @@ from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.linalg import Array
 from isthmus.preimages import graph_moves as moves
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
 from isthmus.preimages.ngram_index import largest_remainder
+from isthmus.preimages.targets import Targets
 from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus.validation import check_option
 

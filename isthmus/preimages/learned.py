@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from isthmus.kernels import RBF, gram, resolve_kernel
 from isthmus.linalg import Array, spreads
-from isthmus.preimages.base import Preimage, Targets, parts
+from isthmus.preimages.base import Preimage
+from isthmus.preimages.targets import Targets, parts
 from isthmus.validation import check_memory, check_option
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)

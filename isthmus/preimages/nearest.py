@@ -6,7 +6,8 @@ from typing import Any
 
 from isthmus.kernels.gram import take
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.targets import Targets
 
 
 class Nearest(RankingPreimage):
