@@ -231,7 +231,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         if found is None:
             return False
         kernel, solved = found
-        if unseen:
+        if solved.left_out is not None:
             self._loo_scores = solved.left_out
         points = np.arange(len(Psi)) if is_precomputed(kernel) else X
         self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=solved.values)

@@ -16,7 +16,7 @@ from isthmus.preimages.targets import Targets
 
 
 class CandidateSearch(RankingPreimage):
-    r"""The best of given candidates by the full loss, or the k best with their losses.
+    r"""Choose the best of given candidates by the full loss, or the k best.
 
     .. math::
         \min_{z \in C} k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG

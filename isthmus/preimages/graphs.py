@@ -28,7 +28,7 @@ _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image its
 
 
 class GraphSearch(RankingPreimage):
-    r"""Undirected graphs whose images are near a point of feature space of :class:`GraphKernel`.
+    r"""Search for undirected graphs near a point of the feature space of :class:`GraphKernel`.
 
     .. math::
         \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)

@@ -20,7 +20,7 @@ _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
 
 
 class Learned(Preimage):
-    r"""Kernel ridge regression from the scores to the objects, [BWS2004]_, [B2006]_ Sec. 3.2.4.
+    r"""Learn a kernel ridge regression from the scores to the objects, [BWS2004]_, [B2006]_ Sec. 3.2.4.
 
     .. math::
         z(b) = \bar x + \sum_i \kappa(b, b_i) B_i, \qquad B = (\mathbf{K} + \alpha I)^{-1} (X - \bar x),

@@ -30,7 +30,7 @@ _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
 
 class SequenceSearch(RankingPreimage):
-    r"""Sequences whose images are near a point of feature space.
+    r"""Search for sequences whose images are near a point of feature space.
 
     .. math::
         \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)
