@@ -1,8 +1,7 @@
 """Regression between high-dimensional and structured spaces, through a low-dimensional strip.
 
-Names are imported when they are first asked for, so that ``import isthmus`` and the command's help
-do not wait for what they do not use. A new public name joins by one line in ``_HOMES``, one in
-``__all__`` and one below ``TYPE_CHECKING``.
+Names are imported on first use, so that ``import isthmus`` is fast. A new public name needs one line in
+``_HOMES`` and one below ``TYPE_CHECKING``.
 """
 
 from importlib import import_module as _import_module
@@ -10,24 +9,30 @@ from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isthmus.auto import MethodSearchCV, fit_auto
-    from isthmus.compression import compress
-    from isthmus.dependency import DependencyRegressor
-    from isthmus.expansion import Expansion
-    from isthmus.features import KernelMap, Landmarks
-    from isthmus.model_selection import ComponentSearchCV
-    from isthmus.persistence import load, save
-    from isthmus.problems import Moments
-    from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR
-    from isthmus.regression import (
-        PCR,
-        PLS,
-        BayesianStiefelRegression,
-        IndicatorClassifier,
-        ManifoldPLS,
-        ReducedRankRegression,
-        StiefelRegression,
-    )
+    from isthmus.auto import MethodSearchCV as MethodSearchCV
+    from isthmus.auto import fit_auto as fit_auto
+    from isthmus.compression import compress as compress
+    from isthmus.dependency import DependencyRegressor as DependencyRegressor
+    from isthmus.expansion import Expansion as Expansion
+    from isthmus.features import KernelMap as KernelMap
+    from isthmus.features import Landmarks as Landmarks
+    from isthmus.model_selection import ComponentSearchCV as ComponentSearchCV
+    from isthmus.persistence import load as load
+    from isthmus.persistence import save as save
+    from isthmus.problems import Moments as Moments
+    from isthmus.projections import COIR as COIR
+    from isthmus.projections import KDR as KDR
+    from isthmus.projections import MORP as MORP
+    from isthmus.projections import SIR as SIR
+    from isthmus.projections import KernelCCA as KernelCCA
+    from isthmus.projections import KernelSIR as KernelSIR
+    from isthmus.regression import PCR as PCR
+    from isthmus.regression import PLS as PLS
+    from isthmus.regression import BayesianStiefelRegression as BayesianStiefelRegression
+    from isthmus.regression import IndicatorClassifier as IndicatorClassifier
+    from isthmus.regression import ManifoldPLS as ManifoldPLS
+    from isthmus.regression import ReducedRankRegression as ReducedRankRegression
+    from isthmus.regression import StiefelRegression as StiefelRegression
 
 __version__ = "0.1.0"
 
@@ -58,36 +63,11 @@ _HOMES = {
     "save": "isthmus.persistence",
 }
 
-__all__ = [
-    "COIR",
-    "KDR",
-    "MORP",
-    "PCR",
-    "PLS",
-    "SIR",
-    "BayesianStiefelRegression",
-    "ComponentSearchCV",
-    "DependencyRegressor",
-    "Expansion",
-    "IndicatorClassifier",
-    "KernelCCA",
-    "KernelMap",
-    "KernelSIR",
-    "Landmarks",
-    "ManifoldPLS",
-    "MethodSearchCV",
-    "Moments",
-    "ReducedRankRegression",
-    "StiefelRegression",
-    "compress",
-    "fit_auto",
-    "load",
-    "save",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name, or a sub-package, when it is first asked for."""
+    """Import a public name, or a sub-package, on first use."""
     if name in _HOMES:
         value = getattr(_import_module(_HOMES[name]), name)
         globals()[name] = value

@@ -18,7 +18,7 @@ others: small enough for the cache, large enough for fast products."""
 
 
 class Kernel(GPKernel):
-    """A kernel of this library: scikit-learn's Gaussian-process kernel and a little more.
+    """Base of the kernels: scikit-learn's Gaussian-process kernel with gradients in the inputs.
 
     ``k(X, Y)``, ``k.diag(X)``, ``k1 + k2``, ``k1 * k2``, ``k ** 2``, hyperparameters with bounds
     and ``theta`` are scikit-learn's protocol, so that kernels of both sides work on both sides.

@@ -1,7 +1,8 @@
-"""Kernels of a distance: they tell how far apart two vectors are, and forget where they lie."""
+"""Stationary kernels of vectors."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
 from isthmus.linalg import row_blocks
+
+PROFILE_FLOOR = 1e-12
+"""Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""
 
 
 class DistanceKernel(VectorKernel):
@@ -51,12 +55,37 @@ class DistanceKernel(VectorKernel):
         return [K * np.log(np.maximum(K, np.finfo(K.dtype).tiny))]
 
 
-class RBF(DistanceKernel):
+class EuclideanKernel(DistanceKernel):
+    """``h(|x - y|^2)`` with a falling function ``h``, its derivative and its inverse."""
+
+    @abstractmethod
+    def profile(self, d: NDArray) -> NDArray:
+        """Return ``h`` of squared distances."""
+
+    @abstractmethod
+    def profile_derivative(self, d: NDArray) -> NDArray:
+        """Return the derivative of ``h``."""
+
+    @abstractmethod
+    def profile_inverse(self, value: NDArray) -> NDArray:
+        """Return the squared distances at which ``h`` has these values, clipped to its range."""
+
+
+class RBF(EuclideanKernel):
     r"""Gaussian kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|^2)`.
 
     One matrix product: rows are moved to a common centre first, so that an offset common to all
     of them costs no digits, and the squared norms ride along as two more columns.
     """
+
+    def profile(self, d: NDArray) -> NDArray:
+        return np.exp(-positive(self, "gamma", self.gamma) * d)
+
+    def profile_derivative(self, d: NDArray) -> NDArray:
+        return -positive(self, "gamma", self.gamma) * self.profile(d)
+
+    def profile_inverse(self, value: NDArray) -> NDArray:
+        return -_clipped_log(value) / positive(self, "gamma", self.gamma)
 
     def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
         gamma = positive(self, "gamma", self.gamma)
@@ -75,6 +104,10 @@ class RBF(DistanceKernel):
         Z, X = as_vectors(Z), as_vectors(X)
         V = W * self(Z, X)
         return 2.0 * positive(self, "gamma", self.gamma) * (V @ X - V.sum(axis=1)[:, None] * Z)
+
+
+def _clipped_log(value: NDArray) -> NDArray:
+    return np.log(np.clip(value, PROFILE_FLOOR, 1.0))  # sums of kernel values may leave the range
 
 
 def _with_norms(X: NDArray, centre: NDArray, gamma: float, dtype: type, *, left: bool) -> NDArray:
@@ -106,8 +139,19 @@ class Laplacian(DistanceKernel):
         return gradient
 
 
-class L2Laplacian(DistanceKernel):
+class L2Laplacian(EuclideanKernel):
     r"""Exponential kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|_2)` (Matern with nu = 1/2)."""
+
+    def profile(self, d: NDArray) -> NDArray:
+        return np.exp(-positive(self, "gamma", self.gamma) * np.sqrt(d))
+
+    def profile_derivative(self, d: NDArray) -> NDArray:
+        gamma = positive(self, "gamma", self.gamma)
+        root = gamma * np.sqrt(d)  # the floor is in units of the kernel's length
+        return -0.5 * gamma**2 * np.exp(-root) / np.maximum(root, 1e-6)
+
+    def profile_inverse(self, value: NDArray) -> NDArray:
+        return (_clipped_log(value) / positive(self, "gamma", self.gamma)) ** 2
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         np.multiply(cdist(A, B), -positive(self, "gamma", self.gamma), out=out)

@@ -28,7 +28,7 @@ def gram(
     n_jobs: int | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> NDArray:
-    """Kernel of all pairs, ``K[i, j] = k(x_i, y_j)``.
+    """Return the kernel of all pairs, ``K[i, j] = k(x_i, y_j)``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def gram(
 
 
 def gram_diagonal(kernel: Any, X: Any) -> NDArray:
-    """Kernel of each sample with itself."""
+    """Return the kernel of each sample with itself."""
     return np.asarray(_as_object(kernel, X).diag(X))
 
 

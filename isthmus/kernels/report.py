@@ -82,7 +82,7 @@ class KernelReport:
 
 
 def check_kernel(kernel: Any, X: Any, *, max_samples: int | None = 500) -> KernelReport:
-    """Compute a Gram matrix and look whether it is one.
+    """Check that a Gram matrix is symmetric and positive semi-definite.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class Metric(Kernel):
 class Function(Kernel):
     """A kernel from a function of two samples, ``function(x, y, **params) -> number``.
 
-    Samples are rows of an array or objects of a list. Nothing is known of the function: Gram
-    matrices are checked for being symmetric and positive semi-definite where that matters.
+    Samples are rows of an array or objects of a list. Gram matrices are checked for symmetry and
+    positive semi-definiteness where that matters.
 
     Parameters
     ----------
@@ -83,10 +83,9 @@ class Function(Kernel):
 
 
 class Precomputed(Kernel):
-    """Kernel values that are there already: ``X`` is the matrix, training samples its columns.
+    """Ready kernel values: ``X`` is the matrix, with one column per training sample.
 
-    As the second argument of a call stand the training samples: the square training matrix, or
-    the numbers of the columns to keep.
+    The second argument of a call is the square training matrix, or the column numbers to keep.
 
     Parameters
     ----------
@@ -137,7 +136,7 @@ class Precomputed(Kernel):
         if n_samples is not None and K.shape[1] != n_samples:
             raise ValueError(
                 f"A precomputed kernel matrix has shape {K.shape}, must have n_train = {n_samples} "
-                "columns: one row a new sample, one column a training sample."
+                "columns: one row per new sample, one column per training sample."
             )
 
 

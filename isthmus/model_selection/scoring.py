@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def score_rows(
         except Exception as error:
             if isinstance(grid.error_score, str):
                 raise
-            return _one_by_one([lambda s=s: score([s]) for s in splits], error, grid)
+            return _one_by_one([partial(score, [split]) for split in splits], error, grid)
 
 
 def score_pipeline(

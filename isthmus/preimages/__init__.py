@@ -1,25 +1,23 @@
 """Gamma: from points of a feature space back to objects.
 
-=======================  ===================================================================
-``base.py``              the protocol, ``Preimage``, and the full loss, ``Targets``
-``make.py``              ``make_preimage``: methods by name
-``exact.py``             ``Exact``: kernels of the inner product, targets that are images
-``fixed_point.py``       ``FixedPoint``: iterate until the gradient vanishes
-``gradient.py``          ``Gradient``: descent within a box and linear constraints, with a pull
-``distance.py``          ``Distance``: at the right distances from neighbours
-``learned.py``           ``Learned``: regression from coordinates to objects; the default
-``nearest.py``           ``Nearest``: the best fitted object, whatever it is
-``candidate_search.py``  ``CandidateSearch``: the best of given objects
-``sequences.py``         ``SequenceSearch``: new sequences, by n-grams, beam and local search
-``graphs.py``            ``GraphSearch``: new graphs, by local search and cross-entropy
-``forms.py``             kernels as functions of a distance or an inner product
-=======================  ===================================================================
+==========================  ================================================================
+:class:`Learned`            regression from coordinates to objects; the default for vectors
+:class:`Exact`              kernels of the inner product, targets that are images
+:class:`FixedPoint`         fixed-point iteration until the gradient vanishes
+:class:`Gradient`           descent within a box and linear constraints
+:class:`Distance`           the point at the right distances from neighbours
+:class:`Nearest`            the best fitted object, of any kind
+:class:`CandidateSearch`    the best of given objects
+:class:`SequenceSearch`     new sequences, by n-grams, beam and local search
+:class:`GraphSearch`        new graphs, by local search and cross-entropy
+:func:`make_preimage`       a method by name
+==========================  ================================================================
 
 All work on many targets at once: ``method.fit(objects, coordinates, embedding)``, then
 ``method.inverse(Z)``, with ``return_loss=True`` to see how near each answer is.
 """
 
-from isthmus.preimages.base import Preimage, RankingPreimage, Targets
+from isthmus.preimages.base import Preimage
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
@@ -41,8 +39,6 @@ __all__ = [
     "Learned",
     "Nearest",
     "Preimage",
-    "RankingPreimage",
     "SequenceSearch",
-    "Targets",
     "make_preimage",
 ]

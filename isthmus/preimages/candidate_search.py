@@ -11,11 +11,12 @@ from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.targets import Targets
 
 
 class CandidateSearch(RankingPreimage):
-    r"""The best of given candidates by the full loss, or the k best with their losses.
+    r"""Choose the best of given candidates by the full loss, or the k best.
 
     .. math::
         \min_{z \in C} k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG

@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from isthmus.linalg import Array
-from isthmus.preimages.base import Preimage, Targets, parts
+from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
+from isthmus.preimages.targets import Targets, parts
 
 _HALVINGS = 12
 

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Product, RationalQuadratic
 
+from isthmus.kernels.distances import PROFILE_FLOOR, EuclideanKernel
 from isthmus.kernels.products import DotProductKernel, Exponential
 from isthmus.linalg import Array
 
 Function = Callable[[Array], Array]
-
-FLOOR = 1e-12
-"""Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,9 @@ def dot_form(kernel: Any) -> DotForm | None:
 
 
 def _clipped_inverse(v: Array, kernel: Exponential) -> Array:
-    return kernel.profile_inverse(np.maximum(v, FLOOR))  # a sum that is no image may be negative
+    return kernel.profile_inverse(
+        np.maximum(v, PROFILE_FLOOR)
+    )  # a sum that is no image may be negative
 
 
 def require_dot_form(kernel: Any, method: str, *, invertible: bool = False) -> DotForm:
@@ -120,31 +120,6 @@ def require_dot_form(kernel: Any, method: str, *, invertible: bool = False) -> D
 # -- distances ---------------------------------------------------------------------------------
 
 
-def _rbf(d: Array, gamma: float) -> Array:
-    return np.exp(-gamma * d)
-
-
-def _rbf_slope(d: Array, gamma: float) -> Array:
-    return gamma * np.exp(-gamma * d)
-
-
-def _rbf_inverse(v: Array, gamma: float) -> Array:
-    return -np.log(np.clip(v, FLOOR, 1.0)) / gamma
-
-
-def _laplacian(d: Array, gamma: float) -> Array:
-    return np.exp(-gamma * np.sqrt(d))
-
-
-def _laplacian_slope(d: Array, gamma: float) -> Array:
-    root = gamma * np.sqrt(d)  # the floor is in units of the kernel's length
-    return 0.5 * gamma**2 * np.exp(-root) / np.maximum(root, 1e-6)
-
-
-def _laplacian_inverse(v: Array, gamma: float) -> Array:
-    return (np.log(np.clip(v, FLOOR, 1.0)) / gamma) ** 2
-
-
 def _rational(d: Array, gamma: float, alpha: float) -> Array:
     return (1.0 + gamma * d / alpha) ** -alpha
 
@@ -154,30 +129,27 @@ def _rational_slope(d: Array, gamma: float, alpha: float) -> Array:
 
 
 def _rational_inverse(v: Array, gamma: float, alpha: float) -> Array:
-    return (np.clip(v, FLOOR, 1.0) ** (-1.0 / alpha) - 1.0) * alpha / gamma
+    return (np.clip(v, PROFILE_FLOOR, 1.0) ** (-1.0 / alpha) - 1.0) * alpha / gamma
 
 
 def distance_form(kernel: Any) -> DistanceForm | None:
     """The kernel as a function of the squared distance, None where it is none."""
     scale, kernel = without_constant(kernel)
-    name = type(kernel).__name__
     if not scale > 0:
         return None
-    if name == "RBF" and hasattr(kernel, "gamma"):
-        return _distance(scale, _rbf, _rbf_slope, _rbf_inverse, gamma=kernel.gamma)
-    if name == "L2Laplacian":
-        functions = _laplacian, _laplacian_slope, _laplacian_inverse
-        return _distance(scale, *functions, gamma=kernel.gamma)
-    if isinstance(kernel, RationalQuadratic):  # scikit-learn's, d / (2 alpha length^2)
+    value: Function
+    slope: Function
+    inverse: Function
+    if isinstance(kernel, EuclideanKernel):
+        value, inverse = kernel.profile, kernel.profile_inverse
+        slope = _scaled(kernel.profile_derivative, -1.0)
+    elif isinstance(kernel, RationalQuadratic):  # scikit-learn's, d / (2 alpha length^2)
         numbers = {"gamma": 0.5 / kernel.length_scale**2, "alpha": kernel.alpha}
-        return _distance(scale, _rational, _rational_slope, _rational_inverse, **numbers)
-    return None
-
-
-def _distance(scale: float, value: Any, slope: Any, inverse: Any, **numbers: float) -> DistanceForm:
+        value = partial(_rational, **numbers)
+        slope = partial(_rational_slope, **numbers)
+        inverse = partial(_rational_inverse, **numbers)
+    else:
+        return None
     return DistanceForm(
-        _scaled(partial(value, **numbers), scale),
-        _scaled(partial(slope, **numbers), scale),
-        _unscaled(partial(inverse, **numbers), scale),
-        scale,
+        _scaled(value, scale), _scaled(slope, scale), _unscaled(inverse, scale), scale
     )

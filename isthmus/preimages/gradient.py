@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.kernels import gram, gram_diagonal
 from isthmus.linalg import Array
-from isthmus.preimages.base import Preimage, Targets
+from isthmus.preimages.base import Preimage
 from isthmus.preimages.batch_descent import Objective, minimise_batch
 from isthmus.preimages.fixed_point import _as_rows
+from isthmus.preimages.targets import Targets
 
 _AGREE = 1e-9  # by how much equalities may miss each other, in units of the data
 

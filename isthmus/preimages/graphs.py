@@ -13,9 +13,10 @@ from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.linalg import Array
 from isthmus.preimages import graph_moves as moves
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
 from isthmus.preimages.ngram_index import largest_remainder
+from isthmus.preimages.targets import Targets
 from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus.validation import check_option
 
@@ -27,7 +28,7 @@ _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image its
 
 
 class GraphSearch(RankingPreimage):
-    r"""Undirected graphs whose images are near a point of feature space of :class:`GraphKernel`.
+    r"""Search for undirected graphs near a point of the feature space of :class:`GraphKernel`.
 
     .. math::
         \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)

@@ -12,14 +12,15 @@ from sklearn.base import clone
 
 from isthmus.kernels import RBF, gram, resolve_kernel
 from isthmus.linalg import Array, spreads
-from isthmus.preimages.base import Preimage, Targets, parts
+from isthmus.preimages.base import Preimage
+from isthmus.preimages.targets import Targets, parts
 from isthmus.validation import check_memory, check_option
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
 
 
 class Learned(Preimage):
-    r"""Kernel ridge regression from the scores to the objects, [BWS2004]_, [B2006]_ Sec. 3.2.4.
+    r"""Learn a kernel ridge regression from the scores to the objects, [BWS2004]_, [B2006]_ Sec. 3.2.4.
 
     .. math::
         z(b) = \bar x + \sum_i \kappa(b, b_i) B_i, \qquad B = (\mathbf{K} + \alpha I)^{-1} (X - \bar x),

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from isthmus.kernels import GraphKernel
 from isthmus.kernels.graphs.graph import as_graph
+from isthmus.kernels.products import Linear
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import Preimage, require_vectors
@@ -87,7 +88,7 @@ def _by_kernel(kernel: Any, objects: Any) -> Preimage:
         return SequenceSearch(random_state=0)
     if isinstance(kernel, GraphKernel) and not _directed(kernel, objects):
         return GraphSearch(random_state=0)
-    if type(kernel).__name__ == "Linear":
+    if isinstance(kernel, Linear):
         return Exact()
     if (
         kernel is None

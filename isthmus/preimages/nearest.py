@@ -6,11 +6,12 @@ from typing import Any
 
 from isthmus.kernels.gram import take
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.targets import Targets
 
 
 class Nearest(RankingPreimage):
-    r"""The fitted object whose image is nearest to the target.
+    r"""Choose the fitted object whose image is nearest to the target.
 
     .. math::
         \min_i \|\phi(x_i) - \Psi\|^2 = \|R_i - b\|^2 + e_i,

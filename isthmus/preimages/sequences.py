@@ -14,11 +14,12 @@ from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
-from isthmus.preimages.base import RankingPreimage, Targets, smallest
+from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
 from isthmus.preimages.sequence_moves import local_search
+from isthmus.preimages.targets import Targets
 from isthmus.solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
 from isthmus.validation import check_option
 
@@ -29,7 +30,7 @@ _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
 
 class SequenceSearch(RankingPreimage):
-    r"""Sequences whose images are near a point of feature space.
+    r"""Search for sequences whose images are near a point of feature space.
 
     .. math::
         \min_z \|\Psi\|^2 - 2 \langle \Psi, \phi(z) \rangle + k(z, z)

@@ -306,3 +306,14 @@ def test_kernel_ridge_and_svc(name, X):
     ours = SVC(kernel=INSIDE[name]).fit(X, labels)
     theirs = SVC(kernel="precomputed").fit(INSIDE[name](X), labels)
     assert_allclose(ours.decision_function(X), theirs.decision_function(INSIDE[name](X)), atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), L2Laplacian(0.3)])
+def test_profiles_of_the_distance(kernel, X, Y):
+    squared = ((X[:, None] - Y) ** 2).sum(axis=2)
+    assert_allclose(kernel.profile(squared), kernel(X, Y), rtol=1e-9)
+    assert_allclose(kernel.profile_inverse(kernel.profile(squared)), squared, rtol=1e-9)
+    step = 1e-6 * squared
+    slope = (kernel.profile(squared + step) - kernel.profile(squared - step)) / (2 * step)
+    assert_allclose(kernel.profile_derivative(squared), slope, rtol=1e-5)
+    assert np.isfinite(kernel.profile_inverse(np.array([-1.0, 0.0, 2.0]))).all()

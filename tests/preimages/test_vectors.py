@@ -613,3 +613,15 @@ def test_waves_have_scores_to_go_back_from(method, X):
 def test_waves_have_no_points_to_expand_in(method, X):
     with pytest.raises(ValueError, match=r"Fourier features do not have: use Nearest\(\) or Learn"):
         KernelMap(solver="fourier", preimage=method).fit(X)
+
+
+def test_a_kernel_of_ones_own_has_the_form_of_its_parent(X):
+    class Wide(RBF):
+        pass
+
+    for method in (FixedPoint(tol=1e-12), Distance()):
+        found = [
+            method.fit(X, embedding.transform(X), embedding).inverse(embedding.transform(X[:3]))
+            for embedding in (KernelMap(kernel=kind(0.5)).fit(X) for kind in (RBF, Wide))
+        ]
+        assert_allclose(found[0], found[1], atol=1e-9)

@@ -1,0 +1,106 @@
+"""What phi and T are together where both are linear: one ridge problem, or two factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Ridge
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
+
+from isthmus.expansion import Expansion
+from isthmus.features import KernelMap
+from isthmus.kernels import gram
+from isthmus.linalg import Array
+from isthmus.regression import ReducedRankRegression
+from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
+
+_LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
+_FACTOR_TOL = 1e-12
+
+
+def solve_dual(
+    inputs: Any, map_: Any, X: Any, Psi: Array, *, leave_one_out: bool
+) -> tuple[Any, DualRidge] | None:
+    """Return the kernel and the solution of phi and T as one ridge problem; None if they are not one.
+
+    They are if the map of the inputs keeps every component of a centred, exact kernel map.
+    """
+    alpha = ridge_weight(map_)
+    if type(inputs) is not KernelMap or alpha is None:
+        return None
+    if inputs.n_components is not None or not inputs.center:
+        return None
+    if inputs._chosen_solver(len(X)) != "exact":
+        return None
+    kernel = inputs._resolve(X)
+    if not getattr(kernel, "positive_semidefinite", False):
+        return None  # the kernel map handles negative eigenvalues
+    K = gram(kernel, X, n_jobs=inputs.n_jobs)
+    if np.ptp(K[:, 0]) == 0 and np.ptp(K) == 0:
+        raise ValueError("The kernel does not tell any two samples apart: X is constant.")
+    solved = dual_ridge(K, Psi, alpha, leave_one_out=leave_one_out)
+    return None if solved is None else (kernel, solved)
+
+
+def for_all_outputs(map_: Any, n_outputs: int) -> Any:
+    """Return a regressor of several outputs, made of one per output if need be."""
+    single = n_outputs > 1 and not get_tags(map_).target_tags.multi_output
+    return MultiOutputRegressor(map_) if single else map_
+
+
+def join_stages(inputs: Any, map_: Any, Phi: Array) -> tuple[Expansion, Array | None, Array] | None:
+    """Return the expansion, output loadings and intercept of phi and T; None if T is not linear."""
+    if not hasattr(inputs, "collapse") or getattr(inputs, "solver_", "") == "fourier":
+        return None
+    factors = map_factors(map_)
+    if factors is None:
+        return None
+    W, V, intercept = factors
+    rows = Phi[:5]
+    linear = rows @ W @ (np.eye(W.shape[1]) if V is None else V.T) + intercept
+    direct = np.asarray(map_.predict(rows)).reshape(linear.shape)
+    if np.abs(linear - direct).max() > _LINEAR_TOL * max(float(np.abs(direct).max()), 1e-300):
+        return None
+    coef, offset = inputs.collapse(W)
+    values = Phi @ W - offset if len(inputs.points_) == len(Phi) else None
+    return Expansion(inputs.points_, coef, inputs.kernel_, offset, values=values), V, intercept
+
+
+def ridge_weight(map_: Any) -> float | None:
+    """Return the weight of a map that is plain ridge regression with an intercept; None otherwise."""
+    if type(map_) is Ridge:
+        plain = map_.fit_intercept and not map_.positive and np.ndim(map_.alpha) == 0
+        return float(map_.alpha) if plain and map_.alpha > 0 else None
+    if type(map_) is ReducedRankRegression:
+        plain = map_.n_components is None and not map_.scale and map_.missing == "error"
+        number = isinstance(map_.alpha, int | float) and map_.alpha > 0
+        return float(map_.alpha) if plain and number else None
+    return None
+
+
+def map_factors(map_: Any) -> tuple[Array, Array | None, Array] | None:
+    """Return ``W, V, b`` of a linear map ``Phi @ W @ V' + b`` with orthonormal V; None if it is not one."""
+    if not hasattr(map_, "coef_") or np.ndim(map_.coef_) not in (1, 2):
+        return None
+    coef = np.atleast_2d(np.asarray(map_.coef_, dtype=np.float64))
+    # What it predicts at zero: some keep the constant of centred features.
+    intercept = np.asarray(map_.predict(np.zeros((1, coef.shape[1]))), dtype=np.float64).ravel()
+    rank = np.shape(getattr(map_, "x_rotations_", coef.T))[1]
+    factors = _two_factors(coef, rank) if rank < min(coef.shape) else None
+    W, V = (coef.T, None) if factors is None else factors
+    return W, V, intercept
+
+
+def _two_factors(coef: Array, rank: int) -> tuple[Array, Array] | None:
+    """Return ``W, V`` with ``coef.T == W V'``, V orthonormal, from ``coef`` times random columns.
+
+    The factors that a map keeps are those of scaled features and targets; these hold whatever the scaling.
+    """
+    columns = np.random.default_rng(0).normal(size=(coef.shape[1], rank))
+    V = np.linalg.qr(coef @ columns)[0]
+    W = coef.T @ V
+    scale = float(np.abs(coef).max(initial=0.0))
+    exact = np.allclose(W @ V.T, coef.T, rtol=1e-10, atol=_FACTOR_TOL * scale)
+    return (W, V) if exact else None

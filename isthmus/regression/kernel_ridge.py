@@ -1,0 +1,55 @@
+"""Kernel ridge regression with an intercept, solved in the dual: one Cholesky factorisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from isthmus.linalg import Array
+
+
+@dataclass(frozen=True)
+class DualRidge:
+    """The solution of ``(K + alpha I) A + 1 b' = Y``, ``1'A = 0``.
+
+    A prediction is ``k(x, X) @ dual_coef + intercept``. It equals ridge regression on all centred
+    kernel components, whose eigenvectors are never needed.
+    """
+
+    dual_coef: Array  # A, (n, q)
+    intercept: Array  # b, (q,)
+    values: Array  # K A, the fitted values minus the intercept, (n, q)
+    left_out: Array | None = None  # predictions of each row by the fit without it, if asked for
+
+
+def dual_ridge(
+    K: Array, Y: Array, alpha: float, *, leave_one_out: bool = False
+) -> DualRidge | None:
+    """Solve kernel ridge regression; None if ``K + alpha I`` is not positive definite to rounding.
+
+    ``K`` (n, n) is overwritten.
+    """
+    n, q = Y.shape
+    K = np.asarray(K, dtype=np.float64, order="F")
+    K.flat[:: n + 1] += alpha
+    factor, failed = lapack.dpotrf(
+        K.T if K.flags.c_contiguous else K, lower=1, overwrite_a=1, clean=0
+    )
+    if failed:
+        return None
+    mean = Y.mean(axis=0)  # centred outputs lose no digits to a large mean
+    solved, _ = lapack.dpotrs(factor, np.column_stack([Y - mean, np.ones(n)]), lower=1)
+    u = solved[:, q]
+    total = float(u.sum())
+    offset = solved[:, :q].sum(axis=0) / total
+    A = solved[:, :q] - np.outer(u, offset)
+    intercept = mean + offset
+    left_out = None
+    if (
+        leave_one_out
+    ):  # the residual of a left-out row is A_i / inverse_ii, with the intercept in it
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        left_out = Y - A / (inverse.diagonal() - u**2 / total)[:, None]
+    return DualRidge(A, intercept, Y - alpha * A - intercept, left_out)
