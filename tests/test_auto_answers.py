@@ -168,12 +168,14 @@ def test_three_answers_side_by_side(whole, tmp_path):
     assert "answer: blend, score" in said and "runner-up: " in said
 
 
-def test_a_blend_is_saved_with_its_trees(whole, tmp_path):
+def test_blends_and_trees_are_saved(whole, tmp_path):
     save(whole, tmp_path / "m.isthmus")
     again = load(tmp_path / "m.isthmus")
     assert_array_equal(again.predict(X), whole.predict(X))
     assert_array_equal(again.predict_interval(X)[0], whole.predict_interval(X)[0])
-    assert "trees" in again.best_estimator_.names_
+    forest = MethodSearchCV("trees", cv=2).fit(X, Y)
+    save(forest, tmp_path / "f.isthmus")
+    assert_array_equal(load(tmp_path / "f.isthmus").predict(X), forest.predict(X))
 
 
 def test_frames_keep_the_names_of_the_targets(whole):
@@ -202,7 +204,7 @@ def test_pure_noise_shows_no_optimism():
 def test_groups_are_never_parted():
     groups = np.repeat(np.arange(12), 5)
     splits = outer_splits(4, X, Y, groups, 0)
-    inner = inner_folds(4, splits, 60, groups)
+    inner = inner_folds(4, groups)
     for train, test in splits:
         assert not set(groups[train]) & set(groups[test])
         own = groups[train]

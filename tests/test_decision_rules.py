@@ -89,9 +89,9 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
         ("kernel", Problem(20_001, 3, 2), True),  # landmarks take the place of all rows
         ("trees", Problem(50, 3, 2), True),
         ("trees", Problem(49, 3, 2), False),
-        ("boosting", Problem(250, 3, 8), True),
-        ("boosting", Problem(249, 3, 8), False),
-        ("boosting", Problem(250, 3, 9), False),
+        ("boosting", Problem(1000, 3, 8), True),
+        ("boosting", Problem(999, 3, 8), False),
+        ("boosting", Problem(1000, 3, 9), False),
         ("rough_kernel", Problem(50, 3, 2, kernel="rbf"), False),
     ],
 )

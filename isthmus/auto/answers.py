@@ -82,7 +82,7 @@ class Answers:
     def _search(self, trial: Trial) -> Any:
         name = trial.rung.name
         if name not in self.fitted:
-            folds = None if trial.inner is None else trial.inner(None)
+            folds = None if trial.inner is None else trial.inner(np.arange(len(trial.X)))
             search = trial.rung.build(replace(trial.problem, cv=folds))
             self.fitted[name] = fit_weighted(search, trial.X, trial.y, trial.weights)
         return self.fitted[name]

@@ -71,7 +71,7 @@ def fit_auto(
         if report is not None:
             classifier.estimator_.report(report)
         return classifier
-    params = {"sample_weight": sample_weight, "groups": groups}
+    params: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
     search.fit(X, y, progress=progress, **params)
     if report is not None:
         search.report(report)

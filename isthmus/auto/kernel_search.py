@@ -23,7 +23,7 @@ from isthmus.linalg import Array, spreads
 SMOOTH = ("rbf",)
 ROUGH = ("laplacian", "l2_laplacian")
 _DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
-_WIDTHS = np.logspace(-3, 1, 9)  # times what the median rule gives
+_WIDTHS = np.logspace(-2.5, 0.5, 7)  # times what the median rule gives
 _SCREENED = 600  # more rows: widths are first compared on a part of them
 _PART = 400
 _N_KEPT = 3
@@ -96,7 +96,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             wide = self._search("rbf", Z * factors, Y, folds, sample_weight, [0.3, 1.0, 3.0], 0.5)
             if wide.error < best.error:
                 best, Z = wide, Z * factors
-                scaler.scale_ = (1.0 if scaler.scale_ is None else scaler.scale_) / factors
+                before: Any = 1.0 if scaler.scale_ is None else scaler.scale_
+                scaler.scale_ = before / factors
                 scaler.with_std = True
         self.kernel_ = best.kernel
         self.best_params_ = {"alpha": best.alpha}

@@ -253,7 +253,8 @@ class MethodSearchCV(FittedSearch):
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:
         if self.treatments is None or (isinstance(self.treatments, str) and not curve):
-            check_option("treatments", self.treatments, ("auto", None))
+            if self.treatments is not None:
+                check_option("treatments", self.treatments, ("auto",))
             return None
         if isinstance(self.treatments, str):
             check_option("treatments", self.treatments, ("auto",))
@@ -272,7 +273,7 @@ class MethodSearchCV(FittedSearch):
         as_given = Y[:, 0] if self._y_is_1d else Y
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
-            "weights": weights, "inner": inner_folds(self.cv, splits, len(X), groups),
+            "weights": weights, "inner": inner_folds(self.cv, groups),
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
@@ -349,10 +350,12 @@ def _row_params(params: dict[str, Any], n: int) -> tuple[Array | None, NDArray |
     unknown = sorted(set(params) - {"sample_weight", "groups"})
     if unknown:
         raise TypeError(f"fit got {', '.join(unknown)}, expected sample_weight or groups.")
-    found = {}
+    found: dict[str, NDArray] = {}
     for name, given in params.items():
-        found[name] = None if given is None else np.asarray(given)
-        if given is not None and found[name].shape != (n,):
+        if given is None:
+            continue
+        found[name] = np.asarray(given)
+        if found[name].shape != (n,):
             raise ValueError(f"{name} has shape {found[name].shape}, must be ({n},).")
     weights = found.get("sample_weight")
     if weights is not None:

@@ -37,17 +37,15 @@ def outer_splits(cv: Any, X: Array, Y: Array, groups: NDArray | None, seed: int)
     return list(splitter.split(X, Y, groups))
 
 
-def inner_folds(
-    cv: Any, splits: list, n: int, groups: NDArray | None
-) -> Callable[[NDArray | None], Any] | None:
+def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | None:
     """Return the inner folds of training rows as the outer ones are: by groups, by time, or None.
 
     None stands for shuffled k-fold.
     """
     if groups is not None:
 
-        def by_groups(rows: NDArray | None) -> Any:
-            own = groups if rows is None else groups[rows]
+        def by_groups(rows: NDArray) -> Any:
+            own = groups[rows]
             n_groups = len(np.unique(own))
             if n_groups < 2:
                 return None
@@ -57,8 +55,8 @@ def inner_folds(
     in_order = isinstance(cv, TimeSeriesSplit) or (isinstance(cv, str) and cv == "time")
     if in_order:
 
-        def by_time(rows: NDArray | None) -> Any:
-            m = n if rows is None else len(rows)
+        def by_time(rows: NDArray) -> Any:
+            m = len(rows)
             return list(TimeSeriesSplit(max(2, min(_INNER_FOLDS, m // 4))).split(np.zeros(m)))
 
         return by_time

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus.auto.maps import FoundModel
 from isthmus.linalg import Array, row_blocks, spreads
 
-_N_TREES = 150
-_N_TREES_IN_FOLDS = 40
+_N_TREES = 100
+_N_TREES_IN_FOLDS = 30
 _LEAVES = (1, 4)  # least rows of a leaf
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -155,7 +155,7 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return [model.fit(ranks, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 
-Tables = tuple[list[tuple[NDArray, ...]], Array]
+Tables = tuple[list[Any], NDArray]
 
 
 def _tables(models: list[Any]) -> Tables:

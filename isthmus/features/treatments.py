@@ -119,7 +119,7 @@ class SavitzkyGolay(LinearTreatment):
 
 
 class GapDerivative(LinearTreatment):
-    """Take differences of points that are so far apart, [NW1983]_; points at the ends have a shorter gap.
+    """Take differences of points that are so far apart, [NW1984]_; points at the ends have a shorter gap.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def _check_trees(cls: type, state: dict[str, Any], what: str) -> None:
     """Every walk down a tree must end in a leaf: children come after their parents."""
     if "roots_" not in state:
         return  # not fitted
-    tables = [state.get(name) for name in ("left_", "right_", "feature_", "roots_")]
+    tables: list[Any] = [state.get(name) for name in ("left_", "right_", "feature_", "roots_")]
     if not all(isinstance(table, np.ndarray) and table.dtype.kind == "i" for table in tables):
         raise CorruptedFileError(f"{what} has no tables of nodes.")
     left, right, feature, roots = tables
