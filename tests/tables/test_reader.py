@@ -55,7 +55,9 @@ def test_an_engine_keeps_texts(engine):
         assert columns[0] == ["NA", "x y", "", "null"]
 
 
-@pytest.mark.parametrize("block", [b"1,2\n3\n", b"1,2\n3,4,5\n", b"1,2\n\n3,4\n", b'1,"2\n3"\n4,5\n', b"\n1,2\n"])
+@pytest.mark.parametrize(
+    "block", [b"1,2\n3\n", b"1,2\n3,4,5\n", b"1,2\n\n3,4\n", b'1,"2\n3"\n4,5\n', b"\n1,2\n"]
+)
 def test_irregular_blocks_are_seen_by_counting(block):
     assert not engines.is_regular(block, 2, ",")
     assert engines.is_regular(b'1,"2,3"\n4,5', 2, ",")
@@ -68,7 +70,10 @@ def test_the_same_table_by_every_engine(engine, decimal, monkeypatch, tmp_path, 
     values[rng.random(values.shape) < 0.1] = np.nan
     text = "a;b;c;d\n"
     for row in values:
-        text += ";".join("NA" if np.isnan(v) else repr(float(v)).replace(".", decimal) for v in row) + "\n"
+        text += (
+            ";".join("NA" if np.isnan(v) else repr(float(v)).replace(".", decimal) for v in row)
+            + "\n"
+        )
     (tmp_path / "t.csv").write_text(text)
     monkeypatch.setattr(engines, "fastest", lambda: engines.ENGINES[engine])
     assert_array_equal(read_table(str(tmp_path / "t.csv")).values, values)
@@ -239,14 +244,18 @@ def test_one_column_per_level():
     levels = {"c": ["red", "blue"]}
     values = np.array([[1.0, 0], [2, 1], [3, 0], [4, -1]])
     assert expanded_names(["a", "c"], levels) == ["a", "c=blue", "c=red"]
-    assert_array_equal(expand(values, ["a", "c"], levels), [[1, 0, 1], [2, 1, 0], [3, 0, 1], [4, 0, 0]])
+    assert_array_equal(
+        expand(values, ["a", "c"], levels), [[1, 0, 1], [2, 1, 0], [3, 0, 1], [4, 0, 0]]
+    )
     assert expand(values, ["a", "c"], {}) is values
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "=cmd|' /C calc'!A0", "-log p"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "=cmd|' /C calc'!A0", "-log p"]
+)
 def test_formulas_are_written_as_text(cell):
     assert defuse(cell) == "'" + cell
 
@@ -263,7 +272,9 @@ def test_written_in_blocks_read_as_one(suffix, tmp_path, rng):
     ids = None if suffix == ".npy" else [f"s{i}" for i in range(1000)]
     path = tmp_path / f"t{suffix}"
     with open(path, "wb", buffering=0) as file:
-        writer = Writer(suffix, file.write, lambda: path, None if ids is None else "id", ["a", "b", "c"])
+        writer = Writer(
+            suffix, file.write, lambda: path, None if ids is None else "id", ["a", "b", "c"]
+        )
         for k in range(0, 1000, 130):
             writer.append(None if ids is None else ids[k : k + 130], values[k : k + 130])
         writer.finish()
