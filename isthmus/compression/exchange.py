@@ -22,7 +22,6 @@ def exchange_points(
     start: Pursuit,
     *,
     n_rounds: int = 20,
-    rule: str = "ols",
 ) -> Pursuit:
     """Exchange points for as many others with which the outputs are fitted better.
 
@@ -35,7 +34,7 @@ def exchange_points(
 
     Parameters
     ----------
-    column, diagonal, correlations, squared_norm, rule
+    column, diagonal, correlations, squared_norm
         As for :func:`greedy_pursuit`.
     start : Pursuit
         The points to begin with, its factor known at all candidates.
@@ -63,7 +62,6 @@ def exchange_points(
             correlations,
             squared_norm,
             r,
-            rule=rule,
             first=best.order[kept],
         )
         error = output_error(trial, correlations)

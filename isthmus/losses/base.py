@@ -32,11 +32,10 @@ class Loss(ABC):
 
     Attributes
     ----------
-    is_convex, is_smooth : bool
-        Whether :math:`\ell` is convex, and continuously differentiable, in the prediction.
+    is_smooth : bool
+        Whether :math:`\ell` is continuously differentiable in the prediction.
     """
 
-    is_convex: ClassVar[bool] = True
     is_smooth: ClassVar[bool] = True
 
     @abstractmethod

@@ -7,12 +7,7 @@ from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
 
-_MANY, _SAMPLE, _REACH = (
-    2**16,
-    2**12,
-    0.05,
-)  # the sample's middle has a deviation of a sixth of the reach
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # relative error of a sum of weights
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
 
 
@@ -43,7 +38,7 @@ def robust_scales(residual: ArrayLike, sample_weight: ArrayLike | None = None) -
 
 def column_medians(values: Array, weight: Array | None = None) -> Array:
     """Return the median of each column, (n_columns,)."""
-    if weight is None and values.size < _MANY:
+    if weight is None:
         return np.asarray(np.median(values, axis=0), dtype=float)
     return np.array([weighted_median(column, weight) for column in values.T])
 
@@ -51,7 +46,7 @@ def column_medians(values: Array, weight: Array | None = None) -> Array:
 def weighted_median(values: Array, weight: Array | None = None) -> float:
     """Return the median of ``values`` in which each counts ``weight`` times."""
     if weight is None:
-        return _median(values)
+        return float(np.median(values))
     order = np.argsort(values)
     values, mass = values[order], np.cumsum(weight[order])
     half = mass[-1] / 2
@@ -60,23 +55,6 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     upper = np.searchsorted(mass, half * (1 + _ROUNDING), side="right")
     # Half the mass may end exactly between two values: then, as ever, the middle of them.
     return float(values[lower] / 2 + values[upper] / 2)
-
-
-def _median(values: Array) -> float:
-    """The median; of very many numbers by looking closer only at those next to that of a sample."""
-    if values.size < _MANY:
-        return float(np.median(values))
-    sample = np.sort(values[:: values.size // _SAMPLE])
-    middle, reach = len(sample) // 2, int(_REACH * len(sample))
-    low, high = sample[middle - reach], sample[middle + reach]
-    inside = values[(values >= low) & (values <= high)]
-    below, above = np.count_nonzero(values < low), np.count_nonzero(values > high)
-    first, last = (values.size - 1) // 2 - below, values.size // 2 - below
-    complete = below + len(inside) + above == values.size  # no NaN
-    if not (complete and 0 <= first and last < len(inside)):  # the sample was not like the rest
-        return float(np.median(values))
-    inside.partition((first, last))
-    return float(inside[first] / 2 + inside[last] / 2)
 
 
 def _entry_weights(residual: Array, sample_weight: ArrayLike | None) -> Array | None:

@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from isthmus.persistence.renewal import MOVED
+
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
@@ -26,11 +28,16 @@ _CLASSES = {
     "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
     "WeisfeilerLehman",
     "isthmus.kernels.sequences.encoding": "Alphabet",
-    "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic PiecewiseLinear "
-    "Poisson Quantile Smoothed Squared TanhAbsolute",
+    "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
+    "Quantile Squared",
+    "isthmus.losses.smoothing": "PiecewiseLinear Smoothed",
     "isthmus.missing": "MissingModel",
     "isthmus.model_selection": "ComponentSearchCV",
     "isthmus.moments": "Moments",
+    "isthmus.papers.kernel_dependency_thesis": "MetropolisedGibbsRegression",
+    "isthmus.papers.morp": "InverseMORP",
+    "isthmus.papers.riemannian_pls": "RiemannianPLS",
+    "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
     "Nearest SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
@@ -100,6 +107,7 @@ def listed_name(home: str, last: str) -> str | None:
     parts = home.split(".")
     for k in range(len(parts), 0, -1):
         name = ".".join([*parts[:k], last])
+        name = MOVED.get(name, name)
         if name in CLASSES or name in FUNCTIONS:
             return name
     return None

@@ -28,7 +28,7 @@ def middle_and_spread(Y: Array, weights: Array | None) -> tuple[Array, Array]:
     return column_medians(Y, weights), np.where(spread > 0, spread, 1.0)
 
 
-def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
+def winsorise(Y: Array, loss: Loss, weights: Array | None) -> Array:
     """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
     Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
     if not isinstance(loss, ResidualLoss):

@@ -10,9 +10,6 @@ from scipy.special import logsumexp
 
 Array = NDArray[np.float64]
 
-GOOD_K = 0.7
-"""Above this Pareto shape the weights of a row have no useful mean."""
-
 
 @dataclass(frozen=True)
 class LeaveOneOut:

@@ -12,10 +12,10 @@ from isthmus.losses import (
     Loss,
     Quantile,
     Squared,
-    TanhAbsolute,
     get_loss,
 )
 from isthmus.losses.registry import LOSSES
+from isthmus.papers.stiefel_report import TanhAbsolute
 
 Y, Y_PRED = np.random.default_rng(0).normal(size=(2, 8, 3))
 

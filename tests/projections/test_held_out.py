@@ -59,7 +59,6 @@ SMALL = [
     COIR("linear", kernel_y="linear"),
     KernelCCA(gamma=0.1, gamma_y=0.5),
     MORP(gamma=0.1, n_components=3),
-    MORP("linear", n_components=3, form="inverse"),
 ]
 LINEAR = [COIR("linear", kernel_y="linear"), MORP("linear"), KernelCCA("linear", kernel_y="linear")]
 

@@ -7,8 +7,8 @@ from scipy.optimize import linprog
 
 from isthmus.geometry import Euclidean
 from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Quantile, robust_scale
-from isthmus.solvers import Reason, minimise_smoothed
-from isthmus.solvers.smoothed import WIDTHS
+from isthmus.solvers import Reason
+from isthmus.solvers.smoothed import WIDTHS, minimise_smoothed
 
 
 class Factors:

@@ -16,11 +16,10 @@ from isthmus.losses import (
     Logistic,
     Loss,
     Poisson,
-    ResidualLoss,
     Squared,
     get_loss,
 )
-from isthmus.losses.residual import check_positive
+from isthmus.losses.residual import ResidualLoss, check_positive
 
 NAMES = ("gaussian", "laplace", "student")
 _GRID, _REACH = 20001, 60.0  # numerical law of a loss, in units of its scale
@@ -31,7 +30,6 @@ class StudentLoss(ResidualLoss):
     r"""Minus the logarithm of Student's density: :math:`\tfrac{\nu+1}2 \log(1 + e^2/\nu)`."""
 
     nu: float = 4.0
-    is_convex = False
 
     def __post_init__(self) -> None:
         check_positive("nu", self.nu)
