@@ -49,7 +49,7 @@ def exchange_points(
     r, best, least = len(start.order), start, output_error(start, correlations)
     known = dict(zip(start.order.tolist(), start.L[:, start.order].T @ start.L))
 
-    def remembered(i: int) -> Array:
+    def cached_column(i: int) -> Array:
         if i not in known:
             known[i] = column(i)
         return known[i]
@@ -57,7 +57,7 @@ def exchange_points(
     for q in _sizes(r, n_rounds):
         kept = drop_points(best.triangle, correlations[best.order], q)
         trial = greedy_pursuit(
-            remembered,
+            cached_column,
             diagonal,
             correlations,
             squared_norm,

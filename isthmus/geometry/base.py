@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
 
 
 class Geometry(ABC):

@@ -42,7 +42,7 @@ class LogCosh(ScaleParameter):
         size = np.abs(residual)
         tanh = np.tanh(size / delta)
         # log cosh x = x - log(1 + tanh x) has no digits left for small x, and
-        # -log(1 - tanh(x)^2)/2 none for large x. Logarithms are dear: one a number.
+        # -log(1 - tanh(x)^2)/2 none for large x. Logarithms are expensive: one per number.
         small = size < delta
         logarithm = np.log1p(np.where(small, -tanh * tanh, tanh))
         logarithm *= delta

@@ -1,7 +1,7 @@
 """Maps under losses with kinks, to the last kink: an interior-point method where rounding would be slow.
 
 Without a binding rank the outputs come apart, and each is a convex problem that is solved exactly. With
-one, a map is improved by solving its linearisation in the factors exactly, near enough to be believed
+one, a map is improved by solving its linearisation in the factors exactly, near enough to hold
 ([B1985]_).
 """
 
@@ -42,7 +42,7 @@ def fit_outputs(problem: RankProblem) -> tuple[tuple[Array, Array, Array], Solve
     w = np.ones(n) if problem.weights is None else problem.weights
     v = np.ones(q) if problem.output_weight is None else problem.output_weight
     shifts, h = np.array(kinks)[:, None], np.multiply.outer(heights, w)
-    linear = -slope * design.transposed(w)
+    linear = -slope * design.transpose_times(w)
     ridge = problem.penalty.alpha * np.append(problem.g**2, 0.0)
     M, n_iter, gap, converged = np.zeros((k + 1, q)), 0, 0.0, True
     for j in np.flatnonzero(v > 0):
@@ -75,7 +75,7 @@ class _Rows:
     def times(self, x: Array) -> Array:
         return self.rows @ x
 
-    def transposed(self, v: Array) -> Array:
+    def transpose_times(self, v: Array) -> Array:
         return v @ self.rows
 
     def normal(self, w: Array) -> Array:
@@ -117,7 +117,7 @@ def sharpen(
         design = _Linearisation(problem.rows, A, D)
         target = (problem.Y - (problem.rows @ A) @ D.T - b).ravel() - shifts
         _, by_A, by_D = problem._penalise(A, D)
-        linear = -slope * design.transposed(mass)
+        linear = -slope * design.transpose_times(mass)
         linear[: A.size] += np.ravel(by_A)
         linear[A.size : A.size + D.size] += np.ravel(by_D)
         ridge = design.ridge(problem.penalty.alpha, problem.g)
@@ -161,7 +161,7 @@ class _Linearisation:
         dA, dD, db = self.split(x)
         return np.asarray((self.rows @ dA) @ self.D.T + self.T @ dD.T + db).ravel()
 
-    def transposed(self, v: Array) -> Array:
+    def transpose_times(self, v: Array) -> Array:
         V = v.reshape(len(self.rows), -1)
         by_A, by_D = self.rows.T @ (V @ self.D), V.T @ self.T
         return np.concatenate([by_A.ravel(), by_D.ravel(), V.sum(axis=0)])

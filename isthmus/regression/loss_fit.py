@@ -63,7 +63,7 @@ class _Outputs:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """What an estimator asks for: the loss, the ridge, the start and the limits of the descent."""
+    """Parameters of a fit: the loss, the ridge, the start and the limits of the descent."""
 
     loss: Loss
     alpha: Any  # a number or "auto"

@@ -162,7 +162,7 @@ def descend_factors(
         return np.concatenate([A.ravel(), D.ravel(), b]) / units
 
     def objective_at(width: float) -> Any:
-        loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width)
+        loss = problem.loss if problem.loss.is_smooth else problem.loss.smooth(width)
 
         def objective(point: Array) -> tuple[float, Array]:
             with np.errstate(over="ignore", invalid="ignore"):  # too long a step of a line search

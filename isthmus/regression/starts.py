@@ -68,7 +68,7 @@ def _best(
     for stage, (width, most, survivors) in enumerate(_ROUNDS):
         loss = problem.loss
         if not loss.is_smooth:
-            loss = loss.smoothed(width * options["scale"])
+            loss = loss.smooth(width * options["scale"])
         found = [_rough(problem, point, loss, most) for point in points]
         if stage == 0 and n_random:
             found += _swaps(problem, min(found, key=_value), loss, most)

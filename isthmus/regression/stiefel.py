@@ -42,7 +42,7 @@ def _has_path(self: StiefelRegression) -> bool:
     if not self._is_exact() or hasattr(self, "_proximal"):
         raise AttributeError(
             "predict_path and coef_path_: only the closed form of the squared loss, fitted to all rows, "
-            "has the maps of all ranks; fit again with the rank that is asked for."
+            "has the maps of all ranks; fit again with the rank you need."
         )
     return True
 
@@ -102,7 +102,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
     pull_growth : {"constant", "linear"}, default="constant"
         Whether the pull is multiplied by the number of the block.
     forget : float, default=1.0
-        Factor a row, in (0, 1], by which "exact" discounts what it has seen before.
+        Factor per row, in (0, 1], by which "exact" discounts earlier rows.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last map.
     max_iter : int, default=1000

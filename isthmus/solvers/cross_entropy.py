@@ -28,7 +28,7 @@ from isthmus.linalg import Array
 
 
 class Family(ABC):
-    """Distributions over codes, told by an array of ``parameters``; ``update`` moves it to an elite."""
+    """Distributions over codes with an array of ``parameters``, which ``update`` moves to an elite."""
 
     parameters: Array
 

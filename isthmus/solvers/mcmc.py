@@ -28,14 +28,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
+
 Parts = list[Array]
 LogDensity = Callable[[Parts], tuple[float, Parts]]
 
 DIVERGENT = 1000.0
-"""An energy error above this says that the integrator has left the trajectory."""
+"""Energy error above which the integrator has left the trajectory."""
 
 
 class Flow(Protocol):

@@ -57,10 +57,10 @@ DEFINITIONS = [
     (Logistic(), lambda y, f: np.log(1 + np.exp(f)) - y * f),
     (Poisson(), lambda y, f: np.exp(f) - y * f),
     (TanhAbsolute(0.4), lambda y, f: (y - f) * np.tanh((y - f) / 0.4)),
-    (Absolute().smoothed(0.2), lambda y, f: hyperbola(y - f, 0.2)),
-    (Quantile(0.7).smoothed(0.1), lambda y, f: hyperbola(y - f, 0.1) / 2 + 0.2 * (y - f)),
+    (Absolute().smooth(0.2), lambda y, f: hyperbola(y - f, 0.2)),
+    (Quantile(0.7).smooth(0.1), lambda y, f: hyperbola(y - f, 0.1) / 2 + 0.2 * (y - f)),
     (
-        EpsilonInsensitive(0.3).smoothed(0.1),
+        EpsilonInsensitive(0.3).smooth(0.1),
         lambda y, f: (hyperbola(y - f - 0.3, 0.1) + hyperbola(y - f + 0.3, 0.1)) / 2 - 0.3,
     ),
     (FunctionLoss(quartic, quartic_gradient), lambda y, f: (y - f) ** 4),
@@ -188,7 +188,7 @@ def test_curvature_bounds_the_change_of_the_gradient(loss):
 
 def test_curvature_of_rounded_kinks_is_attained_at_the_kink():
     for loss, kink in [(Absolute(), 0.0), (Quantile(0.3), 0.0)]:
-        rounded = loss.smoothed(1e-3)
+        rounded = loss.smooth(1e-3)
         change = rounded.gradient([kink], [1e-7]) - rounded.gradient([kink], [-1e-7])
         assert_allclose(change / 2e-7, rounded.curvature, rtol=1e-6)
 
@@ -209,9 +209,9 @@ def test_typical_curvature_is_the_bound_or_the_inverse_scale():
         (LogCosh(1e-7), Absolute(), 1e-7),
         (Quantile(0.5), Absolute(), 0.5),
         (EpsilonInsensitive(0.0), Absolute(), 1.0),
-        (Absolute().smoothed(1e-9), Absolute(), 1.0),
-        (Quantile(0.2).smoothed(1e-9), Quantile(0.2), 1.0),
-        (EpsilonInsensitive(0.4).smoothed(1e-9), EpsilonInsensitive(0.4), 1.0),
+        (Absolute().smooth(1e-9), Absolute(), 1.0),
+        (Quantile(0.2).smooth(1e-9), Quantile(0.2), 1.0),
+        (EpsilonInsensitive(0.4).smooth(1e-9), EpsilonInsensitive(0.4), 1.0),
         (TanhAbsolute(1e-9), Absolute(), 1.0),
     ],
     ids=name_of,
@@ -227,7 +227,7 @@ def test_limits(limit, of, factor, rng):
 @pytest.mark.parametrize("width", [1e-3, 0.1, 2.0])
 def test_rounding_costs_at_most_its_gap_and_far_away_just_that(loss, width):
     residual = np.concatenate([np.linspace(-3, 3, 601), [-1e6, 1e6]])[:, None]
-    rounded = loss.smoothed(width)
+    rounded = loss.smooth(width)
     below = loss.rho_and_psi(residual)[0] - rounded.rho_and_psi(residual)[0]
     assert below.min() >= -1e-9
     assert below.max() <= rounded.gap + 1e-9
@@ -235,9 +235,9 @@ def test_rounding_costs_at_most_its_gap_and_far_away_just_that(loss, width):
 
 
 def test_smooth_losses_are_their_own_smoothed_version():
-    assert Huber(2.0).smoothed(0.1) == Huber(2.0)
-    assert TanhAbsolute(2.0).smoothed(0.1) == TanhAbsolute(0.1)
-    assert Absolute().smoothed(1.0).smoothed(0.1) == Absolute().smoothed(0.1)
+    assert Huber(2.0).smooth(0.1) == Huber(2.0)
+    assert TanhAbsolute(2.0).smooth(0.1) == TanhAbsolute(0.1)
+    assert Absolute().smooth(1.0).smooth(0.1) == Absolute().smooth(0.1)
 
 
 def test_tanh_gap_and_overshoot_are_those_of_the_specification():
@@ -258,8 +258,8 @@ SIZES = [1e-300, 1e-150, 1e-8, 1e8, 1e150, 1e300]
         (Quantile(0.3), lambda s: Quantile(0.3), 1),
         (EpsilonInsensitive(0.3), lambda s: EpsilonInsensitive(0.3 * s), 1),
         (TanhAbsolute(0.4), lambda s: TanhAbsolute(0.4 * s), 1),
-        (Absolute().smoothed(0.2), lambda s: Absolute().smoothed(0.2 * s), 1),
-        (Quantile(0.3).smoothed(0.2), lambda s: Quantile(0.3).smoothed(0.2 * s), 1),
+        (Absolute().smooth(0.2), lambda s: Absolute().smooth(0.2 * s), 1),
+        (Quantile(0.3).smooth(0.2), lambda s: Quantile(0.3).smooth(0.2 * s), 1),
         (Huber(0.7), lambda s: Huber(0.7 * s), 2),
         (HuberRows(0.7), lambda s: HuberRows(0.7 * s), 2),
         (LogCosh(0.7), lambda s: LogCosh(0.7 * s), 2),
@@ -293,7 +293,7 @@ def test_one_huge_residual_has_a_finite_value_and_a_bounded_slope(outlier):
 
 def test_small_residuals_keep_their_digits():
     e = np.array([1e-12, 3e-7, 1e-4])
-    assert_allclose(Absolute().smoothed(1.0).rho_and_psi(e)[0], e**2 / 2, rtol=1e-8)
+    assert_allclose(Absolute().smooth(1.0).rho_and_psi(e)[0], e**2 / 2, rtol=1e-8)
     assert_allclose(LogCosh(1.0).rho_and_psi(e)[0], e**2 / 2, rtol=1e-8)
     assert_allclose(Huber(1.0).rho_and_psi(e)[0], e**2 / 2, rtol=1e-14)
 

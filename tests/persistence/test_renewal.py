@@ -67,7 +67,7 @@ def test_options_that_are_gone_are_refused_with_what_to_do(make, old, remedy):
     ("old", "loss"),
     [
         ("isthmus.losses.TanhAbsolute", TanhAbsolute(0.5)),
-        ("isthmus.losses.Smoothed", Absolute().smoothed(0.5)),
+        ("isthmus.losses.Smoothed", Absolute().smooth(0.5)),
     ],
 )
 def test_moved_classes_are_found_by_their_old_names(old, loss):

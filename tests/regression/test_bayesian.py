@@ -335,7 +335,7 @@ def test_constant_targets(likelihood):
 
 
 @SHORT_CHAINS
-def test_subspaces_are_aligned():
+def test_subspaces_are_align():
     X, Y, coef = make_low_rank_regression(200, 6, 4, rank=2, noise=0.3, random_state=0)
     model = BayesianStiefelRegression(2, **SHORT).fit(X, Y)
     found = model.subspaces()

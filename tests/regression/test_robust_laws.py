@@ -157,7 +157,7 @@ class Rows:
     def times(self, x):
         return self.Z @ x
 
-    def transposed(self, v):
+    def transpose_times(self, v):
         return v @ self.Z
 
     def normal(self, w):

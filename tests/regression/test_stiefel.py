@@ -167,7 +167,7 @@ def test_no_restart_of_another_solver_is_better(loss):
         best = np.inf
         for z in rng.normal(size=(10, 10)):
             for width in (1.0, 1e-2, 1e-4, 1e-6):
-                sharp = resolved if resolved.is_smooth else resolved.smoothed(width)
+                sharp = resolved if resolved.is_smooth else resolved.smooth(width)
                 z = minimize(over_factors, z, args=(sharp,), jac=True, method="L-BFGS-B").x
             a, d, b = np.split(z, [4, 7])
             value = resolved.value(scaled, np.outer(X @ a, d) + b) + 0.15 * (a @ a) * (d @ d)

@@ -24,7 +24,7 @@ class Factors:
         return A.reshape(-1, self.rank), D.reshape(-1, self.rank), b
 
     def at(self, width):
-        loss = self.loss.smoothed(width)
+        loss = self.loss.smooth(width)
 
         def objective(point):
             A, D, b = self.unpack(point)

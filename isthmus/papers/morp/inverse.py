@@ -86,7 +86,7 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_enough_samples(len(rows))
         n = len(rows)
         Y = np.asarray(targets, dtype=np.float64).reshape(n, -1)
-        self.kernel_ = resolve_kernel(self.kernel, rows)
+        self.kernel_: Any = resolve_kernel(self.kernel, rows)
         inputs = np.asarray(gram(self.kernel_, rows), dtype=np.float64)
         outputs = np.asarray(gram(resolve_kernel(self.kernel_y, Y), Y), dtype=np.float64)
         K, row_means, mean = center_train(inputs)

@@ -21,7 +21,7 @@ class TanhAbsolute(ScaleParameter):
 
     It is not convex beyond :math:`|e| = 1.1997 h`, its slope overshoots
     to 1.1997, and it lies below :math:`|e|` by at most :math:`0.2785 h`. Prefer
-    ``Absolute().smoothed(h)``, which is convex.
+    ``Absolute().smooth(h)``, which is convex.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class TanhAbsolute(ScaleParameter):
     def curvature(self) -> float:
         return 2 / self._value()
 
-    def smoothed(self, width: float) -> TanhAbsolute:
+    def smooth(self, width: float) -> TanhAbsolute:
         return TanhAbsolute(width)
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:

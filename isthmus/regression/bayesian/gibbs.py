@@ -17,7 +17,7 @@ from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
 from isthmus.regression.bayesian.noise import Noise, noise_sampler
-from isthmus.regression.bayesian.orbits import rebalancing
+from isthmus.regression.bayesian.orbits import draw_rebalancing
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 # Up to this order the rows of A are drawn together, beyond it column by column.
@@ -116,7 +116,7 @@ class FactorSweeps(Sweeps):
         return A, D, self.noise, None
 
     def rebalance(self) -> None:
-        R, c = rebalancing(self.A, self.D, self.precision, self.rng)
+        R, c = draw_rebalancing(self.A, self.D, self.precision, self.rng)
         self.D = self.D @ R / c  # and A is drawn afresh
 
 
@@ -150,7 +150,7 @@ class DenseSweeps(Sweeps):
 
 def dense_problem(problem: Problem) -> Problem:
     """The problem for a map of full rank: all of the inputs' space where it is the smaller one."""
-    return problem.completed() if problem.n_features < problem.n_targets else problem
+    return problem.complete_axes() if problem.n_features < problem.n_targets else problem
 
 
 def dense_factors(C: Array, problem: Problem) -> tuple[Array, Array]:
@@ -257,7 +257,7 @@ class MixtureSweeps(Sweeps):
         return self.A, self.D, Noise(self.scales), self.b
 
     def rebalance(self) -> None:
-        R, c = rebalancing(self.A, self.D, self.precision, self.rng)
+        R, c = draw_rebalancing(self.A, self.D, self.precision, self.rng)
         self.A, self.D, self.T = self.A @ R * c, self.D @ R / c, self.T @ R * c
 
 
