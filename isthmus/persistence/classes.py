@@ -83,6 +83,7 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
+CLASSES |= set(MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -91,7 +92,7 @@ def found(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = name.rpartition(".")
+    module, _, last = MOVED.get(name, name).rpartition(".")
     return getattr(import_module(module), last)
 
 
@@ -107,7 +108,6 @@ def listed_name(home: str, last: str) -> str | None:
     parts = home.split(".")
     for k in range(len(parts), 0, -1):
         name = ".".join([*parts[:k], last])
-        name = MOVED.get(name, name)
         if name in CLASSES or name in FUNCTIONS:
             return name
     return None

@@ -35,7 +35,7 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_state
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
-from isthmus.persistence.renewal import MOVED, renew_state
+from isthmus.persistence.renewal import renew_state
 
 _SPARSE = {
     kind.__name__: kind
@@ -354,7 +354,6 @@ class Decoder:
 
     def _build_object(self, node: Any, depth: int) -> Any:
         name, coded = node["object"], node["state"]
-        name = MOVED.get(name, name) if type(name) is str else name
         if type(name) is not str or name not in CLASSES:
             raise foreign(self.what, name)
         cls, before = found(name), self._count
@@ -368,10 +367,7 @@ class Decoder:
         state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
-        if hasattr(made, "__setstate__"):  # scikit-learn's, which looks at the version
-            made.__setstate__(state)
-        else:
-            made.__dict__.update(state)
+        getattr(made, "__setstate__", made.__dict__.update)(state)  # scikit-learn checks its version
         self._objects.append(made)
         self._sizes.append(self._count - before)
         return made
