@@ -125,7 +125,7 @@ class Criterion:
     def sharpen(self, width: float) -> None:
         """Round the kinks of the loss, where it has any, to this width."""
         if not self.meant.is_smooth:
-            self.loss, self.width, self._last = self.meant.smoothed(width), width, None
+            self.loss, self.width, self._last = self.meant.smooth(width), width, None
 
     def _visit(self, W: NDArray, s: NDArray, V: NDArray, b: NDArray) -> None:
         if W is self._last:  # every retraction makes a new W

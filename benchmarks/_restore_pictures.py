@@ -169,11 +169,11 @@ EXACT, PULL_1 = "Stiefel online, exact", "Stiefel online, pull 1"
 PULL_GROWS, PULL_DEFAULT = "Stiefel online, growing pull", "Stiefel online, default pull"
 ONLINE: dict[str, Any] = {
     EXACT: StiefelRegression(50, alpha=REPORT_ALPHA),
-    PULL_1: StiefelRegression(50, online="proximal", gamma=1.0),
-    PULL_GROWS: StiefelRegression(50, online="proximal", gamma_growth="linear"),
+    PULL_1: StiefelRegression(50, online="proximal", pull=1.0),
+    PULL_GROWS: StiefelRegression(50, online="proximal", pull_growth="linear"),
     PULL_DEFAULT: StiefelRegression(50, online="proximal"),
     "Stiefel online, Huber, pull 1": StiefelRegression(
-        50, loss="huber", online="proximal", gamma=1.0, max_iter=STEPS
+        50, loss="huber", online="proximal", pull=1.0, max_iter=STEPS
     ),
 }
 AT_ONCE: dict[str, Any] = {

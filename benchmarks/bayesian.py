@@ -37,13 +37,14 @@ from numpy.typing import NDArray
 
 from isthmus import BayesianStiefelRegression, Moments
 from isthmus.datasets import load_mulan, make_low_rank_regression
+from isthmus.papers.kernel_dependency_thesis.sampler import run_metropolised_chain
 from isthmus.problems import MomentForm
 from isthmus.regression.bayesian import ChainReport
 from isthmus.regression.bayesian.chains import Settings, run_chain
 from isthmus.regression.bayesian.draws import ChainDraws
-from isthmus.regression.bayesian.gibbs import gibbs_gaussian
+from isthmus.regression.bayesian.gibbs import gibbs_chain
 from isthmus.regression.bayesian.likelihoods import get_likelihood
-from isthmus.regression.bayesian.mode import find_mode, scattered
+from isthmus.regression.bayesian.mode import find_mode, scatter_start
 from isthmus.regression.bayesian.problem import Prior, Problem, make_problem
 from isthmus.solvers.chains import mean_ess, split_rhat
 
@@ -86,7 +87,8 @@ def rates(problem: Problem, likelihood: str, sampler: str, rank: int) -> tuple[f
     n_warmup, n_draws = LENGTHS[sampler]
     settings = Settings(sampler, 2, n_warmup, n_draws, None, 0)
     begin = time.process_time()
-    chains = [run_chain(problem, law, prior, mode, rank, settings, seed) for seed in (1, 2)]
+    run = run_metropolised_chain if sampler == "thesis" else run_chain
+    chains = [run(problem, law, prior, mode, rank, settings, seed) for seed in (1, 2)]
     whole = effective(chains) / (time.process_time() - begin)
     return whole, whole * (n_warmup + n_draws) / n_draws
 
@@ -217,9 +219,9 @@ def rows() -> list[str]:
         problems[n] = problem_of(X, Y, "gaussian")
     for _ in range(7):
         for n, problem in problems.items():
-            start = scattered(find_mode(problem, law, prior, 3), 3, np.random.default_rng(0))
+            start = scatter_start(find_mode(problem, law, prior, 3), 3, np.random.default_rng(0))
             begin = time.process_time()
-            gibbs_gaussian(problem, prior, start, 0, 1000, np.random.default_rng(1))
+            gibbs_chain(problem, law, prior, start, 0, 1000, np.random.default_rng(1))
             best[n] = min(best[n], time.process_time() - begin)
     few, many = (best[n] * 1e3 for n in N_ROWS)
     line = (

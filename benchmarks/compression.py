@@ -27,11 +27,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from isthmus import compress
-from isthmus.compression.select import by_l0, by_l1, greedy, make_problem
+from isthmus.compression.select import greedy, make_problem
 from isthmus.datasets import load_letter, load_raetsch, load_table, load_usps
 from isthmus.expansion import Expansion
 from isthmus.kernels import median_gamma
 from isthmus.kernels.selection import METHODS as SELECTIONS
+from isthmus.papers.kernel_dependency_thesis import reduce_l0, reduce_l1
 
 N_RIDGE = 3000
 MOST_LOSS = {"abalone": 0.02, "kin8nm": 0.06, "pumadyn": 0.06}
@@ -285,10 +286,10 @@ def penalty_lines(rows: list[Row]) -> list[str]:
         for method in ("greedy", "l1", "l0"):
             begin = time.perf_counter()
             if method == "greedy":
-                pursuit = greedy(problem, int(sizes[-1]), 0.0, "ols")[1]
+                pursuit = greedy(problem, int(sizes[-1]), 0.0)[1]
             else:
                 for size in sizes:
-                    pursuit = (by_l1 if method == "l1" else by_l0)(problem, int(size), "ols")[1]
+                    pursuit = (reduce_l1 if method == "l1" else reduce_l0)(expansion, int(size))[1]
             took[method], errors[method] = time.perf_counter() - begin, pursuit.errors[-1]
             lines.append(
                 f"| {name} | {N} | {method} | {1e3 * took[method]:.0f} ms | {errors[method]:.4f} |"

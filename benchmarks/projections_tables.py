@@ -36,6 +36,7 @@ from isthmus.datasets import (
     make_curves,
 )
 from isthmus.kernels import RBF, gram, median_gamma
+from isthmus.papers.morp import InverseMORP
 
 Lines = list[str]
 Coordinates = dict[str, tuple[NDArray, NDArray]]
@@ -425,9 +426,7 @@ def label_scores(name: str, draw: int) -> dict[str, NDArray]:
     train, rest = slice(0, 300), slice(300, None)
     methods: dict[str, Callable[[], object]] = {
         "MORP": lambda: MORP(n_components=10, cv=None),
-        "MORP, form of the source, 0.001": lambda: MORP(
-            n_components=10, form="inverse", alpha=1e-3, cv=None
-        ),
+        "MORP, form of the source, 0.001": lambda: InverseMORP(n_components=10, gamma=1e-3),
         "kernel CCA": lambda: KernelCCA(
             n_components=min(10, len(known)), kernel_y="linear", alpha=3e-2 * 300, cv=None
         ),

@@ -79,7 +79,8 @@ from isthmus.losses import (
     Squared,
     robust_scale,
 )
-from isthmus.regression.scales import winsorised
+from isthmus.papers.riemannian_pls import RiemannianPLS
+from isthmus.regression.scales import winsorise
 
 SHAPES = [(2000, 50, 20, 5), (5000, 200, 100, 10), (500, 1000, 50, 10)]
 PLS_SHAPES = [(2000, 50, 20, 5), (1000, 200, 30, 8), (300, 1000, 20, 5), (100, 2000, 10, 5)]
@@ -239,11 +240,11 @@ def exact_against_cg(
     repeats: int,
 ) -> Iterator[Row]:  # fmt: skip
     exact = ManifoldPLS(shape[-1], manifold=manifold)
-    names = {"cg": "the paper's CG", "whitened": "CG in white coordinates"}
+    names = {"paper": "the paper's CG", "white": "CG in white coordinates"}
     # What is asked is a bound against the paper's iteration; the other is there to be seen.
-    bounds = {"cg": CLOSED_FORM_BOUND, "whitened": 1.0}
-    for solver, name in names.items():
-        cg = ManifoldPLS(shape[-1], manifold=manifold, solver=solver, random_state=0)
+    bounds = {"paper": CLOSED_FORM_BOUND, "white": 1.0}
+    for coordinates, name in names.items():
+        cg = RiemannianPLS(shape[-1], manifold=manifold, coordinates=coordinates, random_state=0)
         ours, theirs, _ = contest(
             lambda: exact.fit(*data), {name: lambda cg=cg: cg.fit(*data)}, repeats
         )
@@ -253,7 +254,7 @@ def exact_against_cg(
             threads,
             1e3 * ours,
             1e3 * theirs,
-            bounds[solver],
+            bounds[coordinates],
             difference=1.0 - cg.objective_ / exact.objective_,
             peer=name,
             note=f"{cg.n_iter_} steps",
@@ -415,7 +416,7 @@ def plain_lbfgs(
 ) -> tuple[float, float]:
     """Seconds until within 1e-5 of the target, or to the end, and the lowest value of the loss."""
     watch = Watch(target * (1 + LBFGS_SAME), np.inf)
-    model = ReducedRankRegression(rank, alpha=0.0).fit(X, winsorised(Y, loss, None))
+    model = ReducedRankRegression(rank, alpha=0.0).fit(X, winsorise(Y, loss, None))
     mean = X.mean(axis=0)
     spread, basis = descending_eigh((X - mean).T @ (X - mean))
     Z = (X - mean) @ (basis / np.sqrt(spread))  # as kind to the peer as we are to ourselves

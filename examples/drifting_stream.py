@@ -8,7 +8,7 @@ offered by ``partial_fit``:
   ``forget=0.99`` lets each row count one per cent less with every row that follows: a memory of about
   a hundred rows.
 - ``online="proximal"`` keeps nothing but the last map and goes from there towards each block. The pull
-  ``gamma`` says how slowly: constant, or growing with the blocks, which averages the noise away.
+  ``pull`` says how slowly: constant, or growing with the blocks, which averages the noise away.
 
 As long as nothing changes, to remember everything is best and a growing pull comes next; to forget has
 its price. Once the map drifts, whoever does not forget is lost: the moments of all rows most of all,
@@ -36,9 +36,9 @@ DRIFT_FROM, TURN = 50, 0.9  # the block from which the map turns, by this angle 
 METHODS = {
     "exact": {"online": "exact"},
     "exact, forget=0.99": {"online": "exact", "forget": 0.99},
-    "proximal, gamma=10": {"online": "proximal", "gamma": 10.0},
-    "proximal, gamma=100": {"online": "proximal", "gamma": 100.0},
-    "proximal, gamma growing": {"online": "proximal", "gamma": 1.0, "gamma_growth": "linear"},
+    "proximal, pull=10": {"online": "proximal", "pull": 10.0},
+    "proximal, pull=100": {"online": "proximal", "pull": 100.0},
+    "proximal, pull growing": {"online": "proximal", "pull": 1.0, "pull_growth": "linear"},
 }
 
 

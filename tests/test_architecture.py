@@ -14,7 +14,7 @@ import isthmus
 PACKAGE = Path(isthmus.__file__).parent
 
 LAYERS = [  # from the top down
-    {"cli"},
+    {"cli", "papers"},
     {"auto", "experiments", "applications"},
     {"reports"},
     {"plotting", "dependency", "projections"},

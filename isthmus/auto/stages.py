@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus.linalg import Array, spreads
 from isthmus.losses import get_loss, robust_scale
+from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
@@ -124,6 +125,6 @@ def _pulled_in(y: ArrayLike) -> Array:
     """Outputs clipped at so many robust deviations from their medians."""
     Y = np.asarray(y, dtype=np.float64)
     middle = np.median(Y, axis=0)
-    reach = _REACH * 1.4826 * np.median(np.abs(Y - middle), axis=0)
+    reach = _REACH * MAD_TO_DEVIATION * np.median(np.abs(Y - middle), axis=0)
     reach = np.where(reach > 0, reach, np.inf)  # half of the values are the same: leave them
     return np.clip(Y, middle - reach, middle + reach)

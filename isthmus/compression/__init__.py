@@ -2,12 +2,14 @@
 
 =================  ====================================================================
 ``compress.py``    ``compress``: any model, any method, the errors of every size
+``arguments.py``   checks of its arguments, and limits
+``sizes.py``       compressed models of every size, and the size that is taken
+``output_rows.py`` rows at which outputs are fitted
 ``path.py``        ``CompressionPath``: those errors
 ``models.py``      compressed models of scikit-learn, ``CompressedClassifier`` and its kin
 ``composite.py``   pipelines, searches and classifiers made of several
 ``pursuit.py``     ``greedy_pursuit``: partial Cholesky in the order that matters
 ``exchange.py``    chosen points against better ones in their place
-``sparse.py``      l1 and l0 penalties
 ``construct.py``   points that may move
 ``indefinite.py``  points by the outputs, where the kernel is no inner product
 ``select.py``      which points stay, one function a method

@@ -21,7 +21,7 @@ from isthmus.validation import check_count
 
 
 def holds_models(model: Any) -> bool:
-    """Whether a model is compressed through those that it holds."""
+    """Whether a model is a pipeline, a search or several classifiers, compressed through its parts."""
     if hasattr(model, "to_expansion") and not isinstance(model, CompressedClassifier):
         return False
     return _is_search(model) or isinstance(model, Pipeline) or _has_parts(model)
@@ -43,7 +43,7 @@ def compress_inside(
 
 
 def count_points(model: Any) -> int:
-    """How many points a model has; of several expansions, the most."""
+    """Return the number of points of a model; of several expansions, the largest."""
     if _is_search(model):
         return count_points(_best(model))
     if isinstance(model, Pipeline):
@@ -116,8 +116,8 @@ def _parts(model: Any) -> tuple[list[Any], str]:
         or getattr(model, "pairwise_indices_", None) is not None
     ):
         raise ValueError(
-            f"{type(model).__name__} for several labels a row, or one_vs_one with a precomputed kernel, is "
-            "not compressed as a whole: compress each of its estimators_."
+            f"{type(model).__name__} for several labels per row, or one_vs_one with a precomputed kernel, "
+            "is not compressed as a whole: compress each of its estimators_."
         )
     if not all(predicts_classes(part) for part in model.estimators_):
         raise ValueError(
@@ -155,16 +155,16 @@ def _own_rows(
     own: dict[str, Any] = {"y": None}
     if options["validation"] is not None:
         X, y = options["validation"]
-        own["validation"] = _labelled(X, y, classes, k, n_parts, multi_class)
+        own["validation"] = _label_rows(X, y, classes, k, n_parts, multi_class)
     if options["X"] is not None and options["y"] is not None:
         if multi_class == "one_vs_one" or n_parts == 1:
-            own["X"], own["y"] = _labelled(
+            own["X"], own["y"] = _label_rows(
                 options["X"], options["y"], classes, k, n_parts, multi_class
             )
     return own
 
 
-def _labelled(
+def _label_rows(
     X: Any, y: Any, classes: Any, k: int, n_parts: int, multi_class: str
 ) -> tuple[Any, Any]:
     y = np.asarray(y)

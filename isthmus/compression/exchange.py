@@ -22,7 +22,6 @@ def exchange_points(
     start: Pursuit,
     *,
     n_rounds: int = 20,
-    rule: str = "ols",
 ) -> Pursuit:
     """Exchange points for as many others with which the outputs are fitted better.
 
@@ -35,7 +34,7 @@ def exchange_points(
 
     Parameters
     ----------
-    column, diagonal, correlations, squared_norm, rule
+    column, diagonal, correlations, squared_norm
         As for :func:`greedy_pursuit`.
     start : Pursuit
         The points to begin with, its factor known at all candidates.
@@ -50,7 +49,7 @@ def exchange_points(
     r, best, least = len(start.order), start, output_error(start, correlations)
     known = dict(zip(start.order.tolist(), start.L[:, start.order].T @ start.L))
 
-    def remembered(i: int) -> Array:
+    def cached_column(i: int) -> Array:
         if i not in known:
             known[i] = column(i)
         return known[i]
@@ -58,12 +57,11 @@ def exchange_points(
     for q in _sizes(r, n_rounds):
         kept = drop_points(best.triangle, correlations[best.order], q)
         trial = greedy_pursuit(
-            remembered,
+            cached_column,
             diagonal,
             correlations,
             squared_norm,
             r,
-            rule=rule,
             first=best.order[kept],
         )
         error = output_error(trial, correlations)

@@ -48,9 +48,7 @@ def check_definite(problem: Problem, method: str, chunk_size: int | None) -> Non
     problem.indefinite = True
 
 
-def by_outputs(
-    problem: Problem, n_points: int, tol: float, rule: str
-) -> tuple[NDArray[np.intp], Pursuit]:
+def by_outputs(problem: Problem, n_points: int, tol: float) -> tuple[NDArray[np.intp], Pursuit]:
     r"""Greedy pursuit of the outputs at the points, :math:`\min |K_{XZ} B - C|^2`.
 
     The columns of K stand for the points: their inner products, ``K'K``, are positive semi-definite
@@ -64,7 +62,6 @@ def by_outputs(
         float((problem.values**2).sum()),
         n_points,
         tol=tol,
-        rule=rule,
     )
     order = pursuit.order
     zero = order[problem.diagonal()[order] == 0]

@@ -139,7 +139,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     """
 
     def decision_function(self, X: Any) -> Array:
-        """Values of the decision functions: one a row for two classes, else one a class."""
+        """Return decision values: one per row for two classes, otherwise one per class."""
         values = self._values(X)
         if values.ndim == 1 or self._pairs_are_asked_for():
             return values

@@ -1,4 +1,4 @@
-"""What a compression knows: the points in order and the fit of every size."""
+"""The points of a compression in order, and the fit of every size."""
 
 from __future__ import annotations
 

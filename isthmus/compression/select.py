@@ -12,13 +12,14 @@ from sklearn.utils import check_random_state
 
 from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
-from isthmus.compression.sparse import l0_path, l1_path
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal, resolve_kernel
-from isthmus.kernels.selection import select_landmarks
+from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 from isthmus.linalg import Array
 from isthmus.validation import check_memory
+
+_LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
 
 
 @dataclass
@@ -99,7 +100,7 @@ def make_problem(expansion: Expansion, matrix: Array | None) -> Problem:
     return Problem(expansion.points, kernel, coef, values, matrix, squared)
 
 
-def pursue(problem: Problem, n_points: int, tol: float, rule: str) -> Pursuit:
+def pursue(problem: Problem, n_points: int, tol: float) -> Pursuit:
     """Greedy pursuit on a problem."""
     return greedy_pursuit(
         problem.column,
@@ -108,32 +109,31 @@ def pursue(problem: Problem, n_points: int, tol: float, rule: str) -> Pursuit:
         problem.squared_norm,
         n_points,
         tol=tol,
-        rule=rule,
     )
 
 
-def greedy(problem: Problem, n_points: int, tol: float, rule: str) -> tuple[NDArray, Pursuit]:
+def greedy(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
     """The pursuit of ``pursuit.py`` over all points."""
-    pursuit = pursue(problem, n_points, tol, rule)
+    pursuit = pursue(problem, n_points, tol)
     return pursuit.order, pursuit
 
 
-def chunked(
-    problem: Problem, n_points: int, tol: float, rule: str, chunk_size: int
+def pursue_by_chunks(
+    problem: Problem, n_points: int, tol: float, chunk_size: int
 ) -> tuple[NDArray, Pursuit]:
     """Greedy on each block's own part of the functions, then on the union against all of them."""
     chosen = []
     for begin in range(0, len(problem), chunk_size):
         index = np.arange(begin, min(begin + chunk_size, len(problem)))
         part = problem.restrict(index, own_part=True)
-        chosen.append(index[pursue(part, n_points, tol, rule).order])
+        chosen.append(index[pursue(part, n_points, tol).order])
     union = np.sort(np.concatenate(chosen))
-    pursuit = pursue(problem.restrict(union), n_points, tol, rule)
+    pursuit = pursue(problem.restrict(union), n_points, tol)
     return union[pursuit.order], pursuit
 
 
-def exchanged(problem: Problem, start: Pursuit, rule: str, n_rounds: int) -> Pursuit:
-    """As many points as a pursuit over all of them chose, nearer to the functions."""
+def exchange_by_outputs(problem: Problem, start: Pursuit, n_rounds: int) -> Pursuit:
+    """Improve a pursuit over all points by exchanging some; their number is unchanged."""
     return exchange_points(
         problem.column,
         problem.diagonal(),
@@ -141,47 +141,22 @@ def exchanged(problem: Problem, start: Pursuit, rule: str, n_rounds: int) -> Pur
         problem.squared_norm,
         start,
         n_rounds=n_rounds,
-        rule=rule,
     )
 
 
-def among(problem: Problem, index: NDArray, rule: str) -> tuple[NDArray, Pursuit]:
+def order_points(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
     """Given points in the order of greedy pursuit, so that every smaller size is known too."""
-    pursuit = pursue(problem.restrict(index), len(index), 0.0, rule)
+    pursuit = pursue(problem.restrict(index), len(index), 0.0)
     return index[pursuit.order], pursuit
-
-
-def by_l1(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]:
-    """The ``n_points`` largest rows of a sparse solution with that many or more."""
-    b = l1_path(problem.full(), problem.values, n_points)
-    size = np.abs(b).max(axis=1)
-    index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
-    return among(problem, index, rule)
-
-
-def by_l0(problem: Problem, n_points: int, rule: str) -> tuple[NDArray, Pursuit]:
-    """The rows that reweighted least squares leaves."""
-    b = l0_path(problem.full(), problem.values, problem.coef, n_points)
-    size = np.abs(b).max(axis=1)
-    index = np.sort(np.argsort(-size, kind="stable")[: min(n_points, np.count_nonzero(size))])
-    return among(problem, index, rule)
 
 
 def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
     """Pivoted Cholesky: the point that the others span worst, until all are spanned."""
-    d, diagonal = problem.diagonal(), problem.diagonal()
-    L = np.zeros((n_points, len(problem)))
-    order: list[int] = []
-    for j in range(n_points):
-        i = int(d.argmax())
-        if d[i] <= max(tol, 1e-12) * diagonal.max():
-            break
-        L[j] = (problem.column(i) - L[:j].T @ L[:j, i]) / np.sqrt(d[i])
-        d = np.maximum(d - L[j] ** 2, 0.0)
-        d[i] = 0.0
-        order.append(i)
-    index = np.array(order, dtype=np.intp)
-    return index, _in_order(problem, index, L[: len(index)])
+    if problem.matrix is not None:
+        L, pivots = pivoted_cholesky(Precomputed(), problem.matrix, n_points, max(tol, _LOSSLESS))
+    else:
+        L, pivots = pivoted_cholesky(problem.kernel, problem.points, n_points, max(tol, _LOSSLESS))
+    return pivots, _in_order(problem, pivots, L.T)
 
 
 def in_given_order(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
@@ -205,13 +180,13 @@ def by_landmarks(
     if selection != "cholesky":  # in no order of their own: smaller sizes are draws of these
         chosen = rng.permutation(chosen)
     if chosen.ndim == 2:
-        points, pursuit = of_new_points(problem, chosen)
+        points, pursuit = span_new_points(problem, chosen)
         return points, None, pursuit
     index, pursuit = in_given_order(problem, chosen)
     return problem.take(index), index, pursuit
 
 
-def of_new_points(problem: Problem, points: Array) -> tuple[Array, Pursuit]:
+def span_new_points(problem: Problem, points: Array) -> tuple[Array, Pursuit]:
     """Those of new points that do not depend on the ones before, and their errors."""
     points = np.asarray(points)
     kept, triangle = factor_points(np.asarray(gram(problem.kernel, points), dtype=np.float64))

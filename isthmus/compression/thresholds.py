@@ -15,7 +15,7 @@ from isthmus.linalg import Array
 def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
     """Intercepts with the fewest errors on labelled rows, the nearest to the fitted ones among equals.
 
-    Two classes: one threshold. More: one a pair of classes, on the rows of the two; of one against the
+    Two classes: one threshold. More: one per pair of classes, on the rows of the two; of one against the
     rest the largest value counts, so that there are no thresholds to be set apart from each other.
     """
     classes, y = np.asarray(model.classes_), np.asarray(y)

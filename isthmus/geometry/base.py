@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
 
 
 class Geometry(ABC):
@@ -23,11 +22,9 @@ class Geometry(ABC):
       there; ``exp`` follows the geodesic, ``retract`` whatever is cheap.
     * ``transport`` carries a tangent to another point and leaves it tangent.
     * ``gradient`` is the tangent with :math:`\langle g, d \rangle = \operatorname{tr} G'd` for all
-      tangents :math:`d`, where :math:`G` holds the partial derivatives of a function; ``hessian``
-      is the derivative of the gradient along a tangent.
+      tangents :math:`d`, where :math:`G` holds the partial derivatives of a function.
     * ``random_point`` is uniform where the set is compact, ``random_tangent`` a standard Gaussian
       in any orthonormal basis of the tangent space.
-    * ``log`` undoes ``exp`` near the point, and ``distance`` is the length of ``log``.
 
     Background: [EAS1998]_, [AMS2008]_.
     """
@@ -42,16 +39,6 @@ class Geometry(ABC):
     @abstractmethod
     def gradient(self, point: Array, euclidean: Array) -> Array:
         """Return the Riemannian gradient from the matrix of partial derivatives."""
-
-    @abstractmethod
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        """Return the Riemannian Hessian applied to ``tangent``.
-
-        ``euclidean`` holds the partial derivatives at ``point``, ``euclidean_product`` their
-        derivative along ``tangent``.
-        """
 
     @abstractmethod
     def retract(self, point: Array, tangent: Array) -> Array:
@@ -80,14 +67,6 @@ class Geometry(ABC):
     def random_tangent(self, point: Array, rng: np.random.Generator) -> Array:
         """Return a random tangent at ``point``."""
         return self.project(point, rng.standard_normal(self.shape))
-
-    def log(self, point: Array, other: Array) -> Array:
-        """Return the velocity of the geodesic that goes from ``point`` to ``other`` in time 1."""
-        raise NotImplementedError(f"{self!r} has no logarithm")
-
-    def distance(self, point: Array, other: Array) -> float:
-        """Return the length of the geodesic between two points."""
-        return self.norm(point, self.log(point, other))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self.shape}"

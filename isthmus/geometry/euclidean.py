@@ -28,18 +28,10 @@ class Euclidean(Geometry):
     def gradient(self, point: Array, euclidean: Array) -> Array:
         return euclidean
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        return euclidean_product
-
     def retract(self, point: Array, tangent: Array) -> Array:
         return point + tangent
 
     exp = retract
-
-    def log(self, point: Array, other: Array) -> Array:
-        return other - point
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return rng.standard_normal(self.shape)

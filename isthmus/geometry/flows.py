@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from isthmus.geometry.base import Array, skew
-from isthmus.geometry.geodesics import _complement, orthonormalise
+from isthmus.geometry.geodesics import complement_basis, orthonormalise
 from isthmus.geometry.stiefel import Stiefel
 
 
@@ -47,7 +47,7 @@ class StiefelFlow:
         if r == 1:
             return _great_circle(point, velocity, time)
         A = skew(point.T @ velocity)
-        Q = _complement(point, velocity)
+        Q = complement_basis(point, velocity)
         B = Q.T @ velocity
         k = len(B)
         E = expm(time * np.block([[A, -B.T], [B, np.zeros((k, k))]]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import expm, logm, qr
+from scipy.linalg import expm
 
 from isthmus.geometry.base import Array, skew
 
@@ -22,7 +22,7 @@ def stiefel_exp(point: Array, tangent: Array, rotation: float) -> Array:
     is of size 2r, or n where that is less.
     """
     A = skew(point.T @ tangent)
-    Q = _complement(point, tangent)
+    Q = complement_basis(point, tangent)
     B = Q.T @ tangent
     turned = _turn(rotation * A, B)
     moved = point @ turned[: len(A)] + Q @ turned[len(A) :]
@@ -31,26 +31,7 @@ def stiefel_exp(point: Array, tangent: Array, rotation: float) -> Array:
     return orthonormalise(moved)
 
 
-def stiefel_log(point: Array, other: Array, *, tol: float = 1e-13, max_iter: int = 200) -> Array:
-    """Return the canonical velocity that leads from ``point`` to ``other`` in time 1.
-
-    The iteration of [Z2017]_ on matrices of size 2r: complete the coordinates of ``other`` to a
-    rotation, and turn the free columns until the lower right block of its logarithm vanishes. It
-    converges linearly, the faster the nearer the points are, and not at all for distant ones.
-    """
-    r = point.shape[1]
-    Q = _complement(point, other)
-    rotation = _complete(np.vstack([point.T @ other, Q.T @ other]))
-    for _ in range(max_iter):
-        velocity = _real_log(rotation)
-        free = velocity[r:, r:]
-        if np.linalg.norm(free) <= tol * max(1.0, float(np.linalg.norm(velocity))):
-            return point @ velocity[:r, :r] + Q @ velocity[r:, :r]
-        rotation[:, r:] = rotation[:, r:] @ expm(-free)
-    raise ValueError("the points are too far apart: the logarithm has not converged")
-
-
-def _complement(point: Array, tangent: Array) -> Array:
+def complement_basis(point: Array, tangent: Array) -> Array:
     """Return orthonormal columns, orthogonal to ``point``, that hold the rest of ``tangent``.
 
     Not the QR decomposition of (I - VV')D: where that is rank deficient, and for n < 2r it always
@@ -70,21 +51,3 @@ def _turn(A: Array, B: Array) -> Array:
 def orthonormalise(point: Array) -> Array:
     """Return a nearly orthonormal matrix after one step of Newton and Schulz: no drift."""
     return point @ (1.5 * np.eye(point.shape[1]) - 0.5 * point.T @ point)
-
-
-def _complete(columns: Array) -> Array:
-    """Return a rotation that begins with ``columns``."""
-    n, r = columns.shape
-    rotation = np.hstack([columns, qr(columns)[0][:, r:]])
-    if np.linalg.det(rotation) < 0:
-        if n == r:
-            raise ValueError("the points lie on different sheets: no geodesic joins them")
-        rotation[:, -1] *= -1
-    return rotation
-
-
-def _real_log(rotation: Array) -> Array:
-    logarithm = logm(rotation)
-    if np.linalg.norm(np.imag(logarithm)) > 1e-8:
-        raise ValueError("the points are too far apart: no unique geodesic joins them")
-    return skew(np.real(logarithm))

@@ -19,9 +19,8 @@ class Grassmann(Geometry):
               \qquad \langle D, E \rangle = \operatorname{tr} D'E
 
     Tangents are horizontal, :math:`V'D = 0`: they move the subspace and do not turn its basis.
-    The functions that are minimised here must not depend on the basis. ``distance`` is the norm of
-    the principal angles, and ``log`` exists as long as they are below a right angle ([EAS1998]_
-    Sec. 2.5, [BZA2024]_).
+    The functions that are minimised here must not depend on the basis ([EAS1998]_ Sec. 2.5,
+    [BZA2024]_).
 
     Parameters
     ----------
@@ -40,11 +39,6 @@ class Grassmann(Geometry):
     def gradient(self, point: Array, euclidean: Array) -> Array:
         return self.project(point, euclidean)
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        return self.project(point, euclidean_product) - tangent @ (point.T @ euclidean)
-
     def retract(self, point: Array, tangent: Array) -> Array:
         # The polar factor: of all bases of the new subspace the nearest to the old one.
         U, _, Vt = svd(point + tangent, full_matrices=False)
@@ -55,18 +49,6 @@ class Grassmann(Geometry):
         # Where an angle is 0 the column of U is arbitrary, and its sine makes it harmless.
         moved = (point @ Vt.T) * np.cos(angles) + U * np.sin(angles)
         return orthonormalise(moved @ Vt)
-
-    def log(self, point: Array, other: Array) -> Array:
-        P, cosines, Qt = svd(point.T @ other)
-        across = other @ Qt.T - (point @ P) * cosines  # orthogonal columns, as long as the sines
-        sines = np.linalg.norm(across, axis=0)
-        if np.any(cosines < 1e-14):
-            raise ValueError("a principal angle is a right angle: no unique geodesic joins them")
-        angles = np.arctan2(sines, cosines)
-        return (across * (angles / np.where(sines > 0, sines, 1.0))) @ P.T
-
-    def distance(self, point: Array, other: Array) -> float:
-        return grassmann_distance(point, other)
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return np.linalg.qr(rng.standard_normal(self.shape))[0]

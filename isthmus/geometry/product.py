@@ -64,11 +64,6 @@ class Product(Geometry):
     def gradient(self, point: Array, euclidean: Array) -> Array:
         return self.pack(self._each("gradient", point, euclidean))
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        return self.pack(self._each("hessian", point, euclidean, euclidean_product, tangent))
-
     def retract(self, point: Array, tangent: Array) -> Array:
         return self.pack(self._each("retract", point, tangent))
 
@@ -77,12 +72,6 @@ class Product(Geometry):
 
     def transport(self, start: Array, end: Array, tangent: Array) -> Array:
         return self.pack(self._each("transport", start, end, tangent))
-
-    def log(self, point: Array, other: Array) -> Array:
-        return self.pack(self._each("log", point, other))
-
-    def distance(self, point: Array, other: Array) -> float:
-        return float(np.linalg.norm(self._each("distance", point, other)))
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return self.pack(self._each("random_point", rng=rng))

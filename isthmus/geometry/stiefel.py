@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus.geometry.base import Array, Geometry, check_shape, skew, sym
-from isthmus.geometry.geodesics import stiefel_exp, stiefel_log
+from isthmus.geometry.geodesics import stiefel_exp
 
 # How much of the rotation V'D goes into the large exponential of a geodesic.
 _ROTATION = {"canonical": 1.0, "embedded": 2.0}
@@ -18,12 +18,12 @@ class Stiefel(Geometry):
 
     with one of two metrics ([EAS1998]_ Sec. 2.2 and 2.4):
 
-    ============ ======================================= ==================== ===============
-    metric       inner product                           gradient             log, distance
-    ============ ======================================= ==================== ===============
-    canonical    :math:`\operatorname{tr} D'(I-VV'/2)E`  :math:`G - VG'V`     near the point
-    embedded     :math:`\operatorname{tr} D'E`           projection           none
-    ============ ======================================= ==================== ===============
+    ============ ======================================= ==================
+    metric       inner product                           gradient
+    ============ ======================================= ==================
+    canonical    :math:`\operatorname{tr} D'(I-VV'/2)E`  :math:`G - VG'V`
+    embedded     :math:`\operatorname{tr} D'E`           projection
+    ============ ======================================= ==================
 
     [BGFS2004]_ and [B2006]_ use the canonical gradient and call it a projection; the orthogonal
     projection, in both metrics, is :math:`Z - V \operatorname{sym}(V'Z)`.
@@ -58,28 +58,12 @@ class Stiefel(Geometry):
             return self.project(point, euclidean)
         return euclidean - point @ (euclidean.T @ point)
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        inside = point.T @ euclidean
-        if self.metric == "embedded":
-            return self.project(point, euclidean_product - tangent @ sym(inside))
-        # The bilinear form of [EAS1998] Sec. 2.4, turned into an operator by the gradient's map.
-        across = tangent - point @ (point.T @ tangent)
-        bent = point @ (tangent.T @ euclidean) + euclidean @ (tangent.T @ point)
-        return self.gradient(point, euclidean_product + bent / 2 - across @ sym(inside))
-
     def retract(self, point: Array, tangent: Array) -> Array:
         # Orthonormal by reflections; the signs make it the Q that is continuous in the step.
         return _positive_q(point + tangent)
 
     def exp(self, point: Array, tangent: Array) -> Array:
         return stiefel_exp(point, tangent, _ROTATION[self.metric])
-
-    def log(self, point: Array, other: Array) -> Array:
-        if self.metric != "canonical":
-            return super().log(point, other)
-        return stiefel_log(point, other)
 
     def random_point(self, rng: np.random.Generator) -> Array:
         # Without the signs the law would not be uniform, [M2007].

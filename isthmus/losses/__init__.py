@@ -12,13 +12,11 @@ quantile             :class:`Quantile`              quantiles instead of the med
 log_cosh             :class:`LogCosh`               Huber's without a corner
 logistic             :class:`Logistic`              labels 0 and 1
 poisson              :class:`Poisson`               counts, log link
-tanh_absolute        :class:`TanhAbsolute`          the source papers' smooth absolute
 (two functions)      :class:`FunctionLoss`          a loss of your own
 ==================== ============================== ===================================
 
-``get_loss`` finds them by name, ``Smoothed`` rounds the kinks of piecewise linear ones,
-``check_gradient`` compares a gradient with finite differences, and ``robust_scale`` is the scale
-from which parameters left at None are set.
+``get_loss`` finds them by name, ``check_gradient`` compares a gradient with finite differences, and
+``robust_scale`` is the scale from which parameters left at None are set.
 """
 
 from isthmus.losses.absolute import Absolute
@@ -33,11 +31,8 @@ from isthmus.losses.logistic import Logistic
 from isthmus.losses.poisson import Poisson
 from isthmus.losses.quantile import Quantile
 from isthmus.losses.registry import get_loss
-from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import robust_scale
-from isthmus.losses.smoothing import PiecewiseLinear, Smoothed
 from isthmus.losses.squared import Squared
-from isthmus.losses.tanh_absolute import TanhAbsolute
 
 __all__ = [
     "Absolute",
@@ -48,13 +43,9 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "Loss",
-    "PiecewiseLinear",
     "Poisson",
     "Quantile",
-    "ResidualLoss",
-    "Smoothed",
     "Squared",
-    "TanhAbsolute",
     "check_gradient",
     "get_loss",
     "robust_scale",

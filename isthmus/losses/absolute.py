@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
@@ -27,7 +26,3 @@ class Absolute(PiecewiseLinear):
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         return np.abs(residual), np.sign(residual)
-
-    def prox(self, residual: ArrayLike, t: float) -> Array:
-        residual = np.asarray(residual, dtype=float)
-        return np.asarray(residual - np.clip(residual, -1 / t, 1 / t))

@@ -6,16 +6,14 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from isthmus.linalg import row_blocks
+from isthmus.linalg import Array, row_blocks
 from isthmus.losses.checks import check_on_first_use
 
 # Entries a block. An array of this size takes 256 kB, so the few temporaries of a loss stay in
 # the cache; whole arrays of 5000 x 100 took four times as long.
 BLOCK = 32768
-
-Array = NDArray[np.float64]
 
 
 class Loss(ABC):
@@ -28,15 +26,14 @@ class Loss(ABC):
 
     A loss of your own is a subclass with one method, :meth:`pointwise`. Sums, weights, the
     gradient and the walk through memory are done here. Losses are immutable: :meth:`resolve` and
-    :meth:`smoothed` return new ones.
+    :meth:`smooth` return new ones.
 
     Attributes
     ----------
-    is_convex, is_smooth : bool
-        Whether :math:`\ell` is convex, and continuously differentiable, in the prediction.
+    is_smooth : bool
+        Whether :math:`\ell` is continuously differentiable in the prediction.
     """
 
-    is_convex: ClassVar[bool] = True
     is_smooth: ClassVar[bool] = True
 
     @abstractmethod
@@ -84,7 +81,7 @@ class Loss(ABC):
         """
         return self
 
-    def smoothed(self, width: float) -> Loss:
+    def smooth(self, width: float) -> Loss:
         """Return a differentiable loss that tends to this one as ``width`` tends to 0."""
         if self.is_smooth:
             return self
@@ -160,7 +157,7 @@ class Loss(ABC):
         terms, slopes = self.pointwise(Y, Y_pred)
         if terms.ndim == 1 and output_weight is not None:
             raise ValueError(
-                f"{type(self).__name__} has one term a row: output_weight has no meaning for it"
+                f"{type(self).__name__} has one term per row: output_weight has no meaning for it"
             )
         if output_weight is not None:
             slopes *= output_weight

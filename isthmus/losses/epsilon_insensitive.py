@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
-from isthmus.losses.residual import require
-from isthmus.losses.scale import robust_scale
+from isthmus.losses.residual import ScaleParameter
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
 from isthmus.validation import check_number
 
@@ -17,7 +16,7 @@ SCALES = 0.1
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(PiecewiseLinear):
+class EpsilonInsensitive(ScaleParameter, PiecewiseLinear):
     r"""The absolute error beyond a tube in which errors cost nothing ([V1995]_).
 
     .. math:: \rho(e) = \max(|e| - \epsilon, 0)
@@ -32,6 +31,9 @@ class EpsilonInsensitive(PiecewiseLinear):
         :meth:`resolve`.
     """
 
+    parameter: ClassVar[str] = "epsilon"
+    multiple: ClassVar[float] = SCALES
+
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
@@ -39,35 +41,13 @@ class EpsilonInsensitive(PiecewiseLinear):
             check_number("epsilon", self.epsilon, ">= 0 and finite")
 
     def pieces(self) -> Pieces:
-        epsilon = require(self, "epsilon")
+        epsilon = self._value()
         return Pieces(kinks=(-epsilon, epsilon), heights=(0.5, 0.5), slope=0.0, offset=-epsilon)
-
-    @property
-    def has_units(self) -> bool:
-        return self.epsilon is not None
-
-    def resolve(
-        self,
-        residual: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        scale: float | None = None,
-    ) -> EpsilonInsensitive:
-        if self.epsilon is not None:
-            return self
-        return EpsilonInsensitive(SCALES * (scale or robust_scale(residual, sample_weight)))
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
         rho = np.abs(residual)
-        rho -= require(self, "epsilon")
+        rho -= self._value()
         np.maximum(rho, 0.0, out=rho)
         psi = np.sign(residual)
         psi *= rho > 0
         return rho, psi
-
-    def prox(self, residual: ArrayLike, t: float) -> Array:
-        residual = np.asarray(residual, dtype=float)
-        beyond = residual - np.clip(residual, -self._tube(), self._tube())
-        return np.asarray(residual - np.clip(beyond, -1 / t, 1 / t))
-
-    def _tube(self) -> float:
-        return require(self, "epsilon")

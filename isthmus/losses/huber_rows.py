@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
-from isthmus.losses.residual import ResidualLoss, check_positive, require
+from isthmus.losses.residual import ScaleParameter
 from isthmus.losses.scale import weighted_median
 
 ROW_NORMS = 1.2  # medians of the row norms
 
 
 @dataclass(frozen=True)
-class HuberRows(ResidualLoss):
+class HuberRows(ScaleParameter):
     r"""Huber's function of the length of each row of residuals.
 
     .. math:: \sum_i \rho_\delta(\|e_i\|_2)
@@ -32,48 +32,34 @@ class HuberRows(ResidualLoss):
         :meth:`resolve`.
     """
 
-    delta: float | None = None
+    parameter: ClassVar[str] = "delta"
 
-    def __post_init__(self) -> None:
-        check_positive("delta", self.delta)
+    delta: float | None = None
 
     @property
     def curvature(self) -> float:
         return 1.0
 
-    @property
-    def has_units(self) -> bool:
-        return self.delta is not None
-
-    def resolve(
-        self,
-        residual: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        scale: float | None = None,
-    ) -> HuberRows:
+    def _from_residuals(
+        self, residual: ArrayLike, sample_weight: ArrayLike | None, scale: float | None
+    ) -> float:
         # The length of a row depends on their number and on how they go together: always measured.
-        if self.delta is not None:
-            return self
         residual = np.asarray(residual, dtype=float)
         lengths = _lengths(residual.reshape(len(residual), -1))
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        return HuberRows(ROW_NORMS * (weighted_median(lengths, weight) or lengths.mean() or 1.0))
+        return float(ROW_NORMS * (weighted_median(lengths, weight) or lengths.mean() or 1.0))
 
     def row_weights(self, residual: ArrayLike) -> Array:
         r"""Return :math:`\min(1, \delta / \|e_i\|)`: the weights of reweighted least squares."""
-        delta = require(self, "delta")
+        delta = self._value()
         return delta / np.maximum(_lengths(np.asarray(residual, dtype=float)), delta)
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
-        delta = require(self, "delta")
+        delta = self._value()
         lengths = _lengths(residual)
         psi = np.minimum(lengths, delta)
         rho = psi * (lengths - psi / 2)
         return rho, residual * (delta / np.maximum(lengths, delta))[:, None]
-
-    def prox(self, residual: ArrayLike, t: float) -> Array:
-        residual = np.asarray(residual, dtype=float)
-        return residual * (1 - self.row_weights(residual / (1 + 1 / t)) / (1 + t))[:, None]
 
     def _block(
         self,

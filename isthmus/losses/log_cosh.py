@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
-from isthmus.losses.residual import ResidualLoss, check_positive, require
-from isthmus.losses.scale import robust_scale
+from isthmus.losses.residual import ScaleParameter
 
 EFFICIENT = 1.205  # deviations: 95 % efficiency when the errors are Gaussian
 
 
 @dataclass(frozen=True)
-class LogCosh(ResidualLoss):
+class LogCosh(ScaleParameter):
     r"""A loss like Huber's with no corner in its slope ([HW1977]_, "logistic" weights).
 
     .. math:: \rho(e) = \delta^2 \log \cosh(e / \delta)
@@ -29,35 +28,21 @@ class LogCosh(ResidualLoss):
         residuals given to :meth:`resolve`.
     """
 
-    delta: float | None = None
+    parameter: ClassVar[str] = "delta"
+    multiple: ClassVar[float] = EFFICIENT
 
-    def __post_init__(self) -> None:
-        check_positive("delta", self.delta)
+    delta: float | None = None
 
     @property
     def curvature(self) -> float:
         return 1.0
 
-    @property
-    def has_units(self) -> bool:
-        return self.delta is not None
-
-    def resolve(
-        self,
-        residual: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        scale: float | None = None,
-    ) -> LogCosh:
-        if self.delta is not None:
-            return self
-        return LogCosh(EFFICIENT * (scale or robust_scale(residual, sample_weight)))
-
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:
-        delta = require(self, "delta")
+        delta = self._value()
         size = np.abs(residual)
         tanh = np.tanh(size / delta)
         # log cosh x = x - log(1 + tanh x) has no digits left for small x, and
-        # -log(1 - tanh(x)^2)/2 none for large x. Logarithms are dear: one a number.
+        # -log(1 - tanh(x)^2)/2 none for large x. Logarithms are expensive: one per number.
         small = size < delta
         logarithm = np.log1p(np.where(small, -tanh * tanh, tanh))
         logarithm *= delta

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
@@ -44,7 +43,3 @@ class Quantile(PiecewiseLinear):
         psi *= 0.5
         psi += tau - 0.5  # at a residual of 0 this is the middle of the subgradients
         return np.maximum(tau * residual, (tau - 1) * residual), psi
-
-    def prox(self, residual: ArrayLike, t: float) -> Array:
-        residual, tau = np.asarray(residual, dtype=float), self.quantile
-        return np.asarray(residual - np.clip(residual, (tau - 1) / t, tau / t))

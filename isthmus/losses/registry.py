@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from isthmus.losses.absolute import Absolute
@@ -15,7 +16,6 @@ from isthmus.losses.logistic import Logistic
 from isthmus.losses.poisson import Poisson
 from isthmus.losses.quantile import Quantile
 from isthmus.losses.squared import Squared
-from isthmus.losses.tanh_absolute import TanhAbsolute
 
 LOSSES: dict[str, type[Loss]] = {
     "squared": Squared,
@@ -27,7 +27,6 @@ LOSSES: dict[str, type[Loss]] = {
     "log_cosh": LogCosh,
     "logistic": Logistic,
     "poisson": Poisson,
-    "tanh_absolute": TanhAbsolute,
 }
 
 
@@ -59,7 +58,7 @@ def _by_name(name: str, params: dict[str, Any]) -> Loss:
     try:
         return LOSSES[name](**params)
     except TypeError:
-        known = sorted(getattr(LOSSES[name], "__dataclass_fields__", {}))
+        known = sorted(field.name for field in fields(LOSSES[name]))  # type: ignore[arg-type]
         raise TypeError(
             f"loss {name!r} takes the parameters {known}, got {sorted(params)}"
         ) from None

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from isthmus.losses.base import Array
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # relative error of a sum of weights
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
 
 

@@ -33,7 +33,7 @@ class PiecewiseLinear(ResidualLoss):
     def pieces(self) -> Pieces:
         """Return the loss as a sum of absolute values."""
 
-    def smoothed(self, width: float) -> Smoothed:
+    def smooth(self, width: float) -> Smoothed:
         return Smoothed(self, width)
 
 
@@ -44,7 +44,7 @@ class Smoothed(ResidualLoss):
     .. math:: |e| \;\to\; \sqrt{e^2 + h^2} - h
 
     Convex and infinitely often differentiable. With heights :math:`c_k` of the absolute values it
-    lies below the original by at most :math:`h \sum_k c_k` an entry, the ``gap``.
+    lies below the original by at most :math:`h \sum_k c_k` per entry, the ``gap``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Smoothed(ResidualLoss):
     ) -> Smoothed:
         return Smoothed(self.original.resolve(residual, sample_weight, scale), self.width)
 
-    def smoothed(self, width: float) -> Smoothed:
+    def smooth(self, width: float) -> Smoothed:
         return Smoothed(self.original, width)
 
     def rho_and_psi(self, residual: Array) -> tuple[Array, Array]:

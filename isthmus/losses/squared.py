@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from isthmus.losses.base import Array
 from isthmus.losses.residual import ResidualLoss
 
@@ -29,6 +26,3 @@ class Squared(ResidualLoss):
         rho = residual * residual
         rho *= 0.5
         return rho, residual.copy()
-
-    def prox(self, residual: ArrayLike, t: float) -> Array:
-        return np.asarray(residual, dtype=float) * (t / (1 + t))

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from isthmus.persistence.renewal import MOVED
+
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
@@ -34,9 +36,14 @@ _CLASSES = {
     "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
     "WeisfeilerLehman",
     "isthmus.kernels.sequences.encoding": "Alphabet",
-    "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic PiecewiseLinear "
-    "Poisson Quantile Smoothed Squared TanhAbsolute",
+    "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
+    "Quantile Squared",
+    "isthmus.losses.smoothing": "PiecewiseLinear Smoothed",
     "isthmus.model_selection": "ComponentSearchCV",
+    "isthmus.papers.kernel_dependency_thesis": "MetropolisedGibbsRegression",
+    "isthmus.papers.morp": "InverseMORP",
+    "isthmus.papers.riemannian_pls": "RiemannianPLS",
+    "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
     "Nearest SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
@@ -73,11 +80,6 @@ _CLASSES = {
     "RobustScaler StandardScaler",
     "sklearn.svm": "SVC SVR LinearSVC LinearSVR NuSVC NuSVR OneClassSVM",
 }
-# Names in older files of classes that have moved since.
-_MOVED = {
-    "isthmus.missing.MissingModel": "isthmus.problems.MissingModel",
-    "isthmus.moments.Moments": "isthmus.problems.Moments",
-}
 # What a scorer holds: functions of arrays.
 _FUNCTIONS = {
     "sklearn.metrics": "accuracy_score balanced_accuracy_score brier_score_loss d2_absolute_error_score "
@@ -88,7 +90,7 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
-CLASSES |= set(_MOVED)
+CLASSES |= set(MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -97,7 +99,7 @@ def found(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = _MOVED.get(name, name).rpartition(".")
+    module, _, last = MOVED.get(name, name).rpartition(".")
     return getattr(import_module(module), last)
 
 

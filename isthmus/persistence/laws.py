@@ -32,15 +32,16 @@ _PREIMAGE = {"coordinates_": "n .", "residual_": "n"}
 _LAWS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
         ("PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
-         "StiefelRegression"), _LATENT,
+         "StiefelRegression", "MetropolisedGibbsRegression"), _LATENT,
     ),
     **dict.fromkeys(
         ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV",
          "MultiTaskLasso", "MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV",
-         "BayesianRidge", "HuberRegressor", "LinearSVR", "LinearMap"), _LINEAR,
+         "BayesianRidge", "HuberRegressor", "LinearSVR",
+         "GeodesicStiefelRegression", "LinearMap", "RiemannianPLS"), _LINEAR,
     ),
     **dict.fromkeys(("LogisticRegression", "RidgeClassifier", "LinearSVC"), _CLASSIFIER),
-    **dict.fromkeys(("COIR", "MORP", "SIR", "KernelCCA", "KernelSIR"), _PROJECTION),
+    **dict.fromkeys(("COIR", "InverseMORP", "MORP", "SIR", "KernelCCA", "KernelSIR"), _PROJECTION),
     **dict.fromkeys(
         ("CandidateSearch", "Distance", "Exact", "FixedPoint", "Gradient", "GraphSearch", "Learned",
          "Nearest", "SequenceSearch"), _PREIMAGE,

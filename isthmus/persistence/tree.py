@@ -35,7 +35,7 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_state
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
-from isthmus.persistence.renames import with_new_names
+from isthmus.persistence.renewal import renew_state
 
 _SPARSE = {
     kind.__name__: kind
@@ -363,14 +363,11 @@ class Decoder:
             # A method of that name would be hidden by it.
             if not key.isidentifier() or key.startswith("__") or callable(getattr(cls, key, None)):
                 raise self._bad(f"{name} has no attribute {key[:60]!r}")
-        decoded = {key: self.decode(item, depth) for key, item in coded.items()}
-        state = with_new_names(cls.__name__, decoded)
+        state = {key: self.decode(item, depth) for key, item in coded.items()}
+        state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
-        if hasattr(made, "__setstate__"):  # scikit-learn's, which looks at the version
-            made.__setstate__(state)
-        else:
-            made.__dict__.update(state)
+        getattr(made, "__setstate__", made.__dict__.update)(state)  # scikit-learn checks its version
         self._objects.append(made)
         self._sizes.append(self._count - before)
         return made

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from isthmus.linalg import Array
-from isthmus.linalg.eigen import leading_pairs
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
-from isthmus.projections.eigen import Axes, EigenGram
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
-from isthmus.projections.problem import GramFit, GramProblem, Ridge
 from isthmus.projections.rows import KernelSide, check_y, holds_names
 from isthmus.validation import check_option
 
@@ -29,8 +26,9 @@ class MORP(KernelProjection):
 
     with the Gram matrices ``K`` of the inputs and ``L`` of the outputs, centred and brought to trace
     ``n``, [YYT2005]_ with the ridge put where it keeps the outputs: the printed form loses them as soon
-    as there are more rows than inputs and outputs. ``beta=0`` and ``alpha=0`` is kernel principal
-    components; ``beta=1`` with a linear output kernel is reduced-rank kernel ridge regression.
+    as there are more rows than inputs and outputs (it is in ``isthmus.papers.morp``). ``beta=0`` and
+    ``alpha=0`` is kernel principal components; ``beta=1`` with a linear output kernel is reduced-rank
+    kernel ridge regression.
 
     Several outputs are compared in their own units, so that an output with small values has little
     weight. If their units are not comparable, divide them by their standard deviations first.
@@ -48,10 +46,7 @@ class MORP(KernelProjection):
         Weight of the outputs, from 0 (unsupervised) to 1 (outputs alone).
     alpha : float, "auto" or "cv", default="auto"
         Ridge weight for the Gram matrix of trace n. "auto" is a fixed fraction, 1e-2 n; "cv" chooses
-        the weight by cross-validation. In ``form="inverse"`` it is
-        the weight gamma of [YYT2005]_, "auto" 1e-3.
-    form : {"ridge", "inverse"}, default="ridge"
-        The problem above, or the corrected (14) of [YYT2005]_, the parallel sum of M and K / gamma.
+        the weight by cross-validation.
     missing : {"error", "mean", "ridge", "zero"}, default="error"
         What to do with NaN in ``y``: refuse it; put the mean of what is observed of an output; put
         that, fit, regress each output on the coordinates where it is observed, and fit once more
@@ -62,7 +57,7 @@ class MORP(KernelProjection):
     score_scale : {"eigenvalue", "unit", "raw"}, default="raw"
         "raw" gives the coordinates psi above; for the others see :class:`SIR`.
     solver : {"auto", "dense", "factor", "krylov", "features"}, default="auto"
-        As in :class:`COIR`; ``form="inverse"`` is always dense.
+        As in :class:`COIR`.
     n_landmarks, selection, cv, gamma, random_state, n_jobs :
         As in :class:`COIR`.
 
@@ -100,7 +95,6 @@ class MORP(KernelProjection):
         kernel_y: Any = "linear",
         beta: float = 0.5,
         alpha: Any = "auto",
-        form: str = "ridge",
         missing: str = "error",
         n_components_impute: int = 10,
         score_scale: str = "raw",
@@ -117,7 +111,6 @@ class MORP(KernelProjection):
         self.kernel_y = kernel_y
         self.beta = beta
         self.alpha = alpha
-        self.form = form
         self.missing = missing
         self.n_components_impute = n_components_impute
         self.score_scale = score_scale
@@ -131,7 +124,6 @@ class MORP(KernelProjection):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_option("form", self.form, ("ridge", "inverse"))
         check_option("missing", self.missing, MISSING)
         if (
             isinstance(self.beta, bool)
@@ -139,21 +131,10 @@ class MORP(KernelProjection):
             or not 0 <= self.beta <= 1
         ):
             raise ValueError(f"beta == {self.beta!r}, must be in [0, 1].")
-        if self.form == "inverse" and self.solver not in ("auto", "dense"):
-            raise ValueError(
-                f"solver == {self.solver!r}: form='inverse' needs the eigenvectors of the Gram matrix, "
-                "solver='dense' or 'auto'; form='ridge' has all solvers."
-            )
 
     @property
     def _default_ridge(self) -> float:  # type: ignore[override]
         return 1e-2
-
-    def _ridge(self) -> Ridge | None:
-        ridge = super()._ridge()
-        if self.form == "inverse" and isinstance(self.alpha, str) and self.alpha == "auto":
-            return Ridge(1e-3, False)
-        return ridge
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         holes = None
@@ -183,7 +164,6 @@ class MORP(KernelProjection):
             kernel_y=self.kernel_y,
             beta=self.beta,
             alpha="auto" if self.alpha == "cv" else self.alpha,
-            form=self.form,
             score_scale="unit",
             solver=self.solver,
             n_landmarks=self.n_landmarks,
@@ -193,51 +173,5 @@ class MORP(KernelProjection):
         )
         return fill_by_ridge(first.fit(inputs.rows, start).transform(inputs.rows), Y, start)
 
-    def _by_features(self, inputs: KernelSide) -> bool:
-        return False if self.form == "inverse" else super()._by_features(inputs)
-
-    def _problem(self, inputs: KernelSide, outputs: OutputSide, seed: int) -> Any:
-        problem = super()._problem(inputs, outputs, seed)
-        if self.form == "inverse":
-            problem.__class__ = ParallelSumProblem
-        return problem
-
     def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
         return np.sqrt(eigenvalues / n)
-
-
-class ParallelSumProblem(GramProblem):
-    r"""The source's form, :math:`M (\gamma M + K)^{-1} K v = \lambda v` on the range of ``K``."""
-
-    def fit(self, rows: Any = None, *, shared: bool = False) -> ParallelSumFit:
-        return ParallelSumFit(self, np.arange(self.n) if rows is None else rows, True)
-
-
-class ParallelSumFit(GramFit):
-    """The parallel sum of ``M`` and ``K / gamma``, computed where ``gamma M + K`` is regular.
-
-    With a gamma of zero it is what ``M`` leaves on the range of ``K``, ``(U' M^+ U)^-1``.
-    """
-
-    def _choose(self, solver: str) -> str:
-        return "dense"
-
-    def solve(self, ridge: Ridge, r: int | None) -> Axes:
-        gamma, coupling = ridge.at(self.trace), self.problem.coupling
-        inputs: EigenGram = self._eigen  # type: ignore[assignment]
-        M = self.operator()(np.eye(self.n))
-        joint = EigenGram(self.K + (M + M.T) / 2)
-        V = joint.vectors
-        P: Array
-        if gamma > 0:
-            Mv, Kv = V.T @ M @ V, V.T @ self.K @ V
-            P, basis = Mv @ np.linalg.solve(gamma * Mv + Kv, Kv), V
-        elif coupling.x_weight > 0:
-            basis = inputs.vectors
-            P = np.asarray(np.linalg.inv(basis.T @ EigenGram((M + M.T) / 2).solve(basis)))
-        else:
-            raise ValueError("alpha == 0 with form='inverse' and beta == 1: one must be changed.")
-        eigenvalues, v = leading_pairs((P + P.T) / 2, r)
-        eigenvalues, v = eigenvalues[: inputs.rank], v[:, : inputs.rank]
-        coef = np.sqrt(self.n) * EigenGram.solve(inputs.at(0.0), basis @ v)  # a = K^+ v
-        return Axes(eigenvalues, coef * self.factor_x, float(np.trace(P)))

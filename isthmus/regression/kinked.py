@@ -1,7 +1,7 @@
 """Maps under losses with kinks, to the last kink: an interior-point method where rounding would be slow.
 
 Without a binding rank the outputs come apart, and each is a convex problem that is solved exactly. With
-one, a map is improved by solving its linearisation in the factors exactly, near enough to be believed
+one, a map is improved by solving its linearisation in the factors exactly, near enough to hold
 ([B1985]_).
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.linalg import Array
-from isthmus.losses import PiecewiseLinear
-from isthmus.regression.rank_descent import RankProblem, balanced
+from isthmus.losses.smoothing import PiecewiseLinear
+from isthmus.regression.rank_descent import RankProblem, balance
 from isthmus.solvers import Reason, SolverResult
 from isthmus.solvers.interior_point import minimise_kinked
 
@@ -45,7 +45,7 @@ def fit_outputs(
     w = np.ones(n) if problem.weights is None else problem.weights
     v = np.ones(q) if problem.output_weight is None else problem.output_weight
     shifts, h = np.array(kinks)[:, None], np.multiply.outer(heights, w)
-    linear = -slope * design.transposed(w)
+    linear = -slope * design.transpose_times(w)
     ridge = problem.penalty.alpha * np.append(problem.g**2, 0.0)
     M, n_iter, gap, converged = np.zeros((k + 1, q)), 0, 0.0, True
     for j in np.flatnonzero(v > 0):
@@ -79,14 +79,14 @@ class _Rows:
     def times(self, x: Array) -> Array:
         return self.rows @ x
 
-    def transposed(self, v: Array) -> Array:
+    def transpose_times(self, v: Array) -> Array:
         return v @ self.rows
 
     def normal(self, w: Array) -> Array:
         return (self.rows * w[:, None]).T @ self.rows
 
 
-def can_be_sharpened(problem: RankProblem, rank: int) -> bool:
+def can_sharpen(problem: RankProblem, rank: int) -> bool:
     n, k = problem.rows.shape
     q = problem.Y.shape[1]
     unknowns = (k + q) * rank + q
@@ -96,7 +96,7 @@ def can_be_sharpened(problem: RankProblem, rank: int) -> bool:
     return kinked and counts and k > 0 and unknowns <= _MOST_NUMBERS and products <= _MOST_PRODUCTS
 
 
-def sharpened(
+def sharpen(
     problem: RankProblem,
     start: tuple[Array, Array, Array],
     tol: float = _ENOUGH,
@@ -111,7 +111,7 @@ def sharpened(
     A polyhedral function of a smooth map has sharp minima as a rule, to which these steps converge
     quadratically. :math:`\lambda` shrinks while steps keep what the linearisation promises.
     """
-    A, D = balanced(*start[:2])
+    A, D = balance(*start[:2])
     b, value = start[2], problem.objective(A, D, start[2])
     kinks, heights, slope, _ = problem.loss.pieces()  # type: ignore[attr-defined]
     w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
@@ -122,10 +122,10 @@ def sharpened(
     promise, steps, converged = np.inf, 0, False
     most = min(max_iter, _LINEARISATIONS)
     while steps < most and not converged:
-        design = _Linearised(problem.rows, A, D)
+        design = _Linearisation(problem.rows, A, D)
         target = (problem.Y - (problem.rows @ A) @ D.T - b).ravel() - shifts
         _, by_A, by_D = problem._penalise(A, D)
-        linear = -slope * design.transposed(mass)
+        linear = -slope * design.transpose_times(mass)
         linear[: A.size] += np.ravel(by_A)
         linear[A.size : A.size + D.size] += np.ravel(by_D)
         ridge = design.ridge(problem.penalty.alpha, problem.g)
@@ -144,7 +144,7 @@ def sharpened(
             # What the linearisation promised and the step did not keep is about what is left.
             converged |= kept > _GOOD and abs(kept - 1) * promise <= tol * abs(value)
             if kept > _POOR or (converged and moved < value):
-                (A, D), b, value = balanced(A + dA, D + dD), b + db, moved
+                (A, D), b, value = balance(A + dA, D + dD), b + db, moved
                 break
             if converged:
                 break
@@ -153,7 +153,7 @@ def sharpened(
     return (A, D, b), SolverResult(point, value, max(promise, 0.0), steps, converged, reason)
 
 
-class _Linearised:
+class _Linearisation:
     """The derivative of Z A D' + b by its factors, (n q, (k + q) r + q), by blocks."""
 
     def __init__(self, rows: Array, A: Array, D: Array) -> None:
@@ -169,23 +169,23 @@ class _Linearised:
         dA, dD, db = self.split(x)
         return np.asarray((self.rows @ dA) @ self.D.T + self.T @ dD.T + db).ravel()
 
-    def transposed(self, v: Array) -> Array:
+    def transpose_times(self, v: Array) -> Array:
         V = v.reshape(len(self.rows), -1)
         by_A, by_D = self.rows.T @ (V @ self.D), V.T @ self.T
         return np.concatenate([by_A.ravel(), by_D.ravel(), V.sum(axis=0)])
 
     def normal(self, w: Array) -> Array:
         W = w.reshape(len(self.rows), -1)
-        return self._assembled(np.array([(self.all * c[:, None]).T @ self.all for c in W.T]))
+        return self._assemble(np.array([(self.all * c[:, None]).T @ self.all for c in W.T]))
 
     def ridge(self, alpha: float, g: Array) -> Array:
         """The same for the ridge, which is the squared loss of rows root(alpha) g of zeros."""
         root = np.sqrt(alpha) * g
         extra = np.hstack([np.diag(root), root[:, None] * self.A, np.zeros((len(g), 1))])
         products: Any = extra.T @ extra
-        return self._assembled(np.broadcast_to(products, (len(self.D), *products.shape)))
+        return self._assemble(np.broadcast_to(products, (len(self.D), *products.shape)))
 
-    def _assembled(self, products: Array) -> Array:
+    def _assemble(self, products: Array) -> Array:
         """From the weighted products of [Z, ZA, 1] for each output to those of all unknowns."""
         (k, r), q, D = self.A.shape, len(self.D), self.D
         ZZ, ZT, Z1 = products[:, :k, :k], products[:, :k, k:-1], products[:, :k, -1]

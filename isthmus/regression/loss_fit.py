@@ -1,18 +1,17 @@
-"""Maps of low rank under any loss, for an estimator: start, descent, and the factors of what was found."""
+"""Fit maps of low rank under any loss: start, descent, and the factors of the map that was found."""
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
-from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import Array, power_of_two
-from isthmus.losses import Loss, get_loss, robust_scale
+from isthmus.losses import Loss, robust_scale
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import robust_scales
@@ -20,17 +19,10 @@ from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart
 from isthmus.regression.optimum import RankOptimum
-from isthmus.regression.pls import PLS
-from isthmus.regression.rank_descent import (
-    Penalty,
-    RankProblem,
-    descend_geodesics,
-    finite_or_raise,
-    singular_form,
-)
-from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorised
+from isthmus.regression.rank_descent import Penalty, RankProblem, check_finite, singular_form
+from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorise
 from isthmus.regression.starts import descend_well
-from isthmus.solvers import Reason
+from isthmus.solvers import SolverResult
 
 # Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
 _SETTLING, _SETTLED = 8, 0.01
@@ -38,6 +30,8 @@ _SHARE = 0.2  # of the scale of the ridge: robust fits end with smaller residual
 _LEAST_RANK = 1e-8  # of the largest singular value: less is no component of a start
 _LARGEST_START = 10.0  # times y: what a start may predict
 _SQUARABLE = 1e140  # spreads beyond this, or below its inverse, leave float64 when they are squared
+
+Point = tuple[Array, Array, Array]  # both factors of a map, and intercepts
 
 
 @dataclass
@@ -50,7 +44,7 @@ class _Outputs:
     unit: Array
 
     @classmethod
-    def of(cls, Y: Array, loss: Loss, weights: Array | None) -> _Outputs:
+    def from_targets(cls, Y: Array, loss: Loss, weights: Array | None) -> _Outputs:
         if isinstance(loss, ResidualLoss):
             # Residuals do not know where y is: near its middle the objective has digits to go down by.
             middle, spread = middle_and_spread(Y, weights)
@@ -62,108 +56,185 @@ class _Outputs:
                 )
         else:
             middle, unit = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
-        easy = winsorised(Y, loss, weights)
+        easy = winsorise(Y, loss, weights)
         return cls((Y - middle) / unit, (easy - middle) / unit, middle, unit)
 
 
+@dataclass(frozen=True)
+class LossSettings:
+    """Parameters of a fit: the loss, the ridge, the start and the limits of the descent."""
+
+    loss: Loss
+    alpha: Any  # a number or "auto"
+    scale: Any  # of the columns of X
+    max_iter: int
+    tol: float
+    output_weight: Array | None = None
+    start: Array | None = None  # a map (n_targets, n_features), or None for the closed form
+    start_name: str = "init"
+    verbose: int = 0
+    callback: Any = None
+
+
+def check_start(init: Any) -> Array | None:
+    """Return the start that a user gives, a map (n_targets, n_features), or None."""
+    if init is None:
+        return None
+    try:
+        start = np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"init == {init!r}, must be None or an array (n_targets, n_features)."
+        ) from None
+    if not np.isfinite(start).all():
+        raise ValueError("init has NaN or infinite entries, all must be finite.")
+    return start
+
+
+@dataclass
 class LossFit:
-    """The part of an estimator that fits a map under a loss without a closed form."""
+    """A fitted map under a loss without a closed form."""
 
-    def _fit_loss(
-        self: Any, X: NDArray, Y: Array, weights: Array | None, n_components: int | None
-    ) -> tuple[RowForm, Factors]:
-        """Descent from a start in the whitened coordinates of X."""
-        given = get_loss(self.loss)
-        y_unit, w_unit = 1.0, 1.0
-        if isinstance(given, ResidualLoss) and not given.has_units:
-            y_unit = power_of_two(Y)
-        if weights is not None:  # a common factor of loss and ridge, which may be out of range
-            w_unit = power_of_two(weights)
-            weights = weights / w_unit
-        outputs = _Outputs.of(Y / y_unit, given, weights)
-        check_user_loss(given, outputs.Y, outputs.easy)
-        form = RowForm.from_rows(X, outputs.easy, weights, self.scale)
-        q = Y.shape[1]
-        form.Y, form.frame.y_scale = form.Y * form.frame.y_scale, np.full(q, y_unit)
-        form.y_squares = (form.Y**2).sum(axis=0)
-        spectrum = form.whitening()
-        alpha = self._alpha_in_frame(spectrum.norm, form)
-        if self.alpha != "auto":
-            alpha /= w_unit
-        rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
-        optimum = RankOptimum(form, spectrum, alpha)
-        most = min(len(spectrum.squares), q)
-        r = most if n_components is None else min(n_components, most)
-        constant = (Y == Y[0]).all(axis=0)
-        if constant.all():  # nothing to map to: the location alone
-            r = 0
-        A, D = self._start(form, spectrum, optimum, r, outputs.unit * y_unit)  # C = basis A D'
-        if r == 0:
-            A, D = np.zeros((len(spectrum.squares), 1)), np.zeros((q, 1))
-        start = (A, D, form.frame.y_mean)
-        A, D, b, result = self._settle(rows, spectrum.squares, outputs, weights, alpha, start)
-        finite_or_raise(A, self.loss_)
-        self.objective_ *= w_unit
-        self.output_scale_ = self.output_scale_ * outputs.unit * y_unit
-        self._report(result)
-        D, b = D * outputs.unit[:, None], b * outputs.unit + outputs.middle
-        if constant.any() and isinstance(self.loss_, ResidualLoss):
-            D = np.where(constant[:, None], 0.0, D)
-            b = np.where(constant, Y[0] / y_unit, b)
-        return self._as_factors(
-            form, spectrum.basis @ A[:, :r], D[:, :r], Y / y_unit - b, b * y_unit, weights
-        )
+    form: RowForm
+    factors: Factors
+    loss: Loss  # with the parameters that were set from the data
+    objective: float
+    output_scale: Array
+    ridge_factor: float  # by which a ridge weight left at "auto" was multiplied
+    result: SolverResult
 
-    def _settle(
-        self: Any,
+
+def fit_loss(
+    X: NDArray,
+    Y: Array,
+    weights: Array | None,
+    n_components: int | None,
+    settings: LossSettings,
+    ridge_weight: Callable[[float, Any], float],
+) -> LossFit:
+    """Descend from a start in the whitened coordinates of X.
+
+    ``ridge_weight(norm, form)`` gives the ridge weight in the units of a form, whose largest squared
+    singular value is ``norm``.
+    """
+    loss = settings.loss
+    y_unit = 1.0
+    w_unit = 1.0
+    if isinstance(loss, ResidualLoss) and not loss.has_units:
+        y_unit = power_of_two(Y)
+    if weights is not None:  # a common factor of loss and ridge, which may be out of range
+        w_unit = power_of_two(weights)
+        weights = weights / w_unit
+    outputs = _Outputs.from_targets(Y / y_unit, loss, weights)
+    check_user_loss(loss, outputs.Y, outputs.easy)
+    form = RowForm.from_rows(X, outputs.easy, weights, settings.scale)
+    q = Y.shape[1]
+    form.Y = form.Y * form.frame.y_scale
+    form.frame.y_scale = np.full(q, y_unit)
+    form.y_squares = (form.Y**2).sum(axis=0)
+    spectrum = form.whitening()
+    alpha = ridge_weight(spectrum.norm, form)
+    if settings.alpha != "auto":
+        alpha /= w_unit
+    rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
+    optimum = RankOptimum(form, spectrum, alpha)
+    most = min(len(spectrum.squares), q)
+    r = most if n_components is None else min(n_components, most)
+    constant = (Y == Y[0]).all(axis=0)
+    if constant.all():  # nothing to map to: the location alone
+        r = 0
+    unit = outputs.unit * y_unit
+    A, D = _start(settings, form, spectrum, optimum, r, unit)  # C = basis A D'
+    if r == 0:
+        A, D = np.zeros((len(spectrum.squares), 1)), np.zeros((q, 1))
+    descent = _Descent(settings, rows, spectrum.squares, outputs, weights, alpha)
+    A, D, b = descent.run((A, D, form.frame.y_mean))
+    check_finite(A, descent.loss)
+    D, b = D * outputs.unit[:, None], b * outputs.unit + outputs.middle
+    if constant.any() and isinstance(descent.loss, ResidualLoss):
+        D = np.where(constant[:, None], 0.0, D)
+        b = np.where(constant, Y[0] / y_unit, b)
+    residual = Y / y_unit - b
+    factors = _factors(form, spectrum.basis @ A[:, :r], D[:, :r], residual, b * y_unit, weights)
+    return LossFit(
+        form,
+        factors,
+        descent.loss,
+        descent.objective * w_unit,
+        descent.output_scale * outputs.unit * y_unit,
+        descent.ridge_factor,
+        descent.result,
+    )
+
+
+class _Descent:
+    """Descents with the scales of the outputs adapted to the residuals, until they settle."""
+
+    loss: Loss
+    objective: float
+    output_scale: Array
+    ridge_factor: float = 1.0
+    result: SolverResult
+
+    def __init__(
+        self,
+        settings: LossSettings,
         rows: Array,
         squares: Array,
         outputs: _Outputs,
         weights: Array | None,
         alpha: float,
-        start: tuple[Array, Array, Array],
-    ) -> tuple[Array, Array, Array, Any]:
-        """Descend; where the loss counts in the scale of the residuals, until that settles."""
-        given, Y = get_loss(self.loss), outputs.Y
-        (A, D, b), n_iter = start, 0
-        residual, least = Y - (rows @ A) @ D.T - b, np.zeros(Y.shape[1])
+    ) -> None:
+        self.settings, self.rows, self.squares = settings, rows, squares
+        self.outputs, self.weights, self.alpha = outputs, weights, alpha
+
+    def run(self, start: Point) -> Point:
+        """Descend; a loss that is measured in the scale of the residuals is updated until it settles."""
+        given, Y = self.settings.loss, self.outputs.Y
+        point, n_iter = start, 0
+        residual, least = self._residual(point), np.zeros(Y.shape[1])
         if isinstance(given, ResidualLoss):
             # A smooth loss in the units of y only counts its tolerance in this scale, which is there
             # unless inputs are many enough to interpolate.
-            if not (given.is_smooth and given.has_units) or 2 * len(squares) > len(Y):
-                free, least = ridge_residuals(rows, squares, Y, outputs.easy, weights, alpha)
-                least = np.maximum(least, _SHARE * robust_scales(free, weights))
-            if not given.has_units and given.resolve(residual, weights, scale=1.0) is given:
+            if not (given.is_smooth and given.has_units) or 2 * len(self.squares) > len(Y):
+                free, least = ridge_residuals(
+                    self.rows, self.squares, Y, self.outputs.easy, self.weights, self.alpha
+                )
+                least = np.maximum(least, _SHARE * robust_scales(free, self.weights))
+            if not given.has_units and given.resolve(residual, self.weights, scale=1.0) is given:
                 residual = free  # nothing follows the scales: they do not depend on the rank either
-        scales, self.loss_ = self._resolved(given, residual, weights, least)
-        settles = self.loss_ is not given
+        scales, self.loss = self._resolve(residual, least)
+        settles = self.loss is not given
         for turn in range(_SETTLING if settles else 1):
-            task = _Task(self, rows, squares, Y, weights, alpha, scales)
+            stage = _Stage(self, scales)
             last = not settles or turn == _SETTLING - 1
-            (A, D, b), result = task.descend((A, D, b), rough=not last)
+            point, result = stage.descend(point, rough=not last)
             n_iter += result.n_iter
             if last or not result.converged:
                 break
-            residual = Y - (rows @ A) @ D.T - b
-            new, loss = self._resolved(given, residual, weights, least)
+            new, loss = self._resolve(self._residual(point), least)
             if (np.abs(new - scales) <= _SETTLED * scales).all():
-                (A, D, b), result = task.descend((A, D, b))
+                point, result = stage.descend(point)
                 n_iter += result.n_iter
                 break
-            scales, self.loss_ = new, loss
-        self.output_scale_ = scales if not given.has_units else np.ones(Y.shape[1])
-        self.objective_ = task.objective
-        if self.alpha == "auto":
-            self.alpha_ *= task.alpha / alpha if alpha else 1.0
-        return A, D, b, replace(result, n_iter=n_iter)
+            scales, self.loss = new, loss
+        self.output_scale = scales if not given.has_units else np.ones(Y.shape[1])
+        self.objective = stage.objective
+        self.result = replace(result, n_iter=n_iter)
+        if self.settings.alpha == "auto" and self.alpha:
+            self.ridge_factor = stage.alpha / self.alpha
+        return point
 
-    def _resolved(
-        self: Any, given: Loss, residual: Array, weights: Array | None, least: Array
-    ) -> tuple[Array, Loss]:
-        """Scales of the residuals of each output, and the loss with its parameters for them.
+    def _residual(self, point: Point) -> Array:
+        A, D, b = point
+        return self.outputs.Y - (self.rows @ A) @ D.T - b
+
+    def _resolve(self, residual: Array, least: Array) -> tuple[Array, Loss]:
+        """Return scales of the residuals of each output, and the loss with its parameters for them.
 
         A loss in the units of y has one scale, for all outputs, which only its tolerances know of.
         """
+        given, weights = self.settings.loss, self.weights
         if not given.has_units:
             found = robust_scales(residual, weights)
             scales = np.maximum(found, least)
@@ -175,166 +246,90 @@ class LossFit:
             residual, scale = residual * (floor / scale), floor
         return np.full(len(least), scale), given.resolve(residual, weights)
 
-    def _output_weights(self: Any, n_targets: int) -> Array | None:
-        if self.output_weight is None:
-            return None
-        given = np.asarray(self.output_weight, dtype=np.float64)
-        if given.shape != (n_targets,):
-            raise ValueError(
-                f"output_weight has shape {given.shape}, expected (n_targets,) = ({n_targets},)."
-            )
-        if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
-            raise ValueError(
-                f"output_weight == {self.output_weight!r}, must be finite, >= 0 and not all zero."
-            )
-        return given
 
-    def _start(
-        self: Any, form: RowForm, spectrum: Any, optimum: RankOptimum, r: int, unit: Array
-    ) -> tuple[Array, Array]:
-        """Factors of the start in the coordinates of the spectrum, (k, r) and (q, r).
+class _Stage:
+    """One descent with given scales of the outputs."""
 
-        ``unit`` is that of each output, (q,).
-        """
-        k, q = len(spectrum.squares), form.Y.shape[1]
-        given = self._last_coef if self._last_coef is not None else self.init
-        if isinstance(given, str):
-            if given == "identity":
-                return spectrum.basis[:r].T.copy(), np.eye(q, r)  # the papers': unit vectors
-            if given == "exact" or r == 0:
-                A, D = optimum.factors(min(r, optimum.rank))
-                A = np.pad(A, ((0, k - len(A)), (0, 0)))
-            elif given == "ridge":
-                W, s, V = singular_form(*optimum.factors(optimum.rank))
-                A, D = np.pad(W * s, ((0, k - len(W)), (0, 0)))[:, :r], V[:, :r]
-            else:
-                factors = PLS(max(r, 1))._solved(form, max(r, 1))[1]
-                A, D = spectrum.basis.T @ factors.rotations, factors.y_loadings
-        else:
-            coef = np.asarray(given, dtype=np.float64)
-            if coef.shape != (q, len(form.frame.x_scale)):
-                what = "init has" if self._last_coef is None else "warm_start: the last map has"
-                raise ValueError(
-                    f"{what} shape {coef.shape}, expected (n_targets, n_features) = "
-                    f"{(q, len(form.frame.x_scale))}."
-                )
-            # Of any size: as a start, a map far larger than y serves by its directions.
-            common = power_of_two(coef)
-            inner = spectrum.basis.T @ ((coef / common / unit[:, None]) * form.frame.x_scale).T
-            size = float(np.linalg.norm(np.sqrt(spectrum.squares)[:, None] * inner))
-            most = _LARGEST_START * float(np.sqrt(form.y_squares.sum()))
-            factor = min(common, most / size) if size > 0 else 1.0
-            inner *= factor if factor * size > _LEAST_RANK * most else 0.0
-            U, s, Vt = svd(inner, full_matrices=False)
-            rank = np.count_nonzero(s[:r] > _LEAST_RANK * s.max(initial=0.0))
-            A, D = _completed(U[:, :rank] * s[:rank], Vt[:rank].T, optimum, r)
-        return _widened(A, D, r)
-
-    def _as_factors(
-        self: Any,
-        form: RowForm,
-        A: Array,
-        D: Array,
-        Y: Array,
-        b: Array,
-        weights: Array | None,
-    ) -> tuple[RowForm, Factors]:
-        """Factors of the map A D' for the base class; the intercept stands in for the mean of y."""
-        root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-        form.frame.y_mean, form.Y = b, Y * root
-        form.y_squares = (form.Y**2).sum(axis=0)
-        if A.shape[1]:
-            W, s, V = singular_form(A, D)
-            keep = s > 1e-14 * max(s[0], np.finfo(float).tiny)
-            W, s, V = W[:, keep], s[keep], V[:, keep]
-        else:
-            W, s, V = A, np.zeros(0), D
-        T = form.X @ W
-        factors = Factors(
-            rotations=W,
-            y_loadings=V * s,
-            weights=None,
-            x_cross=form.X.T @ T,
-            y_cross=T.T @ form.Y,
-            gram=T.T @ T,
-            solver="paper" if self.solver == "paper" else "lbfgs",
-        )
-        return form, factors
-
-    def _report(self: Any, result: Any) -> None:
-        self.n_iter_ = max(result.n_iter, 1)
-        self._interrupted = result.reason is Reason.INTERRUPTED
-        if not result.converged and not self._interrupted:
-            warnings.warn(
-                f"{result.reason} (max_iter={self.max_iter}, certificate of the end "
-                f"{result.certificate:.1e}): raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-
-
-class _Task:
-    """One descent of an estimator, with given scales of the outputs."""
-
-    def __init__(
-        self,
-        model: Any,
-        rows: Array,
-        squares: Array,
-        Y: Array,
-        weights: Array | None,
-        alpha: float,
-        scales: Array,
-    ) -> None:
-        self.model, self.loss = model, model.loss_
-        is_scaled = not get_loss(model.loss).has_units
+    def __init__(self, descent: _Descent, scales: Array) -> None:
+        self.settings, loss = descent.settings, descent.loss
+        is_scaled = not self.settings.loss.has_units
         self.scales = scales if is_scaled else np.ones(len(scales))
         self.scale = 1.0 if is_scaled else float(scales[0])
-        curvature = self.loss.typical_curvature(self.scale)
-        # A ridge that is left open is a share of the curvature of the loss in every direction.
-        self.alpha = alpha * curvature if model.alpha == "auto" else alpha
-        self.g = 1.0 / np.sqrt(squares + self.alpha / curvature)
-        weight = model._output_weights(Y.shape[1])
-        penalty = Penalty(self.alpha)
+        curvature = loss.typical_curvature(self.scale)
+        self.alpha = descent.alpha
+        if self.settings.alpha == "auto":
+            # A ridge that is left open is a share of the curvature of the loss in every direction.
+            self.alpha *= curvature
+        self.g = 1.0 / np.sqrt(descent.squares + self.alpha / curvature)
         self.problem = RankProblem(
-            rows * self.g, self.g, Y / self.scales, weights, self.loss, penalty, weight
+            descent.rows * self.g,
+            self.g,
+            descent.outputs.Y / self.scales,
+            descent.weights,
+            loss,
+            Penalty(self.alpha),
+            self.settings.output_weight,
         )
         self.objective = np.nan
 
-    def descend(
-        self, start: tuple[Array, Array, Array], rough: bool = False
-    ) -> tuple[tuple[Array, Array, Array], Any]:
+    def descend(self, start: Point, rough: bool = False) -> tuple[Point, SolverResult]:
         """From factors in the units of the outputs to better ones; rough where the scales go on to move."""
-        model, problem = self.model, self.problem
-        point = (
-            start[0] / self.g[:, None],
-            start[1] / self.scales[:, None],
-            start[2] / self.scales,
-        )
-        options: dict[str, Any] = {
-            "scale": self.scale,
-            "max_iter": model.max_iter,
-            "tol": model.tol,
-            "verbose": model.verbose,
-            "callback": model._step_hook,
-        }
-        if model.solver == "paper":
-            point, result = descend_geodesics(problem, point, **options)
-        elif outputs_come_apart(problem, point[0].shape[1]):
-            point, result = fit_outputs(problem, model.max_iter)
+        settings, problem = self.settings, self.problem
+        A, D, b = start
+        point = A / self.g[:, None], D / self.scales[:, None], b / self.scales
+        if outputs_come_apart(problem, A.shape[1]):
+            point, result = fit_outputs(problem, settings.max_iter)
         else:
-            chosen = model._last_coef is not None or not _is_default(model.init)
+            options: dict[str, Any] = {
+                "scale": self.scale,
+                "max_iter": settings.max_iter,
+                "tol": settings.tol,
+                "verbose": settings.verbose,
+                "callback": settings.callback,
+            }
+            chosen = settings.start is not None
             point, result = descend_well(problem, point, options, rough=rough, chosen=chosen)
         self.objective = problem.objective(*point)
         A, D, b = point
         return (self.g[:, None] * A, D * self.scales[:, None], b * self.scales), result
 
 
-def _is_default(init: Any) -> bool:
-    return isinstance(init, str) and init == "exact"
+def _start(
+    settings: LossSettings,
+    form: RowForm,
+    spectrum: Any,
+    optimum: RankOptimum,
+    r: int,
+    unit: Array,
+) -> tuple[Array, Array]:
+    """Return factors of the start in the coordinates of the spectrum, (k, r) and (q, r).
+
+    ``unit`` is that of each output, (q,).
+    """
+    k, q = len(spectrum.squares), form.Y.shape[1]
+    given = settings.start
+    if given is None:
+        A, D = optimum.factors(min(r, optimum.rank))
+        return _add_tiny_columns(np.pad(A, ((0, k - len(A)), (0, 0))), D, r)
+    expected = (q, len(form.frame.x_scale))
+    if given.shape != expected:
+        raise ValueError(
+            f"{settings.start_name} has shape {given.shape}, expected (n_targets, n_features) = {expected}."
+        )
+    # Of any size: as a start, a map far larger than y serves by its directions.
+    common = power_of_two(given)
+    inner = spectrum.basis.T @ ((given / common / unit[:, None]) * form.frame.x_scale).T
+    size = float(np.linalg.norm(np.sqrt(spectrum.squares)[:, None] * inner))
+    most = _LARGEST_START * float(np.sqrt(form.y_squares.sum()))
+    factor = min(common, most / size) if size > 0 else 1.0
+    inner *= factor if factor * size > _LEAST_RANK * most else 0.0
+    U, s, Vt = svd(inner, full_matrices=False)
+    rank = np.count_nonzero(s[:r] > _LEAST_RANK * s.max(initial=0.0))
+    A, D = _complete_rank(U[:, :rank] * s[:rank], Vt[:rank].T, optimum, r)
+    return _add_tiny_columns(A, D, r)
 
 
-def _completed(A: Array, D: Array, optimum: RankOptimum, r: int) -> tuple[Array, Array]:
+def _complete_rank(A: Array, D: Array, optimum: RankOptimum, r: int) -> tuple[Array, Array]:
     """Fill up to r columns with the closed form for what a start of lower rank leaves.
 
     Where a column is zero it has no gradient: a start of too low a rank is a saddle, and a descent from it
@@ -351,7 +346,7 @@ def _completed(A: Array, D: Array, optimum: RankOptimum, r: int) -> tuple[Array,
     return np.hstack([A, extra]), np.hstack([D, Qt[:more].T])
 
 
-def _widened(A: Array, D: Array, r: int) -> tuple[Array, Array]:
+def _add_tiny_columns(A: Array, D: Array, r: int) -> tuple[Array, Array]:
     """Fill up to r columns with tiny ones: a column of zeros has no gradient to leave it."""
     lack = r - A.shape[1]
     if lack <= 0:
@@ -360,3 +355,28 @@ def _widened(A: Array, D: Array, r: int) -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
     extra = [size * rng.standard_normal((len(F), lack)) for F in (A, D)]
     return np.hstack([A, extra[0]]), np.hstack([D, extra[1]])
+
+
+def _factors(
+    form: RowForm, A: Array, D: Array, Y: Array, b: Array, weights: Array | None
+) -> Factors:
+    """Factors of the map A D' for the base class; the intercept stands in for the mean of y."""
+    root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    form.frame.y_mean, form.Y = b, Y * root
+    form.y_squares = (form.Y**2).sum(axis=0)
+    if A.shape[1]:
+        W, s, V = singular_form(A, D)
+        keep = s > 1e-14 * max(s[0], np.finfo(float).tiny)
+        W, s, V = W[:, keep], s[keep], V[:, keep]
+    else:
+        W, s, V = A, np.zeros(0), D
+    T = form.X @ W
+    return Factors(
+        rotations=W,
+        y_loadings=V * s,
+        weights=None,
+        x_cross=form.X.T @ T,
+        y_cross=T.T @ form.Y,
+        gram=T.T @ T,
+        solver="lbfgs",
+    )

@@ -1,16 +1,17 @@
-"""One block of the sequential Stiefel regression: a fit to the block with a pull towards the last map."""
+"""One block of the sequential Stiefel regression: a fit to the block with a pull towards the last map.
+
+[BGFS2004]_ Sec. 4.5 writes gamma for the weight of the pull.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from isthmus.linalg import Array
-from isthmus.losses import Loss, Squared, get_loss, robust_scale
-from isthmus.losses.checks import check_user_loss
+from isthmus.losses import Loss, Squared, robust_scale
 from isthmus.losses.scale import robust_scales
 from isthmus.regression.rank_descent import (
     Penalty,
@@ -18,20 +19,11 @@ from isthmus.regression.rank_descent import (
     descend_factors,
     singular_form,
 )
-from isthmus.regression.scales import winsorised
+from isthmus.regression.scales import winsorise
 
 _DEFAULT_PULL = 0.5
 _LEAST = 1e-3  # of what there is to explain of an output: an exact fit has no scale
 _RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none
-# Fitted by all rows at once, and out of date once a block has moved the map.
-_OF_A_BATCH = (
-    "score_gram_",
-    "x_explained_variance_ratio_",
-    "y_explained_variance_ratio_",
-    "alpha_",
-    "moments_",
-    "output_scale_",
-)
 
 
 @dataclass
@@ -58,68 +50,13 @@ class ProximalState:
         return cls(*none, *means, np.zeros(n_targets), np.zeros((0, n_targets)))
 
 
-class ProximalFit:
-    """The part of an estimator that takes in blocks and keeps nothing but its last map."""
-
-    _nesting: Any
-
-    def _partial_fit_proximal(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        first = not hasattr(self, "_proximal")
-        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=first)
-        self.loss_ = get_loss(self.loss)
-        self.loss_.check_targets(Y)
-        if first:
-            check_user_loss(
-                self.loss_, np.asarray(Y, dtype=np.float64), self.loss_.start_targets(Y)
-            )
-        output_weight = self._output_weights(Y.shape[1])
-        if first:
-            self._proximal = ProximalState.empty(rows.shape[1], Y.shape[1])
-        elif Y.shape[1] != self._proximal.V.shape[0]:
-            raise ValueError(
-                f"y has {Y.shape[1]} targets, but the blocks before had {self._proximal.V.shape[0]}."
-            )
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        report = proximal_step(
-            self._proximal,
-            np.asarray(dense, dtype=np.float64),
-            np.asarray(Y, dtype=np.float64),
-            weights,
-            loss=self.loss_,
-            rank=self.n_components,
-            gamma=self.gamma,
-            growing=self.gamma_growth == "linear",
-            max_iter=self.max_iter,
-            tol=self.tol,
-            output_weight=output_weight,
-        )
-        self.n_iter_, self.objective_ = report
-        for name in _OF_A_BATCH:
-            self.__dict__.pop(name, None)
-        self._keep_proximal()
-        return self
-
-    def _keep_proximal(self: Any) -> None:
-        """Fitted attributes of a map known by its factors alone."""
-        state = self._proximal
-        p, q = len(state.x_mean), len(state.y_mean)
-        if state.A.shape[1]:
-            W, s, V = singular_form(state.A, state.V)
-        else:
-            W, s, V = state.A, np.zeros(0), state.V
-        signs = np.where(np.abs(W).max(axis=0) == W.max(axis=0), 1.0, -1.0) if s.size else s
-        W, V = W * signs, V * signs
-        self.n_components_, self.solver_ = len(s), "proximal"
-        self.x_mean_, self.y_mean_ = state.x_mean.copy(), state.y_mean.copy()
-        self.x_scale_, self.y_scale_ = np.ones(p), np.ones(q)
-        self._x_rest, self._nesting = np.zeros(p), None
-        self.weight_, self.n_samples_ = state.weight, state.n_samples
-        self.x_weights_ = self.x_rotations_ = self.x_loadings_ = W
-        self.y_rotations_, self.singular_values_, self.y_loadings_ = V, s, V * s
-        coef = self.y_loadings_ @ W.T
-        self.coef_ = coef[0] if self._y_is_1d else coef
-        intercept = self.y_mean_ - coef @ self.x_mean_
-        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+def oriented_factors(state: ProximalState) -> tuple[Array, Array, Array]:
+    """Singular vectors and values W, s, V of the last map; the largest entry of each w is positive."""
+    if not state.A.shape[1]:
+        return state.A, np.zeros(0), state.V
+    W, s, V = singular_form(state.A, state.V)
+    signs = np.where(np.abs(W).max(axis=0) == W.max(axis=0), 1.0, -1.0)
+    return W * signs, s, V * signs
 
 
 def proximal_step(
@@ -130,7 +67,7 @@ def proximal_step(
     *,
     loss: Loss,
     rank: int | None,
-    gamma: float | None,
+    strength: float | None,
     growing: bool,
     max_iter: int,
     tol: float,
@@ -152,8 +89,8 @@ def proximal_step(
     )
     Xc = X - x_mean
     r = min(X.shape[1], Y.shape[1]) if rank is None else min(rank, X.shape[1], Y.shape[1])
-    pull = _pull(Xc, w, gamma) * (new.n_blocks if growing else 1)
-    easy = winsorised(Y, loss, weights) if not isinstance(loss, Squared) else Y
+    pull = _pull_weight(Xc, w, strength) * (new.n_blocks if growing else 1)
+    easy = winsorise(Y, loss, weights) if not isinstance(loss, Squared) else Y
     y_mean = state.y_mean + share * (w @ easy / w.sum() - state.y_mean)
     E = _span(Xc, state.A)
     root = np.sqrt(w)[:, None]
@@ -310,24 +247,25 @@ def _information(problem: RankProblem, predicted: Array, width: float) -> Array:
 
 
 def proximal_block(
-    X: Array, Y: Array, A: Array, V: Array, gamma: float, rank: int
+    X: Array, Y: Array, A: Array, V: Array, pull: float, rank: int
 ) -> tuple[Array, Array]:
     r"""Factors of the best map of a rank for one block, near the last map :math:`A V^\top`.
 
     .. math::
         \min_{\operatorname{rank} C \le r} \|Y - XC\|_F^2 + \gamma \|C - A V^\top\|_F^2
 
-    Reduced rank regression on the block stacked on :math:`\sqrt\gamma I`, in closed form.
+    Reduced rank regression on the block stacked on :math:`\sqrt\gamma I`, in closed form;
+    :math:`\gamma` is ``pull``.
     """
-    L = cholesky(X.T @ X + gamma * np.eye(X.shape[1]), lower=True)
-    Z = solve_triangular(L, X.T @ Y + gamma * (A @ V.T), lower=True)
+    L = cholesky(X.T @ X + pull * np.eye(X.shape[1]), lower=True)
+    Z = solve_triangular(L, X.T @ Y + pull * (A @ V.T), lower=True)
     P, sigma, Qt = svd(Z, full_matrices=False)
     return solve_triangular(L, P[:, :rank] * sigma[:rank], lower=True, trans="T"), Qt[:rank].T
 
 
-def _pull(Xc: Array, w: Array, gamma: float | None) -> float:
-    if gamma is not None:
-        return float(gamma)
+def _pull_weight(Xc: Array, w: Array, strength: float | None) -> float:
+    if strength is not None:
+        return float(strength)
     # A block with fewer rows than inputs has its squares in as many directions as it has rows.
     directions = min(np.count_nonzero(w), Xc.shape[1])
     return _DEFAULT_PULL * float(w @ (Xc**2).sum(axis=1)) / directions
@@ -341,6 +279,6 @@ def _span(Xc: Array, A: Array) -> Array:
     return np.linalg.qr(np.hstack([Xc.T, A]))[0]
 
 
-def _objective(X: Array, Y: Array, A: Array, V: Array, A0: Array, V0: Array, gamma: float) -> float:
+def _objective(X: Array, Y: Array, A: Array, V: Array, A0: Array, V0: Array, pull: float) -> float:
     C = A @ V.T
-    return 0.5 * float(((Y - X @ C) ** 2).sum() + gamma * ((C - A0 @ V0.T) ** 2).sum())
+    return 0.5 * float(((Y - X @ C) ** 2).sum() + pull * ((C - A0 @ V0.T) ** 2).sum())

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
-from isthmus.geometry import Euclidean, Product, Stiefel
+from isthmus.geometry import Euclidean
 from isthmus.linalg import Array
-from isthmus.losses import Absolute, Loss, TanhAbsolute, robust_scale
-from isthmus.solvers import Reason, SolverResult, minimise_smoothed, steepest_descent
+from isthmus.losses import Loss, robust_scale
+from isthmus.regression.factors import Factors
+from isthmus.solvers import Reason, SolverResult
+from isthmus.solvers.smoothed import minimise_smoothed
 
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
 # A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the
@@ -28,7 +30,7 @@ _FINE_WIDTHS = tuple(10.0 ** (-i / 2) for i in range(2, 13))
 _LEAST_SHARE = 1e-3
 
 # Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
-_SHAKEN_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
+_SHAKE_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
 # Relative gain that makes another minimum worth moving to; less is the tolerance of the solver.
 _GAIN = 1e-7
 
@@ -149,7 +151,7 @@ def descend_factors(
 
     def join(A: Array, D: Array, b: Array) -> Array:
         """The point of balanced factors, and the units in which all variables count alike."""
-        (A, D), s = balanced(A, D), np.zeros(r)
+        (A, D), s = balance(A, D), np.zeros(r)
         if A.size:
             s = np.maximum(np.linalg.norm(D, axis=0) ** 2, _LEAST_SHARE * (D**2).sum(axis=0).max())
         # Rows are orthonormal columns, so column i of a factor has the curvature s_i, that of the
@@ -160,7 +162,7 @@ def descend_factors(
         return np.concatenate([A.ravel(), D.ravel(), b]) / units
 
     def objective_at(width: float) -> Any:
-        loss = problem.loss if problem.loss.is_smooth else problem.loss.smoothed(width)
+        loss = problem.loss if problem.loss.is_smooth else problem.loss.smooth(width)
 
         def objective(point: Array) -> tuple[float, Array]:
             with np.errstate(over="ignore", invalid="ignore"):  # too long a step of a line search
@@ -175,7 +177,7 @@ def descend_factors(
     elif not problem.loss.is_smooth:
         crowded = len(units) > _CROWDED * problem.Y.size
         widths = tuple(scale * width for width in (_FINE_WIDTHS if crowded else _WIDTHS))
-        if problem.Y.size <= _SHAKEN_ENTRIES:  # steps cost next to nothing
+        if problem.Y.size <= _SHAKE_ENTRIES:  # steps cost next to nothing
             tol = 0.01 * tol
         elif crowded:
             tol = 0.1 * tol
@@ -194,19 +196,19 @@ def descend_factors(
     return split(result.point), result
 
 
-def shaken(
+def shake(
     problem: RankProblem,
     best: tuple[Array, Array, Array],
     result: SolverResult,
     options: dict[str, Any],
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     """Leave shallow local minima, which losses with kinks have, where trying costs little."""
-    few = problem.Y.size <= _SHAKEN_ENTRIES and best[0].size  # inputs that do not vary have none
+    few = problem.Y.size <= _SHAKE_ENTRIES and best[0].size  # inputs that do not vary have none
     if not few or result.reason is Reason.INTERRUPTED:
         return best, result
     rng, value = np.random.default_rng(0), problem.objective(*best)
     for _ in range(_SHAKES):
-        moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balanced(*best[:2])]
+        moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balance(*best[:2])]
         found, attempt = descend_factors(problem, (moved[0], moved[1], best[2]), **options)
         n_iter = result.n_iter + attempt.n_iter
         if problem.objective(*found) < value - _GAIN * abs(value):
@@ -215,70 +217,7 @@ def shaken(
     return best, result
 
 
-def descend_geodesics(
-    problem: RankProblem,
-    start: tuple[Array, Array, Array],
-    *,
-    max_iter: int,
-    tol: float,
-    verbose: int,
-    callback: Any = None,
-    scale: float | None = None,
-) -> tuple[tuple[Array, Array, Array], SolverResult]:
-    r"""The papers' own iteration: gradient steps along geodesics of W, s and V [BGFS2004]_ Sec. 4.
-
-    For the absolute loss the sign is a hyperbolic tangent that sharpens from stage to stage. The singular
-    values are counted in units of those they will have, and the intercepts likewise: a gradient has no
-    length of its own, and where W, s, V and b are in units far apart it creeps along the shortest.
-    """
-    A, D, b = start
-    k, q, r = len(A), len(D), A.shape[1]
-    geometry = Product(Stiefel(k, r), Euclidean(r), Stiefel(q, r), Euclidean(q))
-    scale = problem.scale(A, D, b) if scale is None else scale
-    stages: list[Loss] = [problem.loss]
-    if isinstance(problem.loss, Absolute):
-        stages = [TanhAbsolute(scale * width) for width in (1.0, *_WIDTHS[:3])]
-    unit, b_unit = _papers_units(problem, r)
-    W, s, V = singular_form(A, D)
-    point, n_iter = geometry.pack([W, s / unit, V, b / b_unit]), 0
-    for loss in stages:
-
-        def objective(point: Array, loss: Loss = loss) -> tuple[float, Array]:
-            W, s, V, b = geometry.unpack(point)
-            s = unit * s
-            value, gA, gD, gb = problem.value_and_gradients(loss, W * s, V, b_unit * b)
-            by_s = unit * np.einsum("kr,kr->r", gA, W)
-            return value, geometry.pack([gA * s, by_s, gD, b_unit * gb])
-
-        result = steepest_descent(
-            objective,
-            geometry,
-            point,
-            geodesic=True,
-            max_iter=max_iter,
-            tol=tol,
-            decrease_tol=0.01 * tol,  # of a single short step
-            verbose=verbose,
-            callback=callback,
-        )
-        point, n_iter = result.point, n_iter + result.n_iter
-    W, s, V, b = geometry.unpack(point)
-    last = SolverResult(
-        point, result.value, result.certificate, n_iter, result.converged, result.reason
-    )
-    return (W * (unit * s), V, b_unit * b), last
-
-
-def _papers_units(problem: RankProblem, r: int) -> tuple[float, float]:
-    """Size of the singular values to expect in white coordinates, and of intercepts that weigh as much."""
-    w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
-    cross = problem.rows.T @ (problem.Y * w[:, None])
-    sizes = svd(cross, compute_uv=False)[:r]
-    unit = float(np.sqrt((sizes**2).mean())) if sizes.size else 0.0
-    return unit or 1.0, (unit or 1.0) / float(np.sqrt(w.sum()))
-
-
-def balanced(A: Array, D: Array) -> tuple[Array, Array]:
+def balance(A: Array, D: Array) -> tuple[Array, Array]:
     """Factors of the same product with the singular values shared evenly."""
     if not A.size:  # inputs that do not vary have no coordinates
         return A, D
@@ -294,6 +233,15 @@ def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
     return Qa @ U, s, Qd @ Vt.T
 
 
-def finite_or_raise(values: NDArray, loss: Loss) -> None:
+def check_finite(values: NDArray, loss: Loss) -> None:
+    """Raise FloatingPointError if a fit has overflowed."""
     if not np.isfinite(values).all():
         raise FloatingPointError(f"{loss!r} left the range of float64: rescale X or y.")
+
+
+def squared_objective(form: Any, factors: Factors, alpha: float) -> float:
+    """Half of ||Y - XC||^2 + alpha ||C||^2, from the products that the factors carry."""
+    Q = factors.y_loadings
+    fitted = 2 * (factors.y_cross * Q.T).sum() - (factors.gram * (Q.T @ Q)).sum()
+    coef = ((factors.rotations.T @ factors.rotations) * (Q.T @ Q)).sum()
+    return 0.5 * float(form.y_squares.sum() - fitted + alpha * coef)

@@ -28,8 +28,8 @@ def middle_and_spread(Y: Array, weights: Array | None) -> tuple[Array, Array]:
     return column_medians(Y, weights), np.where(spread > 0, spread, 1.0)
 
 
-def winsorised(Y: Array, loss: Loss, weights: Array | None) -> Array:
-    """A copy of Y for the start: outliers clipped, or the targets a link function asks for."""
+def winsorise(Y: Array, loss: Loss, weights: Array | None) -> Array:
+    """A copy of Y for the start: outliers clipped, or the targets that suit a link function."""
     Y = np.asarray(loss.start_targets(Y), dtype=np.float64)
     if not isinstance(loss, ResidualLoss):
         return Y
@@ -51,11 +51,11 @@ def ridge_residuals(
         h_i = \frac1n + \sum_k \frac{z_{ik}^2}{d_k^2 + \alpha}
 
     in principal coordinates z. They count by the share that a fit takes out of a residual, the median of
-    h: with few inputs the residuals themselves say it all.
+    h: with few inputs the residuals themselves are enough.
     """
     least = np.maximum(_JUMP * _jumps(Y, weights), _LEAST * middle_and_spread(Y, weights)[1])
     if weights is not None and weights.sum() < len(Y):
-        # Less than one row a row: relative weights, not copies.
+        # Less than one per row: relative weights, not copies.
         common = len(Y) / float(weights.sum())
         weights, squares, alpha = weights * common, squares * common, alpha * common
     weight = float(len(Y)) if weights is None else float(weights.sum())
@@ -73,7 +73,7 @@ def ridge_residuals(
 
 
 def _jumps(Y: Array, weights: Array | None) -> Array:
-    """Median distance from the median of the entries that differ from it, where most do not; else 0."""
+    """Median distance of the entries that differ from the median, if fewer than half do; else 0."""
     distances = np.abs(Y - column_medians(Y, weights))
     jumps = np.zeros(Y.shape[1])
     for j in np.flatnonzero(column_medians(distances, weights) == 0):

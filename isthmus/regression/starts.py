@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from isthmus.linalg import Array
 from isthmus.losses import Loss
 from isthmus.losses.residual import ResidualLoss
-from isthmus.regression.kinked import can_be_sharpened, sharpened
-from isthmus.regression.rank_descent import RankProblem, balanced, descend_factors, shaken
+from isthmus.regression.kinked import can_sharpen, sharpen
+from isthmus.regression.rank_descent import RankProblem, balance, descend_factors, shake
 from isthmus.solvers import Reason, SolverResult
 
 Point = tuple[Array, Array, Array]
@@ -47,11 +47,11 @@ def descend_well(
     few = problem.Y.size <= _FEW and start[0].size > 0 and isinstance(problem.loss, ResidualLoss)
     crowded = problem.rows.shape[1] > _CROWDED * len(problem.Y)
     many = crowded and not chosen
-    if few and (can_be_sharpened(problem, rank) or (many and problem.loss.is_smooth)):
+    if few and (can_sharpen(problem, rank) or (many and problem.loss.is_smooth)):
         return _best(problem, start, options, n_random=_RANDOM if many else 0)
     point, result = descend_factors(problem, start, **options)
     if not problem.loss.is_smooth:
-        return shaken(problem, point, result, options)
+        return shake(problem, point, result, options)
     return point, result
 
 
@@ -62,7 +62,7 @@ def _best(
     rng, steps = np.random.default_rng(0), 0
     if options["verbose"] or options["callback"] is not None:  # steps are shown of the first start
         start, _ = descend_factors(problem, start, coarse=True, **options)
-    points = [start] + [_moved(start, rng) for _ in range(_SHAKEN)]
+    points = [start] + [_shake(start, rng) for _ in range(_SHAKEN)]
     points += [_random(problem, start, rng) for _ in range(n_random)]
     found: list[Rough] = []
     max_iter = options["max_iter"]
@@ -70,7 +70,7 @@ def _best(
         most = min(most, max_iter)
         loss = problem.loss
         if not loss.is_smooth:
-            loss = loss.smoothed(width * options["scale"])
+            loss = loss.smooth(width * options["scale"])
         found = [_rough(problem, point, loss, most) for point in points]
         if stage == 0 and n_random:
             found += _swaps(problem, min(found, key=_value), loss, most)
@@ -81,7 +81,7 @@ def _best(
         if problem.loss.is_smooth:
             ends.append(descend_factors(problem, point, **options))
         else:
-            ends.append(sharpened(problem, point, max_iter=max_iter))
+            ends.append(sharpen(problem, point, max_iter=max_iter))
         steps += ends[-1][1].n_iter
         if ends[-1][1].reason is Reason.INTERRUPTED:
             break
@@ -89,7 +89,7 @@ def _best(
     if not problem.loss.is_smooth and problem.Y.size <= _VERY_FEW:
         # Kinks have shallow minima of their own, below the width of all rounding.
         for _ in range(_NUDGES):
-            moved, attempt = sharpened(problem, _moved(point, rng, _NUDGE), max_iter=max_iter)
+            moved, attempt = sharpen(problem, _shake(point, rng, _NUDGE), max_iter=max_iter)
             steps += attempt.n_iter
             if attempt.value < result.value:
                 point, result = moved, attempt
@@ -104,9 +104,7 @@ def _swaps(problem: RankProblem, best: Rough, loss: Loss, steps: int) -> list[Ro
     """
     tried: list[Rough] = []
     for _ in range(2 * best[1][0].shape[1]):
-        tries = [
-            _rough(problem, point, loss, steps) for point in _exchanged(problem, best[1], loss)
-        ]
+        tries = [_rough(problem, point, loss, steps) for point in _exchange(problem, best[1], loss)]
         tried += tries
         better = min(tries, key=_value)
         if not better[0] < best[0] - _SAME * abs(best[0]):
@@ -115,9 +113,9 @@ def _swaps(problem: RankProblem, best: Rough, loss: Loss, steps: int) -> list[Ro
     return tried
 
 
-def _exchanged(problem: RankProblem, point: Point, loss: Loss) -> list[Point]:
+def _exchange(problem: RankProblem, point: Point, loss: Loss) -> list[Point]:
     """The best few maps in which one component is exchanged for the fit to what an output lacks."""
-    (A, D), b = balanced(*point[:2]), point[2]
+    (A, D), b = balance(*point[:2]), point[2]
     found = []
     for c in range(A.shape[1]):
         keep = np.arange(A.shape[1]) != c
@@ -146,8 +144,8 @@ def _different(found: list[Rough]) -> list[Point]:
     return [point for _, point in kept]
 
 
-def _moved(start: Point, rng: np.random.Generator, size: float = _SHAKE) -> Point:
-    A, D = (F + size * F.std() * rng.standard_normal(F.shape) for F in balanced(*start[:2]))
+def _shake(start: Point, rng: np.random.Generator, size: float = _SHAKE) -> Point:
+    A, D = (F + size * F.std() * rng.standard_normal(F.shape) for F in balance(*start[:2]))
     return A, D, start[2]
 
 
@@ -161,7 +159,7 @@ def _random(problem: RankProblem, start: Point, rng: np.random.Generator) -> Poi
 
 def _rough(problem: RankProblem, start: Point, loss: Loss, steps: int) -> Rough:
     """Some steps of a compiled L-BFGS on a smooth loss: value, point and the steps taken."""
-    A, D = balanced(*start[:2])
+    A, D = balance(*start[:2])
     ends = np.cumsum([A.size, D.size])
     unit = 1.0 / np.sqrt(len(problem.Y))  # of the intercepts: rows are orthonormal columns
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
@@ -19,20 +21,19 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
-from isthmus.regression.loss_fit import LossFit
-from isthmus.regression.online import ProximalFit
-from isthmus.regression.optimum import RankConstrained
+from isthmus.regression.loss_fit import LossSettings, check_start, fit_loss
+from isthmus.regression.proximal import ProximalRegression
+from isthmus.regression.rank_descent import squared_objective
+from isthmus.solvers import Reason
 from isthmus.validation import check_flag, check_number, check_option, check_verbose
-
-_SOLVERS = ("auto", "exact", "lbfgs", "paper")
-_STARTS = ("exact", "pls", "ridge", "identity")
 
 
 def _takes_blocks(self: StiefelRegression) -> bool:
     if self.n_components == "auto" or (self.online == "exact" and not self._is_exact()):
         raise AttributeError(
             f"partial_fit with online='exact' needs a fixed n_components and the closed form of the "
-            f"squared loss, got loss={self.loss!r} and solver={self.solver!r}: use online='proximal'."
+            f"squared loss, got loss={self.loss!r} and output_weight={self.output_weight!r}: use "
+            "online='proximal'."
         )
     return True
 
@@ -41,12 +42,12 @@ def _has_path(self: StiefelRegression) -> bool:
     if not self._is_exact() or hasattr(self, "_proximal"):
         raise AttributeError(
             "predict_path and coef_path_: only the closed form of the squared loss, fitted to all rows, "
-            "has the maps of all ranks; fit again with the rank that is asked for."
+            "has the maps of all ranks; fit again with the rank you need."
         )
     return True
 
 
-class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrained):
+class StiefelRegression(CallbackSupportMixin, ProximalRegression):
     r"""Multi-output regression under a rank constraint with the loss of your choice.
 
     .. math::
@@ -55,16 +56,17 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
 
     with orthonormal W and V, [BGFS2004]_ Sec. 4, [B2006]_ ch. 2. The diagonal of :math:`\Sigma`, the
     ``output_scale_``, has a robust scale of the residuals of each output, so that neither its unit nor its
-    noise moves the fit of another. It is 1 for the squared loss, for losses with a link, for losses of
-    your own, and for losses with a number in the units of y, such as ``Huber(delta=2.0)``: under a rank
-    constraint these depend on the units of the outputs, the squared loss unless ``scale=True``.
+    noise moves the fit of another. It is 1 for the squared loss, losses with a link, losses of your own,
+    and losses with a number in the units of y, such as ``Huber(delta=2.0)``: under a rank constraint these
+    depend on the units of the outputs, the squared loss unless ``scale=True``.
 
-    For the squared loss (half the squared error) the global optimum is known in closed form and is what
-    is returned, the map of ``ReducedRankRegression``. For other losses L-BFGS descends over balanced
-    factors in whitened coordinates, from the closed form for a winsorised copy of y. Losses with kinks are
-    solved exactly by an interior-point method where the rank does not bind, and to their kinks where there
-    are at most 10 000 entries of y; more are rounded ever more sharply. There minima may differ: with more
-    inputs than half the rows, several starts and exchanges of components are tried, and the best kept.
+    The squared loss (half the squared error) has a closed form, the map of ``ReducedRankRegression``.
+    Other losses are minimised by L-BFGS over balanced factors in whitened coordinates, from the closed
+    form for a winsorised copy of y. Losses with kinks are solved exactly by an interior-point method if the
+    rank does not bind, and to their kinks if y has at most 10 000 entries; otherwise they are rounded ever
+    more sharply. With more inputs than half the rows, local minima differ: several starts and exchanges of
+    components are tried, and the best is kept. The geodesic descent that the papers print is
+    ``isthmus.papers.stiefel_report``.
 
     Parameters
     ----------
@@ -79,32 +81,28 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         Ridge weight on the scale of ``Ridge``, for outputs in units of ``output_scale_``. "auto" is
         ``1e-6 ||X||_2^2`` times the curvature of the loss, free of all units. ``online="proximal"`` has no
         ridge: its pull towards the last map, which starts at zero, takes that place.
-    init : {"exact", "pls", "ridge", "identity"} or array (n_targets, n_features), default="exact"
-        Start of the iterations; what an array lacks in rank is filled up by the closed form for what it
-        leaves. Other starts are only tried beside "exact". "identity" is the papers' and may be a saddle.
-    solver : {"auto", "exact", "lbfgs", "paper"}, default="auto"
-        "auto" is the closed form for the squared loss and L-BFGS otherwise; "paper" follows geodesics
-        downhill as the papers do, for the absolute loss through their hyperbolic tangent.
+    init : array of shape (n_targets, n_features) or None, default=None
+        Start of the iterations; None is the closed form for a winsorised copy of y, and lets others be
+        tried beside it. If an array has a lower rank, the closed form for what it leaves is added.
     output_weight : array of shape (n_targets,) or None, default=None
-        Weight of each output in the loss, besides its scale. With it the squared loss is iterated like the
-        others: the ridge does not know of weights, and there is no closed form for both.
+        Weight of each output in the loss, besides its scale. With it the squared loss is iterated too: the
+        ridge has no weights, and there is no closed form for both.
     scale : bool or "y", default=False
         Whether columns of X (and for the squared loss y) are divided by their standard deviations; "y":
         those of y alone. Not with ``online="proximal"``.
     online : {"exact", "proximal"}, default="exact"
-        What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers, the fit is that of all rows
-        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for losses
-        other than the squared 256 residuals for their scale; each block, of one row or many, pulls the
-        map towards its own fit, and the intercept by what it weighs among all rows. The pull is as
-        strong along every input: inputs of unlike units are to be standardised first.
-    gamma : float or None, default=None
+        What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers; the fit is that of all rows
+        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for other
+        losses 256 residuals for their scale; each block moves the map towards its own fit. Inputs of
+        unlike units should be standardised first: the pull is as strong along every input.
+    pull : float or None, default=None
         Weight of the pull of "proximal" towards the last map, in units of X'X of a block (times the
         curvature of the loss, 1 for "squared" and "huber"): larger is slower. None is half the sum of the
-        block's squares, shared out over its directions, the fewer of its rows and inputs.
-    gamma_growth : {"constant", "linear"}, default="constant"
-        Whether gamma is multiplied by the number of the block.
+        block's squares, divided by the smaller of its numbers of rows and inputs.
+    pull_growth : {"constant", "linear"}, default="constant"
+        Whether the pull is multiplied by the number of the block.
     forget : float, default=1.0
-        Factor a row, in (0, 1], by which "exact" discounts what it has seen before.
+        Factor per row, in (0, 1], by which "exact" discounts earlier rows.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last map.
     max_iter : int, default=1000
@@ -156,13 +154,12 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         *,
         loss: Any = "squared",
         alpha: Any = "auto",
-        init: Any = "exact",
-        solver: str = "auto",
+        init: Any = None,
         output_weight: Any = None,
         scale: bool | str = False,
         online: str = "exact",
-        gamma: float | None = None,
-        gamma_growth: str = "constant",
+        pull: float | None = None,
+        pull_growth: str = "constant",
         forget: float = 1.0,
         warm_start: bool = False,
         max_iter: int = 1000,
@@ -173,12 +170,11 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         self.loss = loss
         self.alpha = alpha
         self.init = init
-        self.solver = solver
         self.output_weight = output_weight
         self.scale = scale
         self.online = online
-        self.gamma = gamma
-        self.gamma_growth = gamma_growth
+        self.pull = pull
+        self.pull_growth = pull_growth
         self.forget = forget
         self.warm_start = warm_start
         self.max_iter = max_iter
@@ -188,30 +184,15 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
     # -- parameters ----------------------------------------------------------------------------
 
     def _is_exact(self) -> bool:
-        closed = self.solver in ("auto", "exact") and self.output_weight is None
-        return closed and isinstance(get_loss(self.loss), Squared)
+        return self.output_weight is None and isinstance(get_loss(self.loss), Squared)
 
     def _check_parameters(self) -> int | None:
-        loss = get_loss(self.loss)
-        check_option("solver", self.solver, _SOLVERS)
         check_option("online", self.online, ("exact", "proximal"))
-        check_option("gamma_growth", self.gamma_growth, ("constant", "linear"))
-        if self.solver == "exact" and not isinstance(loss, Squared):
-            raise ValueError(
-                f"solver == 'exact' with loss == {self.loss!r}: only the squared loss has a closed form, "
-                "use solver='auto'."
-            )
-        if self.solver == "exact" and self.output_weight is not None:
-            raise ValueError(
-                "solver == 'exact' has no closed form with output_weight: use solver='auto'."
-            )
-        if isinstance(self.init, str):
-            check_option("init", self.init, _STARTS)
-        else:
-            self._check_init()
+        check_option("pull_growth", self.pull_growth, ("constant", "linear"))
+        check_start(self.init)
         check_number("forget", self.forget, "> 0 and <= 1", high=1.0, strict=True)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma, "> 0 and finite, or None", strict=True)
+        if self.pull is not None:
+            check_number("pull", self.pull, "> 0 and finite, or None", strict=True)
         check_flag("warm_start", self.warm_start)
         check_verbose(self.verbose)
         if self.n_components == "auto" and not self._is_exact():
@@ -220,19 +201,6 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
                 "ComponentSearchCV."
             )
         return super()._check_parameters()
-
-    def _check_init(self) -> None:
-        try:
-            finite = np.isfinite(np.asarray(self.init, dtype=np.float64)).all()
-            if self.init is None:
-                raise TypeError
-        except (TypeError, ValueError):
-            names = ", ".join(map(repr, _STARTS))
-            raise ValueError(
-                f"init == {self.init!r}, must be one of {names} or an array (n_targets, n_features)."
-            ) from None
-        if not finite:
-            raise ValueError("init has NaN or infinite entries, all must be finite.")
 
     def _is_nested(self) -> bool:
         return self._is_exact()
@@ -285,7 +253,40 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
                 f"sparse X needs loss='squared', got loss={self.loss!r}: densify X first."
             )
         self.loss_.check_targets(Y)
-        return self._fit_loss(X, np.asarray(Y, dtype=np.float64), weights, n_components)
+        start, start_name = check_start(self.init), "init"
+        if self._last_coef is not None:
+            start, start_name = self._last_coef, "warm_start: the last map"
+        settings = LossSettings(
+            self.loss_,
+            self.alpha,
+            self.scale,
+            self.max_iter,
+            self.tol,
+            output_weight=self._output_weights(Y.shape[1]),
+            start=start,
+            start_name=start_name,
+            verbose=self.verbose,
+            callback=self._step_hook,
+        )
+        Y = np.asarray(Y, dtype=np.float64)
+        found = fit_loss(X, Y, weights, n_components, settings, self._alpha_in_frame)
+        self.loss_ = found.loss
+        self.objective_ = found.objective
+        self.output_scale_ = found.output_scale
+        self.alpha_ *= found.ridge_factor
+        self._report(found.result)
+        return found.form, found.factors
+
+    def _report(self, result: Any) -> None:
+        self.n_iter_ = max(result.n_iter, 1)
+        self._interrupted = result.reason is Reason.INTERRUPTED
+        if not result.converged and not self._interrupted:
+            warnings.warn(
+                f"{result.reason} (max_iter={self.max_iter}, certificate of the end "
+                f"{result.certificate:.1e}): raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _turn(self, factors: Factors) -> Array | None:
         """From the nested basis to the singular vectors of the map."""
@@ -308,7 +309,7 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():
             ridge = ridge_in_units(self.alpha_, form.frame.ridge_unit(self.scale))
-            objective = _squared_objective(form, factors, ridge) * form.frame.weight_unit
+            objective = squared_objective(form, factors, ridge) * form.frame.weight_unit
             self.objective_ = objective * y_unit * y_unit
 
     # -- online --------------------------------------------------------------------------------
@@ -338,13 +339,8 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         """
         self._check_parameters()
         if self.online == "proximal":
-            if self.scale:
-                raise ValueError(
-                    f"scale == {self.scale!r} with online == 'proximal', must be False: the deviations of "
-                    "the columns are not known from blocks; standardise X beforehand, or use "
-                    "online='exact'."
-                )
-            return self._partial_fit_proximal(X, y, sample_weight)
+            self._partial_fit_proximal(X, y, sample_weight)
+            return self
         self.loss_ = get_loss(self.loss)
         super().partial_fit(X, y, sample_weight)
         self.__dict__.pop("_proximal", None)
@@ -400,11 +396,3 @@ class StiefelRegression(LossFit, ProximalFit, CallbackSupportMixin, RankConstrai
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._is_exact()
         return tags
-
-
-def _squared_objective(form: Any, factors: Factors, alpha: float) -> float:
-    """Half of ||Y - XC||^2 + alpha ||C||^2, from the products that the factors carry."""
-    Q = factors.y_loadings
-    fitted = 2 * (factors.y_cross * Q.T).sum() - (factors.gram * (Q.T @ Q)).sum()
-    coef = ((factors.rotations.T @ factors.rotations) * (Q.T @ Q)).sum()
-    return 0.5 * float(form.y_squares.sum() - fitted + alpha * coef)

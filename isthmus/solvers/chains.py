@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
 
 TAILS = (0.05, 0.95)
 

@@ -10,7 +10,6 @@ family                codes                                               maximu
 ``Bernoulli``         0 or 1 at every place (edges of a graph)            shares of the elite
 ``InversionCodes``    inversion tables of permutations                    shares of the range
 ``Categorical``       one of c symbols at every place                     shares of the elite
-``Gaussian``          real numbers                                        means and deviations
 ====================  ==================================================  =====================
 """
 
@@ -29,7 +28,7 @@ from isthmus.linalg import Array
 
 
 class Family(ABC):
-    """Distributions over codes. ``parameters`` is an array; ``updated`` moves it towards an elite."""
+    """Distributions over codes with an array of ``parameters``, which ``update`` moves to an elite."""
 
     parameters: Array
 
@@ -38,7 +37,7 @@ class Family(ABC):
         """Codes drawn at random, (n, ...)."""
 
     @abstractmethod
-    def updated(self, elite: NDArray, smoothing: float) -> Family:
+    def update(self, elite: NDArray, smoothing: float) -> Family:
         """``smoothing`` times the maximum likelihood of the elite, the rest as it was."""
 
 
@@ -60,7 +59,7 @@ class Bernoulli(Family):
     def sample(self, rng: np.random.RandomState, n: int) -> NDArray:
         return (rng.random_sample((n, len(self.parameters))) < self.parameters).astype(np.int8)
 
-    def updated(self, elite: NDArray, smoothing: float) -> Bernoulli:
+    def update(self, elite: NDArray, smoothing: float) -> Bernoulli:
         v = smoothing * elite.mean(axis=0) + (1.0 - smoothing) * self.parameters
         return replace(
             self, parameters=np.clip(v - self.penalty / 2.0, self.noise, 1.0 - self.noise)
@@ -85,7 +84,7 @@ class InversionCodes(Family):
         codes = rng.binomial(self.trials, self.parameters, size=(n, len(self.parameters)))
         return np.concatenate([codes, np.zeros((n, 1), dtype=codes.dtype)], axis=1)
 
-    def updated(self, elite: NDArray, smoothing: float) -> InversionCodes:
+    def update(self, elite: NDArray, smoothing: float) -> InversionCodes:
         shares = elite[:, :-1].mean(axis=0) / self.trials
         return InversionCodes(smoothing * shares + (1.0 - smoothing) * self.parameters)
 
@@ -102,26 +101,10 @@ class Categorical(Family):
         u = rng.random_sample((n, len(steps), 1)) * steps[:, -1:]
         return np.minimum((u >= steps).sum(axis=2), steps.shape[1] - 1)
 
-    def updated(self, elite: NDArray, smoothing: float) -> Categorical:
+    def update(self, elite: NDArray, smoothing: float) -> Categorical:
         shares = (elite[:, :, None] == np.arange(self.parameters.shape[1])).mean(axis=0)
         v = smoothing * shares + (1.0 - smoothing) * self.parameters + self.noise
         return replace(self, parameters=v / v.sum(axis=1, keepdims=True))
-
-
-@dataclass(frozen=True)
-class Gaussian(Family):
-    """Independent normal numbers; ``parameters`` (2, n_places) has means and standard deviations."""
-
-    parameters: Array
-    noise: float = 0.0
-
-    def sample(self, rng: np.random.RandomState, n: int) -> NDArray:
-        mean, deviation = self.parameters
-        return mean + deviation * rng.standard_normal((n, len(mean)))
-
-    def updated(self, elite: NDArray, smoothing: float) -> Gaussian:
-        fitted = np.stack([elite.mean(axis=0), elite.std(axis=0) + self.noise])
-        return replace(self, parameters=smoothing * fitted + (1.0 - smoothing) * self.parameters)
 
 
 @dataclass(frozen=True)
@@ -185,8 +168,8 @@ def cross_entropy(
         Most rounds.
     tol : float, default=1e-6
         The search ends when no parameter moves by more.
-    random_state : int, RandomState or None
-        Chance.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws.
 
     Returns
     -------
@@ -221,7 +204,7 @@ def cross_entropy(
         levels.append(level)
         if level < lowest:
             lowest, void = level, 0
-            after = family.updated(codes[order[:n_elite]], smoothing)
+            after = family.update(codes[order[:n_elite]], smoothing)
             converged = float(np.abs(after.parameters - family.parameters).max()) < tol
             family = after
         else:
@@ -243,17 +226,6 @@ def _check(n_samples: int, elite: float, smoothing: float) -> None:
 
 
 # -- permutations -----------------------------------------------------------------------------
-
-
-def inversion_table(values: Any) -> NDArray[np.int64]:
-    """Code of the order of a sequence: entry k counts what is larger and left of its k-th smallest.
-
-    Ties are taken from left to right. For "Kernels" (sorted K e e l n r s) it is 0 0 2 2 1 0 0,
-    [B2006]_ Sec. 3.4.4, Example E3.3.
-    """
-    order = np.argsort(np.asarray(values), kind="stable")
-    later = np.arange(len(order))
-    return np.array([(order[k + 1 :] < order[k]).sum() for k in later], dtype=np.int64)
 
 
 def decode_inversions(codes: NDArray) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ LineSearch = Callable[[Problem, Iterate, Array, float, float], Step | None]
 
 
 class Direction(ABC):
-    """A rule that says where to go next."""
+    """A rule for the next direction."""
 
     @abstractmethod
     def choose(self, geometry: GeometryLike, current: Iterate) -> Array:
@@ -46,7 +46,7 @@ class Direction(ABC):
 class StopRule:
     """When to stop: a "share" is relative to the first gradient or the value, a "size" absolute.
 
-    The decrease is that of the last ``window`` steps together: a single small step says little
+    The decrease is that of the last ``window`` steps together: a single small step means little
     about a quasi-Newton method.
     """
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
 
 _BOUNDARY = 0.9995  # share of the way to the boundary of the feasible set that a step may go
 _SHARE_OF_START = 1e-6  # the value that counts where residuals vanish, as a share of the first
@@ -18,12 +17,12 @@ _JITTER = 1e-14  # of the diagonal of the normal equations, where they are singu
 
 
 class Design(Protocol):
-    """A matrix J of N rows, by what is asked of it."""
+    """A matrix J of N rows, known by its products."""
 
     def times(self, x: Array) -> Array:
         """J x, (N,)."""
 
-    def transposed(self, v: Array) -> Array:
+    def transpose_times(self, v: Array) -> Array:
         """J'v, (m,)."""
 
     def normal(self, w: Array) -> Array:
@@ -96,7 +95,7 @@ def _follow_centre(
         residual = target - fitted
         pull = quadratic @ x
         value = float((heights * np.abs(residual)).sum() + linear @ x + 0.5 * x @ pull)
-        dual = linear + pull - design.transposed(v.sum(axis=0))
+        dual = linear + pull - design.transpose_times(v.sum(axis=0))
         # With dual = 0 the first sum is the gap; what is left of dual counts by the way still to go.
         gap = float((heights * np.abs(residual) - v * residual).sum() + np.abs(dual * x).sum())
         if not np.isfinite(gap):
@@ -151,7 +150,7 @@ class _Step:
         shift_up = up_goal / self.above - self.up
         shift_down = down_goal / self.below - self.down
         rest = self.residual - self.up + self.down - shift_up + shift_down
-        dx = self.solve(self.design.transposed((rest / self.curved).sum(axis=0)) - self.dual)
+        dx = self.solve(self.design.transpose_times((rest / self.curved).sum(axis=0)) - self.dual)
         dv = (rest - self.design.times(dx)) / self.curved
         d_up = shift_up + self.up * dv / self.above
         return dx, dv, d_up, shift_down - self.down * dv / self.below

@@ -1,8 +1,8 @@
 """Markov chain Monte Carlo on the geometries that are handed to it.
 
-``hmc_step`` follows geodesics with momentum, ``DualAveraging`` and ``AcceptanceTuner`` find step
-lengths during warm-up. A ``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part
-of the variables; those of the Stiefel manifold and of flat space are in ``isthmus.geometry``.
+``hmc_step`` follows geodesics with momentum, ``DualAveraging`` finds step lengths during warm-up. A
+``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part of the variables; those of
+the Stiefel manifold and of flat space are in ``isthmus.geometry``.
 
 >>> import numpy as np
 >>> from isthmus.geometry import StiefelFlow, uniform_stiefel
@@ -28,14 +28,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
+
 Parts = list[Array]
 LogDensity = Callable[[Parts], tuple[float, Parts]]
 
 DIVERGENT = 1000.0
-"""An energy error above this says that the integrator has left the trajectory."""
+"""Energy error above which the integrator has left the trajectory."""
 
 
 class Flow(Protocol):
@@ -150,20 +150,6 @@ class DualAveraging:
         if self.count:
             self.step = float(np.exp(self.log_average))
         return self.step
-
-
-@dataclass
-class AcceptanceTuner:
-    """Scale of a random walk, moved towards a share of accepted steps with falling gain."""
-
-    step: float
-    target: float
-    count: int = 0
-
-    def update(self, accept: float) -> None:
-        """Take in the acceptance probability of a proposal of warm-up, [AT2008]_ Sec. 4."""
-        self.count += 1
-        self.step *= float(np.exp((accept - self.target) / self.count**0.6))
 
 
 def metropolis_accepts(gain: float, rng: np.random.Generator) -> tuple[bool, float]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-Array = NDArray[np.float64]
-
-GOOD_K = 0.7
-"""Above this Pareto shape the weights of a row have no useful mean."""
+from isthmus.linalg import Array
 
 
 @dataclass(frozen=True)

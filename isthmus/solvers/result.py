@@ -1,4 +1,4 @@
-"""What a solver hands back."""
+"""The outcome of a solver."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from isthmus.linalg import Array
 
 
 class Reason(StrEnum):

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap, compress
-from isthmus.compression.compress import METHODS
+from isthmus.compression.arguments import METHODS
 from isthmus.regression import PLS, ReducedRankRegression
 
 MODELS = {

@@ -10,7 +10,6 @@ from isthmus import Expansion, compress
 from isthmus.compression.exchange import drop_points, exchange_points, output_error
 from isthmus.compression.pursuit import factor_points, greedy_pursuit
 from isthmus.compression.select import by_rank, make_problem
-from isthmus.compression.sparse import _shrink, l0_coefficients, l1_coefficients
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
 
 X7 = np.arange(6.0)[:, None]
@@ -63,12 +62,6 @@ def test_e7_selection_by_the_whole_function_is_worse():
     by_w = relative_error(K, A7, chosen)
     assert_allclose(by_w, 0.04850183, atol=5e-9)
     assert run(K, A7, 3).errors[-1] < by_w
-
-
-def test_e7_l1():
-    K = gram(RBF(0.25), X7)
-    b = l1_coefficients(K, K @ A7, 0.5, tol=1e-13).ravel()
-    assert_allclose(b, [0.35529674, 0, 0.70017416, 1.55723822, 0, 0], atol=5e-9)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -125,47 +118,6 @@ def test_factor_of_points_in_their_order():
 
 
 # -- penalties ---------------------------------------------------------------------------------
-
-
-def test_shrinking_is_the_proximal_map():
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        v, t = rng.normal(size=4), rng.uniform(0, 3)
-
-        def value(u, v=v, t=t):
-            return 0.5 * ((u - v) ** 2).sum() + t * np.abs(u).max()
-
-        best = value(_shrink(v, t))
-        assert all(
-            best <= value(_shrink(v, t) + 0.01 * rng.normal(size=4)) + 1e-12 for _ in range(200)
-        )
-
-
-def test_l1_meets_its_optimality_conditions():
-    rng = np.random.default_rng(6)
-    K, a = gram(RBF(0.5), rng.normal(size=(40, 2))), rng.normal(size=(40, 3))
-    g = 0.5 * np.abs(K @ a).sum(axis=1).max()
-    b = l1_coefficients(K, K @ a, g, tol=1e-12)
-    left = np.abs(K @ (a - b)).sum(axis=1)
-    used = np.abs(b).any(axis=1)
-    assert 0 < used.sum() < 40
-    assert_allclose(left[used], g / 2, rtol=1e-6)  # the dual norm is attained where a row is used
-    assert (left[~used] <= g / 2 * (1 + 1e-6)).all()
-
-
-def test_l0_without_penalty_loses_nothing_and_finds_the_rank():
-    rng = np.random.default_rng(7)
-    X, a = rng.normal(size=(50, 10)), rng.normal(size=(50, 1))
-    K = gram(Linear(), X)
-    b = l0_coefficients(K, K @ a, a, 0.0)
-    assert np.count_nonzero(b) == 10
-    assert_allclose(X.T @ b, X.T @ a, rtol=1e-9)
-
-
-def test_l0_with_too_large_a_penalty_says_so():
-    K = gram(RBF(0.25), X7)
-    with pytest.warns(UserWarning, match="too large"):
-        assert not l0_coefficients(K, K @ A7, A7, 1e6).any()
 
 
 # -- exchange ----------------------------------------------------------------------------------

@@ -10,13 +10,11 @@ from numpy.testing import assert_allclose
 
 from isthmus.geometry import (
     Euclidean,
-    GeneralisedGrassmann,
-    GeneralisedStiefel,
     Grassmann,
-    Oblique,
     Product,
     Stiefel,
 )
+from isthmus.papers.riemannian_pls import GeneralisedGrassmann, GeneralisedStiefel, Oblique
 
 _rng = np.random.default_rng(42)
 X_TALL = _rng.normal(size=(20, 6)) * np.logspace(0, -2, 6)
@@ -259,60 +257,6 @@ def test_gradient_by_finite_differences(name, move, rng):
     assert_allclose(
         geometry.inner(point, gradient, tangent), difference / (2 * step), rtol=1e-5, atol=1e-6
     )
-
-
-@every_geometry
-def test_hessian_by_second_differences_along_geodesics_and_symmetry(name, rng):
-    geometry, point, first = at_random(name, rng)
-    second = geometry.random_tangent(point, rng)
-    value, euclidean, product = bowl_on(name, rng)
-
-    def hessian(tangent):
-        return geometry.hessian(point, euclidean(point), product(point, tangent), tangent)
-
-    bent = hessian(first)
-    assert_allclose(geometry.project(point, bent), bent, rtol=1e-8, atol=1e-8)
-    step = 1e-3 / max(1.0, np.linalg.norm(first))
-    values = [value(geometry.exp(point, k * step * first)) for k in (-2, -1, 0, 1, 2)]
-    curvature = np.dot([-1 / 12, 4 / 3, -5 / 2, 4 / 3, -1 / 12], values) / step**2
-    scale = np.linalg.norm(euclidean(point)) * np.linalg.norm(first) ** 2
-    assert_allclose(geometry.inner(point, bent, first), curvature, rtol=1e-5, atol=1e-5 * scale)
-    assert_allclose(
-        geometry.inner(point, bent, second),
-        geometry.inner(point, hessian(second), first),
-        rtol=1e-8,
-        atol=1e-9 * scale,
-    )
-
-
-HAS_LOG = [
-    name
-    for name, (geometry, _, _) in GEOMETRIES.items()
-    if "embedded" not in name and not isinstance(geometry, GeneralisedStiefel)
-]
-
-
-@pytest.mark.parametrize("name", HAS_LOG)
-@pytest.mark.parametrize("length", [1e-9, 0.1, 0.8])
-def test_log_undoes_exp_and_distance_is_its_length(name, length, rng):
-    geometry, point, tangent = at_random(name, rng)
-    tangent *= length / geometry.norm(point, tangent)
-    other = geometry.exp(point, tangent)
-    found = geometry.log(point, other)
-    # The coordinates of both points are rounded, and whitening magnifies that.
-    atol = 1e-11 * np.abs(tangent).max() + 1e-14 * np.abs(point).max()
-    assert_allclose(found, tangent, rtol=1e-7, atol=atol)
-    assert_allclose(geometry.distance(point, other), length, rtol=1e-5)
-    assert_allclose(geometry.distance(other, point), length, rtol=1e-5)
-    # A point is at distance 0 from itself, to the rounding of its coordinates.
-    assert geometry.distance(point, point) < 1e-13
-
-
-@pytest.mark.parametrize("name", sorted(set(GEOMETRIES) - set(HAS_LOG)))
-def test_geometries_without_a_logarithm_say_so(name, rng):
-    geometry, point, _ = at_random(name, rng)
-    with pytest.raises(NotImplementedError, match="no logarithm"):
-        geometry.distance(point, point)
 
 
 @every_geometry

@@ -7,15 +7,17 @@ from scipy.linalg import expm, null_space, subspace_angles
 
 from isthmus.geometry import (
     Euclidean,
-    GeneralisedGrassmann,
-    GeneralisedStiefel,
     Grassmann,
-    Oblique,
     Product,
     Stiefel,
     grassmann_distance,
-    grassmann_distances,
     principal_angles,
+)
+from isthmus.papers.riemannian_pls import (
+    GeneralisedGrassmann,
+    GeneralisedStiefel,
+    Oblique,
+    grassmann_distances,
 )
 
 
@@ -97,25 +99,6 @@ def test_generalised_draws_are_uniform_in_whitened_coordinates(kind):
     U = np.linalg.svd(X, full_matrices=False)[0]
     second = np.einsum("kij,klj->il", scores, scores) / n  # 2/5 of the projection on X
     assert_allclose(U.T @ second @ U, 0.4 * np.eye(5), atol=5 * np.sqrt(2 / (5 * n)))
-
-
-@pytest.mark.parametrize("shape", [(3, 3), (4, 3), (9, 3), (5, 1)])
-def test_stiefel_log_reaches_points_that_are_far_and_refuses_what_it_cannot(shape, rng):
-    geometry = Stiefel(*shape)
-    V, D = at_random(geometry, rng)
-    D *= 2.0 / geometry.norm(V, D)  # far enough for a completion of determinant -1
-    assert_allclose(geometry.log(V, geometry.exp(V, D)), D, atol=1e-10)
-    if shape == (3, 3):
-        mirrored = V * [1, 1, -1]
-        with pytest.raises(ValueError, match="different sheets"):
-            geometry.log(V, mirrored)
-
-
-def test_opposite_points_have_no_unique_geodesic():
-    with pytest.raises(ValueError, match="many shortest geodesics"):
-        Oblique(3, 1).log(np.eye(3)[:, :1], -np.eye(3)[:, :1])
-    with pytest.raises(ValueError, match="right angle"):
-        Grassmann(4, 2).log(np.eye(4)[:, :2], np.eye(4)[:, 2:])
 
 
 def test_generalised_formulas_of_the_specification(rng):

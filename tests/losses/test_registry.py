@@ -12,10 +12,10 @@ from isthmus.losses import (
     Loss,
     Quantile,
     Squared,
-    TanhAbsolute,
     get_loss,
 )
 from isthmus.losses.registry import LOSSES
+from isthmus.papers.stiefel_report import TanhAbsolute
 
 Y, Y_PRED = np.random.default_rng(0).normal(size=(2, 8, 3))
 
@@ -79,7 +79,7 @@ def test_errors_name_what_exists():
         (lambda: Quantile(0.0), "quantile == 0.0, must be > 0 and < 1"),
         (lambda: Quantile(1.0), "quantile == 1.0"),
         (lambda: TanhAbsolute(0.0), "width == 0.0"),
-        (lambda: Quantile(0.5).smoothed(0.0), "width == 0.0"),
+        (lambda: Quantile(0.5).smooth(0.0), "width == 0.0"),
     ],
 )
 def test_parameters_out_of_range(make, match):
@@ -136,4 +136,4 @@ def test_kinks_without_a_smoothed_version_say_so():
         is_smooth = False
 
     with pytest.raises(NotImplementedError, match="Kinked has kinks"):
-        Kinked().smoothed(0.1)
+        Kinked().smooth(0.1)

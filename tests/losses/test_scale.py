@@ -65,7 +65,7 @@ def test_parameters_left_at_none_come_from_the_scale(residual):
     assert_allclose(EpsilonInsensitive().resolve(residual).epsilon, 0.1 * mad(residual))
     lengths = np.linalg.norm(residual, axis=1)
     assert_allclose(HuberRows().resolve(residual).delta, 1.2 * np.median(lengths))
-    rounded = EpsilonInsensitive().smoothed(0.1).resolve(residual)
+    rounded = EpsilonInsensitive().smooth(0.1).resolve(residual)
     assert_allclose(rounded.original.epsilon, 0.1 * mad(residual))
 
 

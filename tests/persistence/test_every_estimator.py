@@ -51,6 +51,10 @@ from isthmus.datasets import make_low_rank_regression
 from isthmus.features import FourierFeatures
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import SequenceKernel
+from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
+from isthmus.papers.morp import InverseMORP
+from isthmus.papers.riemannian_pls import RiemannianPLS
+from isthmus.papers.stiefel_report import GeodesicStiefelRegression
 from isthmus.persistence.container import pack
 from isthmus.preimages import (
     CandidateSearch,
@@ -118,13 +122,22 @@ FITTED = {
     "PCR": (lambda: PCR(2).fit(X, Y), predicted),
     "ReducedRankRegression": (lambda: ReducedRankRegression(2, alpha=0.1).fit(X, Y), predicted),
     "StiefelRegression": (lambda: StiefelRegression(2, loss="huber").fit(X, Y), predicted),
-    "ManifoldPLS": (lambda: ManifoldPLS(2, random_state=0).fit(X, Y), predicted),
+    "ManifoldPLS": (lambda: ManifoldPLS(2).fit(X, Y), predicted),
     "IndicatorClassifier": (lambda: IndicatorClassifier(PLS(2)).fit(X, UP), predicted),
     "BayesianStiefelRegression": (
         lambda: BayesianStiefelRegression(
             2, n_chains=2, n_warmup=10, n_draws=20, random_state=0
         ).fit(X, Y),
         lambda model: model.predict(X, return_std=True),
+    ),
+    "GeodesicStiefelRegression": (lambda: GeodesicStiefelRegression(2).fit(X, Y), predicted),
+    "RiemannianPLS": (lambda: RiemannianPLS(2, random_state=0).fit(X, Y), predicted),
+    "InverseMORP": (lambda: InverseMORP(n_components=2).fit(X, Y), transformed),
+    "MetropolisedGibbsRegression": (
+        lambda: MetropolisedGibbsRegression(
+            2, n_chains=2, n_warmup=10, n_draws=20, random_state=0
+        ).fit(X, Y),
+        predicted,
     ),
     "ComponentSearchCV": (
         lambda: ComponentSearchCV(PLS(), cv=KFold(3), scoring="neg_mean_squared_error").fit(X, Y),
@@ -189,7 +202,11 @@ FITTED = {
 # Bases, whose sub-classes are in the table, and what belongs to an application with files of its own.
 NOT_MODELS = {"Preimage", "RankingPreimage"}
 OTHER_FILES = "isthmus.applications."
-CUT_SHORT = {"BayesianStiefelRegression", "KDR"}  # a few steps or draws will do here
+CUT_SHORT = {
+    "BayesianStiefelRegression",
+    "KDR",
+    "MetropolisedGibbsRegression",
+}  # a few steps or draws will do here
 
 
 def assert_equal(found, expected):

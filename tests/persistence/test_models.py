@@ -27,6 +27,7 @@ from isthmus import (
 )
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import FunctionLoss
+from isthmus.papers.riemannian_pls import RiemannianPLS
 from isthmus.persistence import ForeignTypeError, classes, describe
 from isthmus.persistence.container import FORMAT
 
@@ -38,7 +39,8 @@ MODELS = {
     "pls": PLS(2),
     "pls em": PLS(2, missing="em"),
     "stiefel exact": StiefelRegression(2),
-    "manifold cg": ManifoldPLS(2, solver="cg", random_state=0),
+    "manifold": ManifoldPLS(2),
+    "as printed": RiemannianPLS(2, random_state=0),
     "methods": MethodSearchCV(["pls", "ridge"], cv=3),
     "pipeline": make_pipeline(StandardScaler(), Ridge()),
     "gaussian process": GaussianProcessRegressor(RBF(2.0), optimizer=None),

@@ -24,7 +24,7 @@ CONTRACT = [
     COIR(),
     COIR(solver="features", n_landmarks=20, cv=None),
     MORP(cv=None),
-    MORP(form="inverse", missing="ridge", cv=None),
+    MORP(missing="ridge", cv=None),
     KernelCCA(cv=None),
     KDR(max_iter=2, tol=0.1),
 ]
@@ -174,8 +174,6 @@ def test_bad_parameters_of_single_projections(data):
             MORP(beta=bad).fit(X, y)
     with pytest.raises(ValueError, match="alpha_y == -1"):
         COIR(alpha_y=-1).fit(X, y)
-    with pytest.raises(ValueError, match="solver == 'krylov': form='inverse'"):
-        MORP(form="inverse", solver="krylov").fit(X, y)
     with pytest.raises(ValueError, match="solver == 'factor' needs"):
         COIR(solver="factor").fit(X, y)
     with pytest.raises(ValueError, match="every correlation is 1"):

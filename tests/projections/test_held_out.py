@@ -61,7 +61,6 @@ SMALL = [
     COIR(kernel="linear", kernel_y="linear", **FOLDS),
     KernelCCA(gamma=0.1, kernel_y=RBF(0.5), **FOLDS),
     MORP(gamma=0.1, n_components=3, **FOLDS),
-    MORP(kernel="linear", n_components=3, form="inverse", **FOLDS),
 ]
 LINEAR = [
     COIR(kernel="linear", kernel_y="linear", **FOLDS),

@@ -336,7 +336,7 @@ def test_constant_targets(likelihood):
 
 
 @SHORT_CHAINS
-def test_subspaces_are_aligned():
+def test_subspaces_are_align():
     X, Y, coef = make_low_rank_regression(200, 6, 4, rank=2, noise=0.3, random_state=0)
     model = BayesianStiefelRegression(2, **SHORT).fit(X, Y)
     found = model.subspaces()
@@ -407,7 +407,7 @@ def test_arviz_reads_the_draws():
         ({"prior": "flat"}, "prior == 'flat'"),
         ({"likelihood": "cauchy"}, "likelihood == 'cauchy'"),
         ({"sampler": "gibbs", "likelihood": "huber"}, "sampler == 'gibbs'"),
-        ({"sampler": "thesis"}, "half_normal"),
+        ({"sampler": "thesis"}, "sampler == 'thesis'"),
         ({"n_chains": 0}, "n_chains == 0"),
         ({"n_draws": 2.5}, "n_draws == 2.5"),
         ({"thin": 0}, "thin == 0"),
@@ -420,10 +420,6 @@ def test_arviz_reads_the_draws():
         ({"noise": "full", "likelihood": "huber"}, "noise == 'full' needs likelihood='gaussian'"),
         ({"sampler": "gibbs", "prior": "half_normal"}, "sampler == 'gibbs' needs"),
         ({"sampler": "gibbs", "prior": "matrix_normal"}, "at full rank"),
-        (
-            {"n_components": 2, "sampler": "thesis", "prior": "matrix_normal"},
-            "does not mix at full rank",
-        ),
         ({"n_components": 0}, "n_components == 0"),
     ],
     ids=str,

@@ -7,7 +7,7 @@ from scipy.stats import chi2, geninvgauss, kstest
 
 from isthmus import BayesianStiefelRegression
 from isthmus.datasets import make_low_rank_regression
-from isthmus.regression.bayesian.orbits import generalised_inverse_gaussian, rebalancing
+from isthmus.regression.bayesian.orbits import draw_rebalancing, generalised_inverse_gaussian
 
 N_DRAWS = 4000
 SMALL = 1e-8  # with some forty tests a right program fails once in 2e6 runs
@@ -42,7 +42,7 @@ def test_the_prior_stays_and_so_does_the_map(shape):
     left, right = np.empty((N_DRAWS, r)), np.empty((N_DRAWS, r))
     for i in range(N_DRAWS):
         A, D = (rng.standard_normal((rows, r)) / np.sqrt(precision) for rows in (k, q))
-        R, c = rebalancing(A, D, precision, rng)
+        R, c = draw_rebalancing(A, D, precision, rng)
         new_A, new_D = A @ R * c, D @ R / c
         left[i], right[i] = (new_A**2).sum(axis=0), (new_D**2).sum(axis=0)
     assert_allclose(new_A @ new_D.T, A @ D.T, atol=1e-12)
@@ -56,7 +56,7 @@ def test_the_balance_forgets_where_it_was():
     A, D = 100 * rng.standard_normal((8, 2)), rng.standard_normal((3, 2)) / 100
     ratios = []
     for _ in range(200):
-        R, c = rebalancing(A, D, 1.0, rng)
+        R, c = draw_rebalancing(A, D, 1.0, rng)
         ratios.append(((A @ R * c) ** 2).sum() / ((D @ R / c) ** 2).sum())
     assert 0.3 < np.median(ratios) < 10
 

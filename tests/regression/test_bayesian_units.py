@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from isthmus import BayesianStiefelRegression
 from isthmus.datasets import make_low_rank_regression
+from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
 from isthmus.solvers.chains import mean_ess
 
 BOUND = 6.0
@@ -41,7 +42,7 @@ MODELS = {
     "student": {"likelihood": "student"},
     "huber": {"likelihood": "huber", "n_warmup": 20, "n_draws": 20},
     "half_normal": {"prior": "half_normal", "n_warmup": 20, "n_draws": 20},
-    "thesis": {"prior": "half_normal", "sampler": "thesis"},
+    "thesis": {"kind": MetropolisedGibbsRegression},
     "matrix_normal": {"prior": "matrix_normal", "n_warmup": 20, "n_draws": 20},
     "matrix_normal, full rank": {"prior": "matrix_normal", "n_components": None},
     "columns": {"units": "columns"},
@@ -49,7 +50,9 @@ MODELS = {
 
 
 def fit(options, X, Y):
-    return BayesianStiefelRegression(**{"n_components": 2, **SHORT, **options}).fit(X, Y)
+    options = {"n_components": 2, **SHORT, **options}
+    kind = options.pop("kind", BayesianStiefelRegression)
+    return kind(**options).fit(X, Y)
 
 
 @SHORT_CHAINS

@@ -90,7 +90,7 @@ def test_low_rank_form_is_the_dense_one():
     state.A, state.V = rng.normal(size=(60, 2)), rng.normal(size=(5, 2))
     A0, V0 = state.A, state.V
     proximal_step(
-        state, X, Y, None, loss=Squared(), rank=2, gamma=3.0, growing=False,
+        state, X, Y, None, loss=Squared(), rank=2, strength=3.0, growing=False,
         max_iter=10, tol=1e-9,
     )  # fmt: skip
     Xc, Yc = X - X.mean(0), Y - Y.mean(0)
@@ -104,9 +104,9 @@ def test_methods_rank_as_the_theory_says():
     risks = {}
     options = {
         "exact": {},
-        "fixed": {"online": "proximal", "gamma": 10.0},
-        "growing": {"online": "proximal", "gamma": 1.0, "gamma_growth": "linear"},
-        "loose": {"online": "proximal", "gamma": 1.0},
+        "fixed": {"online": "proximal", "pull": 10.0},
+        "growing": {"online": "proximal", "pull": 1.0, "pull_growth": "linear"},
+        "loose": {"online": "proximal", "pull": 1.0},
     }
     for name, extra in options.items():
         model = StiefelRegression(3, alpha=1e-6, **extra)
@@ -134,7 +134,7 @@ def test_other_losses_go_online():
     spoilt[np.random.default_rng(0).random(Y.shape) < 0.05] += 100
     errors = {}
     for name, loss in (("huber", Huber(1.5)), ("squared", "squared")):
-        model = StiefelRegression(3, loss=loss, online="proximal", gamma=200.0)
+        model = StiefelRegression(3, loss=loss, online="proximal", pull=200.0)
         for start in range(0, 1500, 50):
             model.partial_fit(X[start : start + 50], spoilt[start : start + 50])
         errors[name] = np.linalg.norm(model.coef_ - coef)
@@ -157,8 +157,8 @@ def test_bad_blocks_are_refused():
 def test_default_pull_is_half_a_mean_direction_of_the_block(rows, directions):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(rows, 50)), rng.normal(size=(rows, 3))
-    gamma = 0.5 * ((X - X.mean(axis=0)) ** 2).sum() / directions
-    models = [StiefelRegression(2, online="proximal", gamma=g) for g in (None, gamma)]
+    pull = 0.5 * ((X - X.mean(axis=0)) ** 2).sum() / directions
+    models = [StiefelRegression(2, online="proximal", pull=g) for g in (None, pull)]
     default, given = (model.partial_fit(X, Y).coef_ for model in models)
     assert_allclose(default, given, atol=1e-12)
 
@@ -200,7 +200,7 @@ def test_labels_and_counts_row_by_row(loss):
         else rng.random(eta.shape) < 1 / (1 + np.exp(-eta))
     )
     Y = Y.astype(float)
-    model = stream(loss, X[:100], Y[:100], 1, gamma_growth="linear")
+    model = stream(loss, X[:100], Y[:100], 1, pull_growth="linear")
     batch, empty = (StiefelRegression(r, loss=loss).fit(X[:150], Y[:150]) for r in (2, 0))
     risks = [
         m.loss_.value(Y[150:], X[150:] @ m.coef_.T + m.intercept_) for m in (model, batch, empty)
@@ -249,7 +249,7 @@ def test_proximal_mode_says_what_it_does_not_do():
 def test_proximal_weights_are_copies(loss):
     X, Y, _ = make_low_rank_regression(30, 6, 4, rank=2, noise=0.5, random_state=0)
     Y = (Y > 0).astype(float) if loss == "logistic" else Y
-    model = StiefelRegression(2, loss=loss, online="proximal", gamma=1.0)
+    model = StiefelRegression(2, loss=loss, online="proximal", pull=1.0)
     twice = clone(model).partial_fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0))
     weighted = clone(model).partial_fit(X, Y, sample_weight=np.full(30, 2.0))
     assert_allclose(weighted.coef_, twice.coef_, atol=1e-5)

@@ -1,7 +1,5 @@
 """Laws of robust losses: units, shifts, weights, copies; exact optima; starts; losses that are wrong."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,14 +7,14 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus import ManifoldPLS, StiefelRegression
+from isthmus import StiefelRegression
 from isthmus.losses import Huber, Loss, Quantile
 from isthmus.losses.registry import LOSSES
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import weighted_median
 from isthmus.regression.online import _Block
 from isthmus.regression.rank_descent import Penalty, RankProblem
-from isthmus.regression.scales import winsorised
+from isthmus.regression.scales import winsorise
 from isthmus.regression.starts import _random, descend_well
 from isthmus.solvers.interior_point import minimise_kinked
 
@@ -107,10 +105,10 @@ def test_outputs_most_of_whose_values_are_alike_keep_a_start():
     """Their median deviation is zero: clipped at that, nothing would be left of them."""
     Y = np.zeros((40, 2))
     Y[:12, 0], Y[:, 1] = 1000.0, np.arange(40)
-    easy = winsorised(Y, Huber(), None)
+    easy = winsorise(Y, Huber(), None)
     assert_allclose(easy, Y)
     gross = np.vstack([Y, [[1e6, 1e6]]])
-    assert winsorised(gross, Huber(), None)[-1, 1] < 100
+    assert winsorise(gross, Huber(), None)[-1, 1] < 100
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.3, 0.7, 1 / 3])
@@ -170,7 +168,7 @@ class Rows:
     def times(self, x):
         return self.Z @ x
 
-    def transposed(self, v):
+    def transpose_times(self, v):
         return v @ self.Z
 
     def normal(self, w):
@@ -195,25 +193,6 @@ def test_gap_of_the_interior_point_method_is_one():
     inside = np.linalg.lstsq(Z[~free].T, pull, rcond=None)[0]
     assert_allclose(Z[~free].T @ inside, pull, atol=1e-6)
     assert np.abs(inside).max() <= 1 + 1e-6
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("condition", [1.0, 10.0])
-def test_the_papers_iteration_reaches_the_optimum_from_its_own_start(seed, condition):
-    rng = np.random.default_rng(seed)
-    U = np.linalg.qr(rng.normal(size=(60, 8)))[0]
-    X = 8 * (U * np.geomspace(1, 1 / condition, 8)) @ np.linalg.qr(rng.normal(size=(8, 8)))[0]
-    Y = X @ rng.normal(size=(8, 3)) @ rng.normal(size=(3, 6)) + 0.1 * rng.normal(size=(60, 6))
-    best = StiefelRegression(3, alpha=0.0).fit(X, Y).objective_
-    model = StiefelRegression(3, alpha=0.0, solver="paper", init="identity", max_iter=5000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = model.fit(X, Y).objective_
-    assert_allclose(found, best, rtol=1e-3)
-    unlucky = (
-        1 if condition == 1.0 else 2
-    )  # long valleys, where a gradient takes thousands of steps
-    assert found < best * (1 + 4e-6) or seed == unlucky
 
 
 def planted(n, p, q, r, seed):
@@ -324,15 +303,6 @@ def test_a_gradient_that_is_not_that_of_the_value_is_refused():
         with pytest.raises(ValueError, match="does not belong"):
             StiefelRegression(2, loss=loss, online="proximal").partial_fit(X, Y)
     assert np.isfinite(StiefelRegression(2, loss=(value, gradient)).fit(X, Y).objective_)
-
-
-def test_conjugate_gradients_say_where_digits_end():
-    rng = np.random.default_rng(0)
-    U = np.linalg.qr(rng.normal(size=(60, 20)))[0]
-    X = (U * np.logspace(0, -14, 20)) @ np.linalg.qr(rng.normal(size=(20, 20)))[0]
-    Y = U @ rng.normal(size=(20, 5))
-    with pytest.raises(ValueError, match=r"X has condition number 1?.*solver='cg' works with X'X"):
-        ManifoldPLS(2, solver="cg", random_state=0).fit(X, Y)
 
 
 @pytest.mark.parametrize("rank", [None, 1])  # output by output, and in linearisations

@@ -8,14 +8,18 @@ from scipy.optimize import rosen, rosen_der
 
 from isthmus.geometry import (
     Euclidean,
-    GeneralisedGrassmann,
-    GeneralisedStiefel,
     Grassmann,
-    Oblique,
     Product,
     Stiefel,
 )
-from isthmus.solvers import Reason, conjugate_gradient, lbfgs, steepest_descent
+from isthmus.papers.riemannian_pls import (
+    GeneralisedGrassmann,
+    GeneralisedStiefel,
+    Oblique,
+    conjugate_gradient,
+)
+from isthmus.papers.stiefel_report import steepest_descent
+from isthmus.solvers import Reason, lbfgs
 
 SOLVERS = {
     "lbfgs": lbfgs,

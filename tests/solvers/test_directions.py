@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus.geometry import Euclidean, Stiefel
-from isthmus.solvers.conjugate_gradient import _Conjugate
+from isthmus.papers.riemannian_pls.conjugate_gradient import _Conjugate
 from isthmus.solvers.lbfgs import QuasiNewton
 from isthmus.solvers.line_search import Step
 from isthmus.solvers.problem import Iterate, Problem

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from isthmus.geometry import EuclideanFlow
+from isthmus.papers.kernel_dependency_thesis.sampler import AcceptanceTuner
 from isthmus.solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
 from isthmus.solvers.mcmc import (
-    AcceptanceTuner,
     DualAveraging,
     hmc_step,
     metropolis_accepts,

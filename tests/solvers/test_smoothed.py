@@ -7,8 +7,8 @@ from scipy.optimize import linprog
 
 from isthmus.geometry import Euclidean
 from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Quantile, robust_scale
-from isthmus.solvers import Reason, minimise_smoothed
-from isthmus.solvers.smoothed import WIDTHS
+from isthmus.solvers import Reason
+from isthmus.solvers.smoothed import WIDTHS, minimise_smoothed
 
 
 class Factors:
@@ -24,7 +24,7 @@ class Factors:
         return A.reshape(-1, self.rank), D.reshape(-1, self.rank), b
 
     def at(self, width):
-        loss = self.loss.smoothed(width)
+        loss = self.loss.smooth(width)
 
         def objective(point):
             A, D, b = self.unpack(point)

@@ -1,8 +1,9 @@
-"""Running the chains of a fit, and judging them."""
+"""Run the chains of a fit, and judge them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,15 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Start
-from isthmus.regression.bayesian.gibbs import (
-    gibbs_dense,
-    gibbs_dense_mixture,
-    gibbs_gaussian,
-    gibbs_mixture,
-)
+from isthmus.regression.bayesian.gibbs import gibbs_chain
+from isthmus.regression.bayesian.hmc import hmc_chain
 from isthmus.regression.bayesian.likelihoods import Likelihood
-from isthmus.regression.bayesian.manifold import hmc_chain, thesis_chain
-from isthmus.regression.bayesian.mode import find_mode, scattered
+from isthmus.regression.bayesian.mode import find_mode, scatter_start
 from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
@@ -32,7 +28,6 @@ from isthmus.regression.bayesian.problem import Prior, Problem
 from isthmus.solvers.chains import bulk_ess, split_rhat, tail_ess
 
 GOOD_RHAT, GOOD_ESS = 1.01, 400.0
-_WATCHED = 400  # entries of the map whose chains are judged
 _LEAST_DRAWS = 8
 
 
@@ -50,13 +45,22 @@ class Settings:
 
 
 def run_chains(
-    problem: Problem, likelihood: Likelihood, prior: Prior, rank: int, settings: Settings
+    problem: Problem,
+    likelihood: Likelihood,
+    prior: Prior,
+    rank: int,
+    settings: Settings,
+    chain: Callable[..., ChainDraws] | None = None,
 ) -> tuple[Start, list[ChainDraws]]:
-    """The mode and the chains, each with a stream of random numbers of its own."""
+    """Find the mode and run the chains, each with a stream of random numbers of its own.
+
+    ``chain`` is a sampler with the arguments of :func:`run_chain`, which is the default.
+    """
     mode = find_mode(problem, likelihood, prior, rank)
     seeds = np.random.SeedSequence(settings.seed).spawn(settings.n_chains)
     chains = Parallel(n_jobs=settings.n_jobs)(
-        delayed(run_chain)(problem, likelihood, prior, mode, rank, settings, seed) for seed in seeds
+        delayed(chain or run_chain)(problem, likelihood, prior, mode, rank, settings, seed)
+        for seed in seeds
     )
     return mode, list(chains)
 
@@ -70,20 +74,14 @@ def run_chain(
     settings: Settings,
     seed: Any,
 ) -> ChainDraws:
-    """One chain from a point near the mode."""
+    """Run one chain from a point near the mode."""
     rng = np.random.default_rng(seed)
-    start = scattered(mode, rank, rng)
-    how = settings.n_warmup, settings.n_draws, rng, settings.thin
-    is_dense = prior.kind == "matrix_normal" and problem.is_full(rank)
-    if settings.sampler == "thesis":
-        return thesis_chain(ManifoldPosterior(problem, likelihood, prior), mode, start, *how)
-    if settings.sampler == "hmc":
-        kind = posterior_kind(prior, is_dense)
-        return hmc_chain(kind(problem, likelihood, prior), mode, start, *how)
-    if likelihood.name == "gaussian":
-        return (gibbs_dense if is_dense else gibbs_gaussian)(problem, prior, start, *how)
-    gibbs = gibbs_dense_mixture if is_dense else gibbs_mixture
-    return gibbs(problem, likelihood, prior, start, *how)
+    start = scatter_start(mode, rank, rng)
+    length = settings.n_warmup, settings.n_draws, rng, settings.thin
+    if settings.sampler == "gibbs":
+        return gibbs_chain(problem, likelihood, prior, start, *length)
+    kind = posterior_kind(prior, prior.kind == "matrix_normal" and problem.is_full(rank))
+    return hmc_chain(kind(problem, likelihood, prior), mode, start, *length)
 
 
 def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
@@ -96,7 +94,7 @@ def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
 
 @dataclass(frozen=True)
 class ChainReport:
-    """Whether to believe the chains.
+    """Diagnostics of the chains.
 
     Attributes
     ----------
@@ -118,7 +116,7 @@ class ChainReport:
 
     @property
     def complaints(self) -> list[str]:
-        """What is wrong, with figures."""
+        """List what is wrong, with figures."""
         found = []
         if not self.rhat < GOOD_RHAT:
             found.append(f"R-hat is {self.rhat:.3f}, should be below {GOOD_RHAT}")
@@ -132,7 +130,7 @@ class ChainReport:
         return found
 
     def warn(self) -> None:
-        """Warn with figures where something is wrong."""
+        """Warn with figures if something is wrong."""
         if self.complaints:
             warnings.warn(
                 f"The chains have not converged: {'; '.join(self.complaints)}. Raise n_draws and n_warmup, "
@@ -159,9 +157,3 @@ def judge(draws: Array, chains: list[ChainDraws]) -> ChainReport:
         acceptance,
         n_divergent,
     )
-
-
-def watched_entries(p: int, q: int) -> tuple[Array, Array]:
-    """Rows and columns of the entries that are judged: all, or evenly spread ones."""
-    places = np.unique(np.linspace(0, p * q - 1, min(p * q, _WATCHED)).astype(int))
-    return np.divmod(places, q)

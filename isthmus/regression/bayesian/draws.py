@@ -1,4 +1,4 @@
-"""What a chain starts from and what it leaves behind."""
+"""The start of a chain, and its draws."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ChainDraws:
 
 
 class Recorder:
-    """Keeps every ``thin``-th draw; what the data say nothing about is drawn from the prior."""
+    """Keep every ``thin``-th draw; directions in which X does not vary are drawn from the prior."""
 
     def __init__(
         self,

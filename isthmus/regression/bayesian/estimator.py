@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus.linalg import Array
 from isthmus.problems import Form, Frame, MomentForm, RowForm
-from isthmus.regression.bayesian.chains import (
-    ChainReport,
-    Settings,
-    judge,
-    run_chains,
-    watched_entries,
-)
+from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
 from isthmus.regression.bayesian.parameters import check_parameters, choose_sampler
 from isthmus.regression.bayesian.prediction import PosteriorModel
@@ -30,6 +25,12 @@ from isthmus.regression.bayesian.problem import (
     uncentred_form,
 )
 from isthmus.regression.bayesian.ranks import leave_one_out, score_ranks, smallest_good_rank
+from isthmus.regression.bayesian.summary import (
+    best_factors,
+    mean_map,
+    output_products,
+    watched_draws,
+)
 from isthmus.regression.factors import Factors
 from isthmus.validation import check_enough_samples
 
@@ -43,13 +44,6 @@ def _takes_blocks(self: BayesianStiefelRegression) -> bool:
     return True
 
 
-def _products(form: MomentForm | RowForm, Y: NDArray, weights: Array | None) -> Array:
-    """Y'Y in the frame of a form."""
-    frame = form.frame
-    Z = (Y - frame.y_mean) / frame.y_scale
-    return Z.T @ (Z if weights is None else weights[:, None] * Z)
-
-
 def _has_path(self: BayesianStiefelRegression) -> bool:
     raise AttributeError(
         "the posterior of each rank is a fit of its own: fit again with n_components."
@@ -57,7 +51,7 @@ def _has_path(self: BayesianStiefelRegression) -> bool:
 
 
 class BayesianStiefelRegression(PosteriorModel):
-    r"""The posterior over linear maps of low rank, with intervals for all that follows from it.
+    r"""Sample the posterior over linear maps of low rank; give intervals for all that follows from it.
 
     .. math::
         y_{ij} = (C' x_i + b)_j + \tau_j\,\epsilon_{ij}, \qquad C = A D' = W \operatorname{diag}(s) V',
@@ -98,20 +92,20 @@ class BayesianStiefelRegression(PosteriorModel):
         for all inputs and one for all outputs; "none": as they come.
     fit_intercept : bool, default=True
         Whether there is an intercept, with a flat prior.
-    sampler : {"auto", "gibbs", "hmc", "thesis"}, default="auto"
+    sampler : {"auto", "gibbs", "hmc"}, default="auto"
         "gibbs" is for one of the three named likelihoods with the normal prior, or with the matrix normal
         prior at full rank, and is what "auto" takes there; "hmc" is Hamiltonian Monte Carlo, along
-        geodesics where the rank binds the other priors; "thesis" is the Metropolised Gibbs sampler of
-        [B2006]_ with its Hastings terms, for the other priors where the rank binds, and "half_normal".
+        geodesics if the rank binds the other priors. The sampler of [B2006]_ is in
+        ``isthmus.papers.kernel_dependency_thesis``.
     n_chains, n_warmup, n_draws : int, default=4, 500, 1000
-        Number of chains, and of steps of each that are thrown away and kept.
+        Number of chains, and of steps of each that are discarded and kept.
     thin : int or "auto", default="auto"
         Steps from one kept draw to the next; "auto" is 4 for Gibbs sampling of Laplacian and Student
         noise, whose steps are cheap and alike, and otherwise 1.
     n_jobs : int or None, default=None
-        Chains run side by side through joblib. The draws do not depend on it.
+        Number of chains run in parallel by joblib. The draws do not depend on it.
     random_state : int, RandomState or None, default=None
-        The same seed gives the same draws.
+        Seed of the chains; None is fresh entropy.
 
     Attributes
     ----------
@@ -246,7 +240,7 @@ class BayesianStiefelRegression(PosteriorModel):
             )
         form = self._make_form(rows, Y, weights)
         kept = None if self._needs_no_rows() else (rows, np.asarray(Y, dtype=float), weights)
-        yy = _products(form, Y, weights) if self.noise == "full" else None
+        yy = output_products(form, Y, weights) if self.noise == "full" else None
         problem = self._make_problem(form, kept, yy)
         if self.n_components == "auto":
             n_components = self._choose_rank(problem, form.frame, rows, Y)
@@ -293,11 +287,19 @@ class BayesianStiefelRegression(PosteriorModel):
         return Settings(self.sampler_, *lengths, self.n_jobs, seed, thin)
 
     def _run(self, problem: Problem, rank: int) -> tuple[Start, list[ChainDraws]]:
-        self.sampler_ = choose_sampler(self, self._law, problem.is_full(rank))
+        self.sampler_ = self._choose_sampler(problem.is_full(rank))
         prior = make_prior(
             self.prior, self.prior_variance, self.noise_prior, self.noise, problem, rank
         )
-        return run_chains(problem, self._law, prior, rank, self._settings())
+        return run_chains(problem, self._law, prior, rank, self._settings(), self._chain())
+
+    def _choose_sampler(self, is_full: bool) -> str:
+        """Return the name of the sampler; ``is_full`` says that the rank leaves the map free."""
+        return choose_sampler(self, self._law, is_full)
+
+    def _chain(self) -> Callable[..., ChainDraws]:
+        """Return the function that runs one chain."""
+        return run_chain
 
     def _sample(self, form: Any, problem: Problem, n_components: int | None) -> Factors:
         most = min(problem.n_features, problem.n_targets)
@@ -310,25 +312,20 @@ class BayesianStiefelRegression(PosteriorModel):
         self.noise_draws_ = np.stack([chain.noise for chain in chains]) * y_unit
         self.noise_scale_ = self.noise_draws_.mean(axis=(0, 1))
         self._store_covariance([chain.covariance for chain in chains], y_unit)
-        self._mean = self._mean_map(problem)
+        self._mean = mean_map(flat(self.left_draws_), flat(self.right_draws_), problem)
         self._mode = (
             (problem.basis @ mode.left / x_unit) @ (mode.right * y_unit[:, None]).T,
             mode.intercept * y_unit,
         )
-        self.diagnostics_ = self._judge(chains)
-        self.diagnostics_.warn()
-        return self._factors(form, rank)
-
-    def _mean_map(self, problem: Problem) -> Array:
-        """Posterior mean (p, q); where X does not vary it is exactly 0, the prior mean."""
-        left, right = flat(self.left_draws_), flat(self.right_draws_)
-        S, p, r = left.shape
-        mean = left.transpose(1, 0, 2).reshape(p, S * r) @ right.transpose(0, 2, 1).reshape(
-            S * r, -1
+        watched = watched_draws(
+            self.left_draws_,
+            self.right_draws_,
+            self.noise_draws_,
+            getattr(self, "noise_covariance_draws_", None),
         )
-        seen = problem.basis[:, problem.squares > 0]
-        inside = seen @ (seen.T @ (mean * problem.x_unit[:, None] / S))
-        return inside / problem.x_unit[:, None]
+        self.diagnostics_ = judge(watched, chains)
+        self.diagnostics_.warn()
+        return best_factors(self._mean, form, rank, self.sampler_)
 
     def _store_covariance(self, draws: list[Array | None], y_unit: Array) -> None:
         self.__dict__.pop("noise_covariance_draws_", None)
@@ -337,34 +334,6 @@ class BayesianStiefelRegression(PosteriorModel):
         if covariances:
             self.noise_covariance_draws_ = np.stack(covariances) * np.outer(y_unit, y_unit)
             self.noise_covariance_ = self.noise_covariance_draws_.mean(axis=(0, 1))
-
-    def _judge(self, chains: list[ChainDraws]) -> ChainReport:
-        p, q = self._mean.shape
-        i, j = watched_entries(p, q)
-        left, right = self.left_draws_[:, :, i], self.right_draws_[:, :, j]
-        draws = [np.einsum("cdmr,cdmr->cdm", left, right), self.noise_draws_]
-        if self.noise == "full":
-            i, j = watched_entries(q, q)
-            draws.append(self.noise_covariance_draws_[:, :, i[i > j], j[i > j]])
-        return judge(np.concatenate(draws, axis=2), chains)
-
-    def _factors(self, form: Any, rank: int) -> Factors:
-        """The best map of rank r for the posterior mean, in the frame of the base class."""
-        frame = form.frame
-        C = self._mean * frame.x_scale[:, None] / frame.y_scale
-        U, s, Vt = np.linalg.svd(C, full_matrices=False)
-        keep = s[:rank] > 1e-12 * max(float(s[0]) if len(s) else 0.0, np.finfo(float).tiny)
-        W, s, V = U[:, :rank][:, keep], s[:rank][keep], Vt[:rank][keep].T
-        x_cross = form.product(W)
-        return Factors(
-            rotations=W,
-            y_loadings=V * s,
-            weights=None,
-            x_cross=x_cross,
-            y_cross=W.T @ form.xy,
-            gram=W.T @ x_cross,
-            solver=self.sampler_,
-        )
 
     def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
         super()._store(form, factors, X, weights)

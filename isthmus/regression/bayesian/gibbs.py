@@ -7,6 +7,7 @@ once each residual has a variance of its own, which is drawn too.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -16,17 +17,20 @@ from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
 from isthmus.regression.bayesian.noise import Noise, noise_sampler
-from isthmus.regression.bayesian.orbits import rebalancing
+from isthmus.regression.bayesian.orbits import draw_rebalancing
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 # Up to this order the rows of A are drawn together, beyond it column by column.
 _JOINT_ORDER = 600
-_OUTER_ENTRIES = 4_000_000
-_TINY = 1e-12
+_OUTER_ENTRIES = 4_000_000  # up to which all products of two inputs, or scores, are kept
+_TINY = 1e-12  # of the scale: a residual of exactly 0 has no inverse
+
+Draw = tuple[Array, Array, Noise, Array | None]  # both factors, noise, intercept
 
 
-def gibbs_gaussian(
+def gibbs_chain(
     problem: Problem,
+    likelihood: Likelihood,
     prior: Prior,
     start: Start,
     n_warmup: int,
@@ -34,7 +38,40 @@ def gibbs_gaussian(
     rng: np.random.Generator,
     thin: int = 1,
 ) -> ChainDraws:
-    r"""Sweeps over A, D and the noise from moments; the cost is O(k q r), whatever n.
+    """Sweep over factors and noise; keep every ``thin``-th sweep after the warm-up."""
+    rank = start.left.shape[1]
+    is_dense = prior.kind == "matrix_normal" and problem.is_full(rank)
+    if is_dense:
+        problem = dense_problem(problem)
+    sweeps: Sweeps
+    if likelihood.name == "gaussian":
+        sweeps = (DenseSweeps if is_dense else FactorSweeps)(problem, prior, start, rng)
+    else:
+        kind = DenseMixtureSweeps if is_dense else MixtureSweeps
+        sweeps = kind(problem, likelihood, prior, start, rng)
+    recorder = Recorder(problem, prior, n_draws, rank, rng, thin)
+    for step in range(n_warmup + n_draws * thin):
+        draw = sweeps.sweep()
+        if step >= n_warmup:
+            recorder.add(*draw)
+        sweeps.rebalance()
+    return recorder.finish()
+
+
+class Sweeps(ABC):
+    """The state of a chain, and how it is drawn anew from the conditional laws."""
+
+    @abstractmethod
+    def sweep(self) -> Draw:
+        """Draw every part once, given the others."""
+
+    def rebalance(self) -> None:
+        """Move along factors of the same map, where there are factors."""
+        return None
+
+
+class FactorSweeps(Sweeps):
+    r"""Sweeps over A, D and Gaussian noise from moments; the cost is O(k q r), whatever n.
 
     .. math::
         A \mid \cdot: \text{ precision } g_i\, D' \Sigma^{-1} D + \lambda I \text{ for row } i, \quad
@@ -43,77 +80,77 @@ def gibbs_gaussian(
     in coordinates in which :math:`X'X = G` is diagonal and, for the second, along axes of the outputs in
     which :math:`\Sigma = \operatorname{diag}(\tau_j^2)`. The noise is drawn by ``noise_sampler``.
     """
-    g, cross, target = problem.squares, problem.cross, problem.target
-    roots = np.sqrt(g)[:, None]
-    k, q = target.shape
-    r = start.left.shape[1]
-    lam = prior.precision
-    D, noise = start.right, start.noise
-    draw_noise = noise_sampler(problem, prior, rng)
-    recorder = Recorder(problem, prior, n_draws, r, rng, thin)
-    for sweep in range(n_warmup + n_draws * thin):
-        z = rng.standard_normal((k + q, r))
+
+    def __init__(
+        self, problem: Problem, prior: Prior, start: Start, rng: np.random.Generator
+    ) -> None:
+        self.squares, self.cross, self.target = problem.squares, problem.cross, problem.target
+        self.roots = np.sqrt(problem.squares)[:, None]
+        self.precision, self.rng = prior.precision, rng
+        self.A, self.D, self.noise = start.left, start.right, start.noise
+        self.draw_noise = noise_sampler(problem, prior, rng)
+
+    def sweep(self) -> Draw:
+        k, q = self.target.shape
+        lam, D, noise = self.precision, self.D, self.noise
+        z = self.rng.standard_normal((k + q, D.shape[1]))
         axes, weights = noise.axes, (1 / noise.scales**2)[:, None]
-        along = cross
+        along = self.cross
         if axes is not None:
-            along = cross @ axes
+            along = self.cross @ axes
             D, z[k:] = axes.T @ D, axes.T @ z[k:]
         # With A and D turned by F their entries are independent. The noise is turned too: then the draw
         # does not depend on the signs of F.
         weighted = weights * D
         w, F, _ = dsyev(D.T @ weighted)
-        root = np.sqrt(np.multiply.outer(g, np.maximum(w, 0.0)) + lam)
+        root = np.sqrt(np.multiply.outer(self.squares, np.maximum(w, 0.0)) + lam)
         A = ((along @ (weighted @ F)) / root + z[:k] @ F) / root @ F.T
-        scaled = roots * A
+        scaled = self.roots * A
         w, F, _ = dsyev(scaled.T @ scaled)
         root = np.sqrt(weights * np.maximum(w, 0.0) + lam)
         D = ((along.T @ (A @ F)) * weights / root + z[k:] @ F) / root @ F.T
         if axes is not None:
             D = axes @ D
-        noise = draw_noise(scaled @ D.T - target)
-        if sweep >= n_warmup:
-            recorder.add(A, D, noise)
-        R, c = rebalancing(A, D, lam, rng)
-        D = D @ R / c  # and A is drawn afresh
-    return recorder.finish()
+        self.A, self.D = A, D
+        self.noise = self.draw_noise(scaled @ D.T - self.target)
+        return A, D, self.noise, None
+
+    def rebalance(self) -> None:
+        R, c = draw_rebalancing(self.A, self.D, self.precision, self.rng)
+        self.D = self.D @ R / c  # and A is drawn afresh
 
 
-def gibbs_dense(
-    problem: Problem,
-    prior: Prior,
-    start: Start,
-    n_warmup: int,
-    n_draws: int,
-    rng: np.random.Generator,
-    thin: int = 1,
-) -> ChainDraws:
-    r"""Sweeps over the whole map and the noise, for the matrix normal prior at full rank.
+class DenseSweeps(Sweeps):
+    r"""Sweeps over the whole map and Gaussian noise, for the matrix normal prior at full rank.
 
     Entry (i, j) of C has the precision :math:`g_i / \tau_j^2 + \lambda` along axes of inputs and outputs in
     which :math:`X'X` and the covariance of the noise are diagonal.
     """
-    problem = dense_problem(problem)
-    g, target = problem.squares[:, None], problem.target
-    roots = np.sqrt(g)
-    noise = start.noise
-    draw_noise = noise_sampler(problem, prior, rng)
-    recorder = Recorder(problem, prior, n_draws, start.left.shape[1], rng, thin)
-    for sweep in range(n_warmup + n_draws * thin):
-        z = noise.turn(rng.standard_normal(target.shape))
+
+    def __init__(
+        self, problem: Problem, prior: Prior, start: Start, rng: np.random.Generator
+    ) -> None:
+        self.problem, self.target = problem, problem.target
+        self.squares = problem.squares[:, None]
+        self.roots = np.sqrt(self.squares)
+        self.precision, self.noise, self.rng = prior.precision, start.noise, rng
+        self.draw_noise = noise_sampler(problem, prior, rng)
+
+    def sweep(self) -> Draw:
+        noise, target = self.noise, self.target
+        z = noise.turn(self.rng.standard_normal(target.shape))
         weights = 1 / noise.scales**2
-        precision = g * weights + prior.precision
-        C = roots * noise.turn(target) * weights / precision + z / np.sqrt(precision)
+        precision = self.squares * weights + self.precision
+        C = self.roots * noise.turn(target) * weights / precision + z / np.sqrt(precision)
         if noise.axes is not None:
             C = C @ noise.axes.T
-        noise = draw_noise(roots * C - target)
-        if sweep >= n_warmup:
-            recorder.add(*dense_factors(C, problem), noise)
-    return recorder.finish()
+        self.noise = self.draw_noise(self.roots * C - target)
+        return *dense_factors(C, self.problem), self.noise, None
 
 
 def dense_problem(problem: Problem) -> Problem:
     """The problem for a map of full rank: all of the inputs' space where it is the smaller one."""
-    return problem.completed() if problem.n_features < problem.n_targets else problem
+    return problem.complete_axes() if problem.n_features < problem.n_targets else problem
 
 
 def dense_factors(C: Array, problem: Problem) -> tuple[Array, Array]:
@@ -123,7 +160,7 @@ def dense_factors(C: Array, problem: Problem) -> tuple[Array, Array]:
     return C, np.eye(problem.n_targets)
 
 
-class _MixtureSweep:
+class _MixtureDraws:
     """Conditional draws under residuals with precisions ``omega`` (n, q) of their own."""
 
     def __init__(self, problem: Problem, prior: Prior, rank: int, rng: np.random.Generator) -> None:
@@ -187,65 +224,67 @@ class _MixtureSweep:
         return A
 
 
-def gibbs_mixture(
-    problem: Problem,
-    likelihood: Likelihood,
-    prior: Prior,
-    start: Start,
-    n_warmup: int,
-    n_draws: int,
-    rng: np.random.Generator,
-    thin: int = 1,
-) -> ChainDraws:
+class MixtureSweeps(Sweeps):
     r"""Sweeps for Laplacian and Student noise, as Gaussian noise of random variance.
 
     Laplace: :math:`1/\omega_{ij} \sim` inverse Gaussian with mean :math:`1/(b|e_{ij}|)` and shape
     :math:`1/b^2`, [PC2008]_ Sec. 2; the scale b is drawn before them, with the :math:`\omega` integrated
     out. Student: :math:`\omega_{ij}` is a gamma variate. A weight is a power of a row's likelihood.
     """
-    r = start.left.shape[1]
-    sweeper = _MixtureSweep(problem, prior, r, rng)
-    draw = _residual_law(problem, likelihood, prior, rng)
-    A, D, b, noise = start.left, start.right, start.intercept, start.noise.scales
-    recorder = Recorder(problem, prior, n_draws, r, rng, thin)
-    T = sweeper.Z @ A
-    for sweep in range(n_warmup + n_draws * thin):
-        noise, omega = draw(sweeper.Y - T @ D.T - b, noise)
-        D, b = sweeper.draw_right(T, omega)
-        A = sweeper.draw_left(A, D, b, omega)
-        T = sweeper.Z @ A
-        if sweep >= n_warmup:
-            recorder.add(A, D, Noise(noise), b)
-        R, c = rebalancing(A, D, prior.precision, rng)
-        A, D, T = A @ R * c, D @ R / c, T @ R * c
-    return recorder.finish()
+
+    def __init__(
+        self,
+        problem: Problem,
+        likelihood: Likelihood,
+        prior: Prior,
+        start: Start,
+        rng: np.random.Generator,
+    ) -> None:
+        self.draws = _MixtureDraws(problem, prior, start.left.shape[1], rng)
+        self.draw_residuals = _residual_law(problem, likelihood, prior, rng)
+        self.precision, self.rng = prior.precision, rng
+        self.A, self.D, self.b = start.left, start.right, start.intercept
+        self.scales = start.noise.scales
+        self.T = self.draws.Z @ self.A
+
+    def sweep(self) -> Draw:
+        draws = self.draws
+        residual = draws.Y - self.T @ self.D.T - self.b
+        self.scales, omega = self.draw_residuals(residual, self.scales)
+        self.D, self.b = draws.draw_right(self.T, omega)
+        self.A = draws.draw_left(self.A, self.D, self.b, omega)
+        self.T = draws.Z @ self.A
+        return self.A, self.D, Noise(self.scales), self.b
+
+    def rebalance(self) -> None:
+        R, c = draw_rebalancing(self.A, self.D, self.precision, self.rng)
+        self.A, self.D, self.T = self.A @ R * c, self.D @ R / c, self.T @ R * c
 
 
-def gibbs_dense_mixture(
-    problem: Problem,
-    likelihood: Likelihood,
-    prior: Prior,
-    start: Start,
-    n_warmup: int,
-    n_draws: int,
-    rng: np.random.Generator,
-    thin: int = 1,
-) -> ChainDraws:
+class DenseMixtureSweeps(Sweeps):
     """Sweeps over the whole map, for Laplacian and Student noise and the matrix normal prior."""
-    C, rank = start.left @ start.right.T, start.left.shape[1]
-    problem = dense_problem(problem)
-    sweeper = _MixtureSweep(problem, prior, len(problem.squares), rng)  # A is the identity
-    draw = _residual_law(problem, likelihood, prior, rng)
-    b, noise = start.intercept, start.noise.scales
-    recorder = Recorder(problem, prior, n_draws, rank, rng, thin)
-    fitted = sweeper.Z[:, : len(C)] @ C
-    for sweep in range(n_warmup + n_draws * thin):
-        noise, omega = draw(sweeper.Y - fitted - b, noise)
-        columns, b = sweeper.draw_right(sweeper.Z, omega)
-        fitted = sweeper.Z @ columns.T
-        if sweep >= n_warmup:
-            recorder.add(*dense_factors(columns.T, problem), Noise(noise), b)
-    return recorder.finish()
+
+    def __init__(
+        self,
+        problem: Problem,
+        likelihood: Likelihood,
+        prior: Prior,
+        start: Start,
+        rng: np.random.Generator,
+    ) -> None:
+        C = start.left @ start.right.T
+        self.problem = problem
+        self.draws = _MixtureDraws(problem, prior, len(problem.squares), rng)  # A is the identity
+        self.draw_residuals = _residual_law(problem, likelihood, prior, rng)
+        self.b, self.scales = start.intercept, start.noise.scales
+        self.fitted = self.draws.Z[:, : len(C)] @ C
+
+    def sweep(self) -> Draw:
+        draws = self.draws
+        self.scales, omega = self.draw_residuals(draws.Y - self.fitted - self.b, self.scales)
+        columns, self.b = draws.draw_right(draws.Z, omega)
+        self.fitted = draws.Z @ columns.T
+        return *dense_factors(columns.T, self.problem), Noise(self.scales), self.b
 
 
 def _residual_law(

@@ -16,11 +16,10 @@ from isthmus.losses import (
     Logistic,
     Loss,
     Poisson,
-    ResidualLoss,
     Squared,
     get_loss,
 )
-from isthmus.losses.residual import check_positive
+from isthmus.losses.residual import ResidualLoss, check_positive
 
 NAMES = ("gaussian", "laplace", "student")
 _GRID, _REACH = 20001, 60.0  # numerical law of a loss, in units of its scale
@@ -31,7 +30,6 @@ class StudentLoss(ResidualLoss):
     r"""Minus the logarithm of Student's density: :math:`\tfrac{\nu+1}2 \log(1 + e^2/\nu)`."""
 
     nu: float = 4.0
-    is_convex = False
 
     def __post_init__(self) -> None:
         check_positive("nu", self.nu)
@@ -64,8 +62,8 @@ class ScaledLoss(Loss):
     def typical_curvature(self, scale: float) -> float:
         return self.loss.typical_curvature(1.0) * float(np.mean(self.tau**-2))
 
-    def smoothed(self, width: float) -> ScaledLoss:
-        return ScaledLoss(self.loss.smoothed(width / float(np.median(self.tau))), self.tau)
+    def smooth(self, width: float) -> ScaledLoss:
+        return ScaledLoss(self.loss.smooth(width / float(np.median(self.tau))), self.tau)
 
     def pointwise(self, Y: Array, Y_pred: Array) -> tuple[Array, Array]:
         value, slope = self.loss.pointwise(Y / self.tau, Y_pred / self.tau)
@@ -201,7 +199,7 @@ def get_likelihood(likelihood: Any, nu: float) -> Likelihood:
         return Likelihood("laplace", loss)
     if isinstance(loss, HuberRows):
         raise ValueError(
-            "likelihood == 'huber_rows' has one term a row: use 'huber', one an entry."
+            "likelihood == 'huber_rows' has one term per row: use 'huber', which has one per entry."
         )
     # Parameters left at None are set in units of the noise: as for residuals of deviation 1.
     named = Likelihood("loss", loss.resolve(norm.ppf((np.arange(999) + 0.5) / 999)[:, None]))

@@ -27,7 +27,7 @@ from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, ScaledLoss
 from isthmus.regression.bayesian.noise import Noise, noise_mode
 from isthmus.regression.bayesian.problem import Prior, Problem, interpolates
-from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shaken
+from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shake
 
 _ROUNDS = 4
 _MOST_ROUNDS, _SETTLED = (
@@ -131,7 +131,7 @@ def _descend(problem: Problem, likelihood: Likelihood, prior: Prior, start: Star
         task = kind(problem.rows * g, g, problem.Y, problem.row_weights, loss, penalty, shares)
         (A, D, b), result = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
         if not loss.is_smooth and step == rounds - 1:
-            (A, D, b), _ = shaken(task, (A, D, b), result, dict(_OPTIONS))
+            (A, D, b), _ = shake(task, (A, D, b), result, dict(_OPTIONS))
         A = g[:, None] * A
         if likelihood.has_scale:
             residual = problem.Y - problem.rows @ A @ D.T - b
@@ -178,8 +178,8 @@ def _scale_modes(
     return np.exp(np.broadcast_to(found, q))
 
 
-def scattered(mode: Start, rank: int, rng: np.random.Generator) -> Start:
-    """A start of a chain: the mode with balanced factors, shaken."""
+def scatter_start(mode: Start, rank: int, rng: np.random.Generator) -> Start:
+    """A start of a chain: the mode with balanced factors, perturbed."""
     left, right = mode.left, mode.right
     k, q = len(left), len(right)
     U, s, Vt = np.linalg.svd(left @ right.T, full_matrices=False)

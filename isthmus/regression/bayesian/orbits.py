@@ -19,7 +19,7 @@ from isthmus.linalg import Array
 _TINY = 1e-100  # its square is still a number
 
 
-def rebalancing(
+def draw_rebalancing(
     A: Array, D: Array, precision: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     r"""A reflection R and factors c such that ``A R diag(c)``, ``D R / c`` have the law of A, D.
@@ -55,11 +55,11 @@ def generalised_inverse_gaussian(p: float, a: float, b: float, rng: np.random.Ge
     order, omega = abs(p), sqrt(a * b)
     alpha = omega * omega / (sqrt(omega * omega + order * order) + order)  # sqrt(..) - order
     mode = (order + sqrt(omega * omega + order * order)) / omega
-    x = mode * exp(_centred(alpha, order, rng))
+    x = mode * exp(_draw_log_ratio(alpha, order, rng))
     return sqrt(b / a) * (x if p >= 0 else 1 / x)
 
 
-def _centred(alpha: float, order: float, rng: np.random.Generator) -> float:
+def _draw_log_ratio(alpha: float, order: float, rng: np.random.Generator) -> float:
     """Log of the variate over its mode: log density -alpha (cosh t - 1) - order (e^t - t - 1)."""
 
     def log_density(t: float) -> float:

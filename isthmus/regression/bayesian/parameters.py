@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
 from isthmus.validation import check_option
 
-_SAMPLERS = ("auto", "gibbs", "hmc", "thesis")
+_SAMPLERS = ("auto", "gibbs", "hmc")
 _PRIORS = ("normal", "half_normal", "matrix_normal")
 _UNITS = ("outputs", "columns", "common", "none")
 _NOISES = ("per_output", "common", "full")
@@ -53,10 +53,6 @@ def check_parameters(model: Any) -> Likelihood:
         )
     if model.sampler == "gibbs" and (model.prior == "half_normal" or likelihood.name == "loss"):
         raise ValueError(_NO_GIBBS.format(model=model))
-    if model.sampler == "thesis" and model.prior == "normal":
-        raise ValueError(
-            "sampler == 'thesis' walks over W, s and V: use prior='half_normal' or 'matrix_normal'."
-        )
     return likelihood
 
 
@@ -67,11 +63,6 @@ def choose_sampler(model: Any, likelihood: Likelihood, is_full: bool) -> str:
         return "gibbs" if is_conjugate and likelihood.name != "loss" else "hmc"
     if model.sampler == "gibbs" and not is_conjugate:
         raise ValueError(_NO_GIBBS.format(model=model))
-    if model.sampler == "thesis" and model.prior == "matrix_normal" and is_full:
-        raise ValueError(
-            "sampler == 'thesis' does not mix at full rank with prior='matrix_normal': use sampler='auto', "
-            "which draws from the exact conditional laws, or a smaller n_components."
-        )
     return str(model.sampler)
 
 

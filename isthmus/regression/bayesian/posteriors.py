@@ -176,7 +176,7 @@ class ManifoldPosterior(Posterior):
     """
 
     def __init__(self, problem: Problem, likelihood: Likelihood, prior: Prior) -> None:
-        super().__init__(problem.completed(), likelihood, prior)
+        super().__init__(problem.complete_axes(), likelihood, prior)
 
     def pack_map(self, start: Start) -> Parts:
         W, s, V = _singular_parts(start, self.problem.n_features)
@@ -254,7 +254,7 @@ class FreeFactorPosterior(Posterior):
     """
 
     def __init__(self, problem: Problem, likelihood: Likelihood, prior: Prior) -> None:
-        super().__init__(problem.completed(), likelihood, prior)
+        super().__init__(problem.complete_axes(), likelihood, prior)
 
     def pack_map(self, start: Start) -> Parts:
         W, s, V = _singular_parts(start, self.problem.n_features)

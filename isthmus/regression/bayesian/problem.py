@@ -1,4 +1,4 @@
-"""What a posterior over maps of low rank needs to know of the data and of the prior."""
+"""The data and the prior of a posterior over maps of low rank."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Problem:
         """Squares of each output, (q,)."""
         return self.rest + (self.target**2).sum(axis=0)
 
-    def completed(self) -> Problem:
+    def complete_axes(self) -> Problem:
         """The same problem with axes for all of the input space, also where X does not vary."""
         p, k = self.basis.shape
         if k == p:

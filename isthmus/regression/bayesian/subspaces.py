@@ -42,8 +42,8 @@ def subspace_posterior(left: Array, right: Array, mean: Array) -> SubspacePoster
     U, s, Vt = np.linalg.svd(Ra @ Rd.transpose(0, 2, 1))
     W, V = Qa @ U, Qd @ Vt.transpose(0, 2, 1)
     x_basis, y_basis = _mean_basis(W, mean), _mean_basis(V, mean.T)
-    x_draws, x_angles = _aligned(W, x_basis)
-    y_draws, y_angles = _aligned(V, y_basis)
+    x_draws, x_angles = _align(W, x_basis)
+    y_draws, y_angles = _align(V, y_basis)
     return SubspacePosterior(x_basis, y_basis, x_draws, y_draws, s, x_angles, y_angles)
 
 
@@ -60,7 +60,7 @@ def _mean_basis(bases: Array, mean: Array) -> Array:
     return basis * np.where(basis[largest, np.arange(basis.shape[1])] < 0, -1.0, 1.0)
 
 
-def _aligned(bases: Array, target: Array) -> tuple[Array, Array]:
+def _align(bases: Array, target: Array) -> tuple[Array, Array]:
     """Procrustes: each basis times the rotation that brings it nearest, and principal angles."""
     U, cosines, Vt = np.linalg.svd(bases.transpose(0, 2, 1) @ target)
     angles = np.arccos(np.clip(cosines, -1.0, 1.0))[:, ::-1]

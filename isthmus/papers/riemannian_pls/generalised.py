@@ -109,25 +109,11 @@ class _Generalised(Geometry):
             self.plain.gradient(self.whitening.whiten(point), derivatives)
         )
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        first = self.whitening.whiten_derivatives(euclidean)
-        second = self.whitening.whiten_derivatives(euclidean_product)
-        point, tangent = self._both(point, tangent)
-        return self.whitening.unwhiten(self.plain.hessian(point, first, second, tangent))
-
     def retract(self, point: Array, tangent: Array) -> Array:
         return self.whitening.unwhiten(self.plain.retract(*self._both(point, tangent)))
 
     def exp(self, point: Array, tangent: Array) -> Array:
         return self.whitening.unwhiten(self.plain.exp(*self._both(point, tangent)))
-
-    def log(self, point: Array, other: Array) -> Array:
-        return self.whitening.unwhiten(self.plain.log(*self._both(point, other)))
-
-    def distance(self, point: Array, other: Array) -> float:
-        return self.plain.distance(*self._both(point, other))
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return self.whitening.unwhiten(self.plain.random_point(rng))

@@ -31,12 +31,6 @@ class Oblique(Geometry):
     def gradient(self, point: Array, euclidean: Array) -> Array:
         return self.project(point, euclidean)
 
-    def hessian(
-        self, point: Array, euclidean: Array, euclidean_product: Array, tangent: Array
-    ) -> Array:
-        curved = euclidean_product - tangent * _column_dots(point, euclidean)
-        return self.project(point, curved)
-
     def retract(self, point: Array, tangent: Array) -> Array:
         return _unit_columns(point + tangent)
 
@@ -45,15 +39,6 @@ class Oblique(Geometry):
         # sinc is sin(pi x)/(pi x): the great circle without a division by an angle of 0.
         moved = point * np.cos(angles) + tangent * np.sinc(angles / np.pi)
         return _unit_columns(moved)
-
-    def log(self, point: Array, other: Array) -> Array:
-        cosines = _column_dots(point, other)
-        across = other - point * cosines
-        sines = np.linalg.norm(across, axis=0)
-        if np.any((sines == 0) & (cosines < 0)):
-            raise ValueError("a column and its opposite are joined by many shortest geodesics")
-        angles = np.arctan2(sines, cosines)  # accurate for small angles, where arccos is not
-        return across * np.where(sines > 0, angles / np.where(sines > 0, sines, 1.0), 1.0)
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return _unit_columns(rng.standard_normal(self.shape))

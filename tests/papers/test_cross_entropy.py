@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.solvers.cross_entropy import (
+from isthmus.papers.kernel_dependency_thesis.cross_entropy import (
     Bernoulli,
     Categorical,
     Gaussian,
@@ -19,8 +19,8 @@ from isthmus.solvers.cross_entropy import (
 
 def test_worked_examples():
     elite = np.array([[1], [1], [1], [0], [0]])  # F = 0.6
-    assert_allclose(Bernoulli(np.array([0.2]), penalty=0.3).updated(elite, 0.5).parameters, 0.25)
-    assert_allclose(Bernoulli(np.array([0.2])).updated(elite, 0.7).parameters, 0.48)
+    assert_allclose(Bernoulli(np.array([0.2]), penalty=0.3).update(elite, 0.5).parameters, 0.25)
+    assert_allclose(Bernoulli(np.array([0.2])).update(elite, 0.7).parameters, 0.48)
     table = inversion_table([ord(c) for c in "Kernels"])
     assert_array_equal(table, [0, 0, 2, 2, 1, 0, 0])
     assert_array_equal(decode_inversions(table)[0] + 1, [1, 2, 5, 6, 4, 3, 7])
@@ -58,13 +58,13 @@ def test_samples_of_inversion_codes_are_valid():
     ids=lambda value: type(value).__name__,
 )
 def test_updates_are_maximum_likelihood(family, elite, parameters):
-    assert_allclose(family.updated(np.array(elite), 1.0).parameters, parameters)
-    half = family.updated(np.array(elite), 0.5).parameters
+    assert_allclose(family.update(np.array(elite), 1.0).parameters, parameters)
+    half = family.update(np.array(elite), 0.5).parameters
     assert_allclose(half, (np.array(parameters) + family.parameters) / 2)
 
 
 def test_bernoulli_stays_within_its_noise():
-    v = Bernoulli(np.array([0.5, 0.5]), noise=0.02, penalty=0.1).updated(np.array([[1, 0]]), 1.0)
+    v = Bernoulli(np.array([0.5, 0.5]), noise=0.02, penalty=0.1).update(np.array([[1, 0]]), 1.0)
     assert_allclose(v.parameters, [0.95, 0.02])
 
 

@@ -1,32 +1,19 @@
-"""Hamiltonian Monte Carlo, and the thesis' Metropolised Gibbs sampler."""
+"""Hamiltonian Monte Carlo over a posterior in any variables."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from isthmus.geometry.flows import EuclideanFlow
-from isthmus.geometry.sampling import geodesic_proposal
-from isthmus.linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.posteriors import ManifoldPosterior, Posterior
-from isthmus.solvers.mcmc import (
-    AcceptanceTuner,
-    DualAveraging,
-    Flow,
-    Parts,
-    hmc_step,
-    metropolis_accepts,
-    warmup_windows,
-)
+from isthmus.solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_windows
 
 _MAX_STEPS = 32
 _LENGTH = 2.0  # of the longest trajectory, in deviations: a quarter turn is pi / 2
 # Steps swing less than with 0.05 of [HG2014]_, so that the mean of their logarithms, which is kept, is
 # less on the small side: acceptance 0.85, not 0.90, after 500 steps towards a target of 0.8.
 _GAMMA = 0.1
-_TARGETS = {"V": 0.35, "W": 0.35, "s": 0.35, "tau": 0.44, "b": 0.35}
 
 
 def hmc_chain(
@@ -86,56 +73,3 @@ def _reweigh(flows: list[Flow], seen: list[Parts]) -> None:
             n = len(values)
             variance = (n * values.var(axis=0) + 5 * flow.variance) / (n + 5)
             flows[j] = EuclideanFlow(np.maximum(variance, 1e-12))
-
-
-def thesis_chain(
-    posterior: ManifoldPosterior,
-    mode: Start,
-    start: Start,
-    n_warmup: int,
-    n_draws: int,
-    rng: np.random.Generator,
-    thin: int = 1,
-) -> ChainDraws:
-    """The Metropolised Gibbs sampler of [B2006]_ A2.7: V, W, s, tau in turn, by random walks.
-
-    V and W move along geodesics in Gaussian directions, which is symmetric with respect to the
-    uniform measure. The step lengths settle during warm-up. Gaussian noise is drawn from its own law.
-    """
-    problem = posterior.problem
-    squares = np.exp(2 * posterior.pack_map(mode)[2]).mean() * max(problem.squares.mean(), 1e-12)
-    small = min(0.5, float(np.exp(np.log(mode.noise.scales).mean()) / np.sqrt(squares)))
-    parts = posterior.pack(start)
-    value = posterior.value(parts)
-    rest = ["tau"] * posterior.has_scales + ["b"] * posterior.has_intercept
-    names = {"V": 1, "W": 0, "s": 2} | {name: 3 + i for i, name in enumerate(rest)}
-    tuners = {name: AcceptanceTuner(small, _TARGETS[name]) for name in names}
-    counts = dict.fromkeys(names, 0.0)
-    rank = start.left.shape[1]
-    recorder = Recorder(problem, posterior.prior, n_draws, rank, rng, thin)
-    for i in range(n_warmup + n_draws * thin):
-        for name, place in names.items():
-            proposal = list(parts)
-            proposal[place] = _proposed(name, parts[place], tuners[name].step, rng)
-            with np.errstate(over="ignore", invalid="ignore"):  # too far: refused below
-                new = posterior.value(proposal)
-            taken, accept = metropolis_accepts(new - value, rng)
-            if taken:
-                parts, value = proposal, new
-            if i < n_warmup:
-                tuners[name].update(accept)
-            else:
-                counts[name] += accept / (n_draws * thin)
-        parts, value = posterior.flip(parts, value, rng)
-        if posterior.refresh(parts, rng):
-            value = posterior.value(parts)
-        if i >= n_warmup:
-            left, right, noise, b = posterior.unpack(parts)
-            recorder.add(left, right, noise, b)
-    return recorder.finish(counts)
-
-
-def _proposed(name: str, part: Any, step: float, rng: np.random.Generator) -> Array:
-    if name not in ("V", "W"):
-        return part + step * rng.standard_normal(part.shape)
-    return part if part.shape == (1, 1) else geodesic_proposal(part, step, rng)

@@ -1,4 +1,4 @@
-"""Sparse expansions by penalties: l1 by coordinate descent, l0 by reweighted least squares."""
+"""Sparse coefficients, [B2006]_ Ch. 4: l1 by coordinate descent, l0 by reweighted least squares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_SWEEPS = 1000
 
 
 def _shrink(v: Array, t: float) -> Array:
-    """Proximal map of ``t max_j |v_j|``: v less its projection on the l1 ball of radius t."""
+    """Proximal map of ``t max_j |v_j|``: v minus its projection on the l1 ball of radius t."""
     size = np.abs(v)
     if size.sum() <= t:
         return np.zeros_like(v)

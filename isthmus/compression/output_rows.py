@@ -1,0 +1,80 @@
+"""The rows at which a compressed expansion is fitted to the outputs of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.compression.pursuit import Pursuit
+from isthmus.compression.refit import OutputFit, fit_outputs
+from isthmus.compression.select import Problem
+from isthmus.expansion import Expansion
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.gram import take
+from isthmus.linalg import Array, row_blocks
+
+_BLOCK = 2**22  # kernel values at a time
+
+
+class OutputRows:
+    """The rows at which outputs are fitted, and the original's outputs there."""
+
+    def __init__(self, expansion: Expansion, problem: Problem, X: Any) -> None:
+        self.expansion, self.problem = expansion, problem
+        self.own = X is None
+        constant = np.broadcast_to(expansion.intercept, (problem.coef.shape[1],))
+        self.rows = problem.points if X is None else X
+        if X is None:
+            self.outputs = problem.values + constant
+        else:
+            self.outputs = expansion(X).reshape(len(X), -1)
+
+    def fit(self, points: Any, order: NDArray | None, pursuit: Pursuit) -> OutputFit:
+        """Least squares on the outputs with the first 0, 1, .. points."""
+        L, lengths = pursuit.L, self._lengths()
+        if (
+            self.own
+            and order is not None
+            and L.shape[1] == len(self.problem)
+            and not self.problem.indefinite  # L is then a factor of something else
+            and _is_full(L, order)
+        ):
+            rows = [(L.T, self.outputs)]
+            return fit_outputs(rows, pursuit.triangle, pursuit.T, in_basis=True, lengths=lengths)
+        return fit_outputs(
+            self._blocks(points, order), pursuit.triangle, pursuit.T, lengths=lengths
+        )
+
+    def _lengths(self) -> Array | None:
+        """``k(x, x)`` of the rows; None where it is no squared length."""
+        if self.problem.indefinite:
+            return None
+        if self.own:
+            return self.problem.diagonal()
+        if self.expansion.is_precomputed:
+            return np.array(np.asarray(self.rows).diagonal(), dtype=np.float64)
+        return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
+
+    def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
+        size = max(1, _BLOCK // max(len(points), 1))
+        for part in row_blocks(len(self.outputs), size):
+            yield self._values(part, points, order), self.outputs[part]
+
+    def _values(self, part: slice | NDArray, points: Any, order: NDArray | None) -> Array:
+        if not self.expansion.is_precomputed:
+            rows = take(self.rows, part)
+            return np.asarray(gram(self.problem.kernel, rows, points), dtype=np.float64)
+        if self.own:
+            assert self.problem.matrix is not None
+            return self.problem.matrix[part][:, order]
+        return np.asarray(self.rows, dtype=np.float64)[part][:, np.asarray(points)]
+
+
+def _is_full(L: Array, order: NDArray) -> bool:
+    """Whether the factor has the rows of all points, not of the chosen ones alone."""
+    others = np.ones(L.shape[1], dtype=bool)
+    others[order] = False
+    return not others.any() or bool(L[:, others].any())

@@ -1,0 +1,12 @@
+"""Kim and Pavlovic 2008, *Dimensionality Reduction using Covariance Operator Inverse Regression* [KP2008]_.
+
+==================================  ========================================================
+in the paper                        here
+==================================  ========================================================
+Sec. 2, SIR and kernel SIR          ``isthmus.SIR``, ``isthmus.KernelSIR``
+Sec. 3, COIR                        ``isthmus.COIR``; as printed ``method="inverse"``
+Sec. 4.1, curves                    ``isthmus.datasets.make_curves``
+==================================  ========================================================
+
+Nothing that the paper prints was replaced: both forms of its eigenproblem share all but one line.
+"""

@@ -1,0 +1,15 @@
+"""Yu, Yu and Tresp 2005, *Multi-Output Regularized Projection* [YYT2005]_.
+
+==================================  ========================================================
+in the paper                        here
+==================================  ========================================================
+Sec. 2, MORP, linear and kernel     ``isthmus.MORP``, with the ridge where it keeps the outputs
+(14), the dual as printed           ``InverseMORP``
+Sec. 2, structured outputs          ``isthmus.MORP(kernel_y=...)``
+Sec. 4, missing outputs as zeros    ``isthmus.MORP(missing="zero")``
+==================================  ========================================================
+"""
+
+from isthmus.papers.morp.inverse import InverseMORP
+
+__all__ = ["InverseMORP"]

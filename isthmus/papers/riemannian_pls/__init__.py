@@ -1,0 +1,37 @@
+"""Chen, Sun, Gao, Hu and Yin, *Partial Least Squares Regression on Riemannian Manifolds* [CSGHY]_.
+
+==========================================  =====================================================
+in the paper                                here
+==========================================  =====================================================
+Sec. 2, SIMPLS                              ``isthmus.PLS(algorithm="simpls")``
+Sec. 3.1, generalised Grassmann manifold    ``GeneralisedGrassmann``
+Sec. 3.1, Algorithm 1 (PLSRGGr)             ``RiemannianPLS``; closed form ``isthmus.ManifoldPLS``
+Sec. 3.2, product manifold                  ``GeneralisedStiefel``, ``Oblique``
+Sec. 3.2, Algorithm 2 (PLSRGStO)            ``RiemannianPLS(manifold="product")``
+conjugate gradients of both                 ``conjugate_gradient``, on any geometry
+Sec. 4, classification by indicators        ``isthmus.IndicatorClassifier``
+Sec. 4.2, sets of images (ETH-80)           ``image_set_subspaces``, ``grassmann_distances``,
+                                            ``image_set_error``
+==========================================  =====================================================
+"""
+
+from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
+from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
+from isthmus.papers.riemannian_pls.image_sets import (
+    grassmann_distances,
+    image_set_error,
+    image_set_subspaces,
+)
+from isthmus.papers.riemannian_pls.models import RiemannianPLS
+from isthmus.papers.riemannian_pls.oblique import Oblique
+
+__all__ = [
+    "GeneralisedGrassmann",
+    "GeneralisedStiefel",
+    "Oblique",
+    "RiemannianPLS",
+    "conjugate_gradient",
+    "grassmann_distances",
+    "image_set_error",
+    "image_set_subspaces",
+]

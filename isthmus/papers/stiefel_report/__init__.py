@@ -1,0 +1,21 @@
+"""Bakir, Gretton, Franz, Schoelkopf 2004, *Multivariate Regression with Stiefel Constraints* [BGFS2004]_.
+
+=================================  ==========================================================
+in the report                      here
+=================================  ==========================================================
+Sec. 3, PCR, PLS, KDE              ``isthmus.PCR``, ``PLS``, ``DependencyRegressor``
+Sec. 4.1, geodesics, Algorithm 1   ``isthmus.geometry.Stiefel.exp``
+Sec. 4.2, Algorithm 2              ``GeodesicStiefelRegression`` (``geodesic.py``)
+Sec. 4.3, Algorithm 3, (4.16)      the same with ``loss="absolute"``; ``TanhAbsolute``
+Sec. 4.5, Algorithm 4 (S-MRS)      ``isthmus.StiefelRegression(online="proximal")``
+one step length for all parts      ``steepest_descent``, on any geometry
+=================================  ==========================================================
+
+``isthmus.StiefelRegression`` reaches the same optima in closed form or by L-BFGS.
+"""
+
+from isthmus.papers.stiefel_report.geodesic import GeodesicStiefelRegression
+from isthmus.papers.stiefel_report.steepest_descent import steepest_descent
+from isthmus.papers.stiefel_report.tanh_absolute import TanhAbsolute
+
+__all__ = ["GeodesicStiefelRegression", "TanhAbsolute", "steepest_descent"]
