@@ -93,6 +93,27 @@ def test_what_is_left_without_a_fold_is_the_problem_of_the_training_rows(
         assert_allclose(exact.coordinates(split.test) @ directions, scores)
 
 
+@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("shape", [(40, 6), (12, 25)], ids=["tall", "wide"])
+@pytest.mark.parametrize("columns", [slice(None), slice(2, 3)], ids=["all", "one"])
+def test_a_fold_without_the_row_that_held_all_variance_keeps_its_digits(
+    kind, scale, shape, columns
+):
+    """Less the outlier, sums of squares would be the rounding errors of what it was."""
+    X, Y, _ = data(*shape)
+    X[0, columns] *= 1e8
+    Y[0] *= 1e8
+    splits = [Split(train, test, len(X)) for train, test in KFold(4).split(X)]
+    form = kind.folds(Rows(X, Y, None), scale, splits).without(splits[0])
+    fresh = RowForm.from_rows(X[splits[0].train], Y[splits[0].train], None, scale)
+    k = fresh.n_directions
+    squares = fresh.spectrum().squares[:k]
+    assert_allclose(form.spectrum().squares[:k], squares, rtol=1e-8)
+    assert_allclose(form.y_squares, fresh.y_squares, rtol=1e-8)
+    assert_allclose(form.frame.y_mean, fresh.frame.y_mean, rtol=1e-6)
+
+
 def test_a_form_that_lacks_digits_says_so_and_gives_one_that_has_them():
     rng = np.random.default_rng(0)
     U, V = (np.linalg.qr(rng.normal(size=(n, 6)))[0] for n in (40, 6))
