@@ -20,6 +20,7 @@ from isthmus.expansion import Expansion
 from isthmus.features.samples import check_no_kernel
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array, column_signs, row_blocks
@@ -39,8 +40,6 @@ from isthmus.projections.rows import (
     BLOCK_ROWS,
     InputFeatures,
     KernelSide,
-    looks_like_vectors,
-    needs_vectors,
 )
 from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
 
