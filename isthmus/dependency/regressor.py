@@ -23,9 +23,10 @@ from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
-from isthmus.features.samples import check_samples, set_kernel_tags, takes_vectors
+from isthmus.features.samples import check_samples, set_kernel_tags
 from isthmus.kernels.gram import take
 from isthmus.kernels.products import Linear
+from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array, spreads
 from isthmus.preimages import Learned, make_preimage

@@ -26,14 +26,14 @@ class Expansion:
     coef : array of shape (n_points,) or (n_points, n_outputs)
         The coefficients; 1-D gives 1-D values.
     kernel : kernel
-        A kernel object, a metric name, a function of two samples or ``"precomputed"``. Numbers that it
-        leaves open, as the width of ``"rbf"``, are set here from the points. White noise in it is left
+        A kernel object, a metric name, a function of two samples or ``"precomputed"``. Parameters left at
+        None, such as the width of ``"rbf"``, are set from the points. White noise in the kernel is left
         out: it is zero between a point and any other sample.
     intercept : float or array of shape (n_outputs,), default=0.0
         The constant terms.
     values : array of the shape of ``coef``, default=None
-        ``K coef``, the values at the points without the intercept, where they are known without
-        computing ``K``. Not kept for kernels with noise, of which they are not free.
+        ``K coef``, the values at the points without the intercept, if they are already known. Not kept
+        for kernels with noise.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _rows(X: Any) -> Any:
 
 
 def _is_open(kernel: Any) -> bool:
-    """Whether a kernel is no object yet, or one with a number to be set; others are not copied."""
+    """Return True for names, callables and kernels with an unset gamma."""
     if not isinstance(kernel, GPKernel):
         return True
     params = kernel.get_params().items()

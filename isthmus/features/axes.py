@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT32_TOL = 1e-6  # eigenvalues of float32 kernels below this fraction are rounding
-NO_DIFFERENCE = (
-    "The kernel does not tell any two samples apart: {what} is constant, and there is no direction "
-    "in which samples differ."
-)
+NO_DIFFERENCE = "The kernel does not tell any two samples apart: {what} is constant."
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from isthmus.features.samples import (
     check_no_kernel,
     check_samples,
     set_kernel_tags,
-    takes_vectors,
 )
 from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import (
@@ -27,6 +26,7 @@ from isthmus.kernels.checks import (
 )
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import take
+from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import row_blocks

@@ -10,27 +10,9 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.validation import validate_data
 
-from isthmus.kernels import Function, Precomputed
 from isthmus.kernels.resolve import kernel_names
+from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
-
-
-def takes_vectors(kernel: Any, X: Any = None) -> bool:
-    """Whether samples are rows of numbers; for a function of two samples ``X`` decides."""
-    if isinstance(kernel, str):
-        return True
-    if isinstance(kernel, GPKernel) and not isinstance(kernel, Function):
-        return bool(kernel.requires_vector_input) or isinstance(kernel, Precomputed)
-    return X is None or _looks_like_vectors(X)
-
-
-def _looks_like_vectors(X: Any) -> bool:
-    if hasattr(X, "shape"):
-        return len(X.shape) == 2
-    first: Any = X[0] if len(X) else None
-    if isinstance(first, str | bytes | dict) or not hasattr(first, "__len__"):
-        return False
-    return all(np.issubdtype(type(value), np.number) for value in first)
 
 
 def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:

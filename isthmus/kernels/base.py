@@ -150,8 +150,8 @@ def positive(kernel: Kernel, name: str, value: Any) -> float:
     """A positive parameter of a kernel as a float, or an error that says what to do."""
     if value is None:
         raise ValueError(
-            f"{name} == None in {type(kernel).__name__}: it is set from the data when an estimator "
-            f"or resolve_kernel(kernel, X) sees them; give a number to call the kernel itself."
+            f"{name} == None in {type(kernel).__name__}: an estimator or resolve_kernel(kernel, X) "
+            f"sets it from the data; give a number to call the kernel itself."
         )
     if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
         raise ValueError(f"{name} == {value!r}, must be a finite number > 0.")

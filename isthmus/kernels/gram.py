@@ -1,4 +1,4 @@
-"""The one door through which Gram matrices are computed."""
+"""Gram matrices: every one is computed here."""
 
 from __future__ import annotations
 

@@ -191,7 +191,9 @@ def _parts(kernel: Any) -> list[Any]:
 
 def _open_gamma(kernel: Any, X: Any, random_state: Any) -> float:
     if X is None:
-        raise ValueError(f"gamma == None in {kernel!r} needs data to be set from; none were given.")
+        raise ValueError(
+            f"gamma == None in {kernel!r} needs data to be set from: give X, or a number."
+        )
     if isinstance(kernel, DistanceKernel):
         metric = OPEN_METRICS[type(kernel)]
         return median_gamma(X, metric=metric, random_state=random_state)

@@ -1,4 +1,4 @@
-"""Which samples stand for all? Landmarks drawn, averaged, or picked one by one."""
+"""Choice of landmarks: drawn at random, averaged, or picked one by one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ROWS_PER_CENTRE = 50
 
 
 def select_landmarks(
-    kernel: Any, X: Any, n: int, method: str = "uniform", random_state: Any = None
+    kernel: Any, X: Any, n: int, selection: str = "uniform", random_state: Any = None
 ) -> NDArray:
-    """Choose ``n`` samples that stand for all.
+    """Choose ``n`` samples that represent all.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def select_landmarks(
         Training samples; for a precomputed kernel the square matrix.
     n : int
         How many; no more than there are samples.
-    method : {"uniform", "kmeans", "cholesky", "leverage"}
+    selection : {"uniform", "kmeans", "cholesky", "leverage"}
         Drawn at random; centres of k-means (vectors only); pivots of a Cholesky factorisation
         (each the sample least explained by those before); drawn by ridge leverage scores.
     random_state : int, RandomState or None
@@ -46,16 +46,16 @@ def select_landmarks(
     ndarray
         Indices of samples (whole numbers, 1-D); with ``"kmeans"`` the points themselves (2-D).
     """
-    check_option("method", method, METHODS)
+    check_option("selection", selection, METHODS)
     n_samples = length(X)
     if not 1 <= n <= n_samples:
         raise ValueError(f"n == {n}, must be >= 1 and <= n_samples = {n_samples}.")
     rng = check_random_state(random_state)
-    if method == "kmeans":
+    if selection == "kmeans":
         return _centres(kernel, X, n, rng)
-    if method == "cholesky":
+    if selection == "cholesky":
         return pivoted_cholesky(kernel, X, n)[1]
-    if method == "leverage":
+    if selection == "leverage":
         return _by_leverage(kernel, X, n, rng)
     return np.sort(rng.choice(n_samples, n, replace=False))
 
@@ -123,7 +123,7 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
 def _centres(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray:
     if not isinstance(X, np.ndarray) or X.ndim != 2 or isinstance(kernel, Precomputed):
         raise ValueError(
-            "method == 'kmeans' needs vectors; use 'cholesky', 'uniform' or 'leverage'."
+            "selection == 'kmeans' needs vectors; use 'cholesky', 'uniform' or 'leverage'."
         )
     enough = _ROWS_PER_CENTRE * n
     rows = X if len(X) <= enough else X[rng.choice(len(X), enough, replace=False)]

@@ -104,7 +104,7 @@ class Preimage(BaseEstimator, ABC):
         return_loss : bool, default=False
             Whether to return the full losses too.
         **options
-            What the method takes besides: ``start``, ``anchor``, ``n_best``, ...
+            Further options of the method: ``start``, ``anchor``, ``n_best``, ...
 
         Returns
         -------
@@ -143,7 +143,7 @@ class Preimage(BaseEstimator, ABC):
         n_points = len(self.embedding_.points_)
         if coef.shape[1] != n_points:
             raise ValueError(
-                f"coef has {coef.shape[1]} columns, must have {n_points}: one a point of the embedding."
+                f"coef has {coef.shape[1]} columns, must have {n_points}: one per point of the embedding."
             )
         return self._answer(
             Targets(self.kernel_, self.embedding_.points_, coef), return_loss, options
@@ -174,8 +174,8 @@ class Preimage(BaseEstimator, ABC):
         Z = check_array(Z, dtype=np.float64, input_name="Z", ensure_min_features=0)
         if Z.shape[1] != self.coordinates_.shape[1]:
             raise ValueError(
-                f"Z has {Z.shape[1]} columns, must have {self.coordinates_.shape[1]}: one a component "
-                "of the coordinates that were fitted."
+                f"Z has {Z.shape[1]} columns, must have {self.coordinates_.shape[1]}: one per component "
+                "of the fitted coordinates."
             )
         return Z
 
@@ -218,8 +218,8 @@ class Preimage(BaseEstimator, ABC):
         if unknown:
             takes = ", ".join(sorted(known)) or "none"
             raise TypeError(
-                f"{type(self).__name__} does not know the options {', '.join(unknown)}; those that it "
-                f"knows besides return_loss: {takes}."
+                f"{type(self).__name__} has no options {', '.join(unknown)}; it takes "
+                f"return_loss and: {takes}."
             )
 
     def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
@@ -272,7 +272,7 @@ class RankingPreimage(Preimage):
         return_loss : bool, default=False
             Whether to return the full losses too.
         n_best : int, default=None
-            How many answers a target, best first. None gives one answer, not a list of one.
+            Number of answers per target, best first. None gives one answer, not a list of one.
         **options
             What the method takes besides.
 
@@ -313,7 +313,7 @@ def require_vectors(method: Preimage, objects: Any) -> None:
         found = 0
     if not found:
         raise ValueError(
-            f"{type(method).__name__} makes new vectors, but the objects are no vectors of one length: "
+            f"{type(method).__name__} makes new vectors, but the objects are not vectors of one length: "
             f"the first is of type {type(first).__name__}. Use Nearest(), CandidateSearch() or "
             "preimage='auto'."
         )

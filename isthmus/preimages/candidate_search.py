@@ -22,16 +22,16 @@ class CandidateSearch(RankingPreimage):
         \min_{z \in C} k(z, z) - 2 \sum_i G_i k(x_i, z) + G'KG
 
     The candidates need not have been fitted: a dictionary of words, a catalogue of molecules, all
-    postures a robot can reach, [B2006]_ Sec. 3.1. As metabolites are identified, [BPDR2016]_, each target
-    may have a list of its own: a spectrum predicts a point of the feature space of molecules, and those
-    of the right mass are ranked. Kernel values of ``objects`` with the points of the expansion are
-    computed once, in fit; a target then costs one product.
+    postures a robot can reach, [B2006]_ Sec. 3.1. Each target may have a list of its own, as in the
+    identification of metabolites, [BPDR2016]_: a spectrum predicts a point of the feature space of
+    molecules, and those of the right mass are ranked. Kernel values of ``objects`` with the points of
+    the expansion are computed once, in fit; a target then costs one product.
 
     Parameters
     ----------
     objects : sequence of objects, default=None
-        Candidates of all targets; None: the fitted objects. ``inverse(Z, candidates=...)`` names, for each
-        target, the numbers of those that are allowed, or a list of objects of its own.
+        Candidates for all targets; None: the fitted objects. ``inverse(Z, candidates=...)`` gives, for each
+        target, the indices of the allowed candidates, or a list of objects of its own.
 
     Examples
     --------

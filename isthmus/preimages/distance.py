@@ -22,7 +22,7 @@ _CUTOFF = 1e-8  # of a neighbourhood's Gram matrix, relative: duplicates count o
 class Distance(Preimage):
     r"""Place the pre-image at the right distances from its nearest fitted points.
 
-    A distance in feature space is turned into one in input space where the kernel allows it; for the RBF
+    A distance in feature space gives one in input space if the kernel can be inverted; for the RBF
     kernel
 
     .. math::
@@ -30,13 +30,13 @@ class Distance(Preimage):
         c_i = \langle\Psi, \phi(x_i)\rangle .
 
     With the s nearest points, centred as rows of :math:`X`, the answer is the shortest solution of
-    :math:`X z = (d^0 - d)/2`, less its mean, found by the s x s Gram matrix; [KT2004]_, [B2006]_
-    Sec. 3.2.3. Exact where the target is an image and the neighbours span the space.
+    :math:`X z = (d^0 - d)/2`, minus its mean, found by the s x s Gram matrix; [KT2004]_, [B2006]_
+    Sec. 3.2.3. Exact if the target is an image and the neighbours span the space.
 
     Parameters
     ----------
     n_neighbours : int, default=10
-        Number of neighbours; all fitted points where there are fewer.
+        Number of neighbours, at most the number of fitted points.
     metric : {"cosine", "full"}, default="cosine"
         ``D = 2 - 2 c / |Psi|``, or ``D = 1 - 2 c + |Psi|^2``, for a kernel that is one at distance
         zero. Only for kernels of the distance.

@@ -13,14 +13,14 @@ from isthmus.preimages.targets import Targets
 
 
 class Exact(Preimage):
-    r"""Read the coordinates of the pre-image off the expansion, where the kernel can be inverted.
+    r"""Read the coordinates of the pre-image off the expansion, for kernels that can be inverted.
 
     For :math:`k(x, y) = f(x'y)` with invertible :math:`f` and an orthonormal basis :math:`e_1, e_2, \dots`
 
     .. math::
         z = \sum_i f^{-1}\Bigl(\sum_j G_j f(x_j'e_i)\Bigr) e_i,
 
-    [B2006]_ Sec. 3.1. It is right if the target is an image, ``Psi = phi(z)``; otherwise the answer
+    [B2006]_ Sec. 3.1. It is exact if the target is an image, ``Psi = phi(z)``; otherwise the answer
     depends on the basis, and another method should be used. Even powers lose the sign and are refused.
     """
 

@@ -30,17 +30,17 @@ class FixedPoint(Preimage):
         z \leftarrow \frac{\sum_i G_i f'(x_i'z) x_i}{f'(z'z)},
 
     the second damped by one half; [B2006]_ Sec. 3.2.2, [MSSMSR1999]_. A step that does not lower the loss
-    is halved up to twelve times. Targets that have settled are dropped from the batch.
+    is halved up to twelve times. Targets that have converged are dropped from the batch.
 
     Parameters
     ----------
     pull : float, default=0.0
         Weight of a pull towards ``anchor`` (or ``start``) in the input space, as a fraction of the mean
-        denominator. 0.1 is a good value where the input itself is known, as in denoising.
+        denominator. 0.1 is a good value if the input itself is known, as in denoising.
     max_iter : int, default=200
         Most iterations.
     tol : float, default=1e-6
-        A target has settled when no coordinate moves by more than this part of the data's scale.
+        A target has converged when no coordinate moves by more than this fraction of the data's scale.
     neighbour : bool, default=True
         Whether to start from the nearest fitted object too and keep the better answer.
 

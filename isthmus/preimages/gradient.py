@@ -28,25 +28,25 @@ class Gradient(Preimage):
         \min_z\ k(z, z) - 2 \sum_i G_i k(x_i, z) + \mu |z - z_0|^2
         \quad\text{subject to}\quad l \le z \le u,\ \ a \le A z \le b,
 
-    [B2006]_ Sec. 3.2.1, with the kernel's own gradient, never by differences. Works for every kernel
-    that has one. All targets go down at once by limited memory BFGS; equalities alone are met by moving
-    in their null space; inequalities, or equalities within a box, go one target at a time by sequential
-    quadratic programming. Steps and tolerances are in units of the fitted objects' spread, so that
+    [B2006]_ Sec. 3.2.1, with the analytic gradient of the kernel, which it must have. All targets are
+    minimised together by limited-memory BFGS, in the null space of equalities if there are any;
+    inequalities, or equalities within a box, are solved one target at a time by sequential quadratic
+    programming. Steps and tolerances are in units of the fitted objects' spread, so that
     their units do not matter; constraints that no point meets are refused in fit.
 
     Parameters
     ----------
     bounds : tuple (lower, upper), default=None
-        A box: two numbers or two arrays of shape (n_features,), infinite where there is no bound.
+        A box: two numbers or two arrays of shape (n_features,), infinite for no bound.
     constraints : LinearConstraint or sequence of them, default=None
         ``scipy.optimize.LinearConstraint(A, lb, ub)``; equal bounds are equalities.
     pull : float or array of shape (n_features,), default=0.0
-        Weight of the squared distance from ``anchor``, which :meth:`inverse` is given: a robot prefers
-        the posture nearest to the one it has.
+        Weight of the squared distance from ``anchor``, an argument of :meth:`inverse`: for a
+        robot, the current posture.
     neighbour : bool, default=True
         Whether to start from the nearest fitted object too and keep the better answer.
     max_iter : int, default=200
-        Most steps.
+        Most iterations.
     tol : float, default=1e-6
         Largest entry of the gradient at the end, in units of the kernel over the data's scale.
     """

@@ -52,19 +52,18 @@ class GraphSearch(RankingPreimage):
     relabel : bool, default=True
         Whether local search may change the labels of nodes.
     n_samples, max_void : int, default=200, 20
-        Of the cross-entropy method: candidates a round, rounds without a better level.
+        Cross-entropy method: candidates per round, and rounds without improvement before it stops.
     penalty, noise : float, default=0.01, 0.02
-        Of the cross-entropy method: weight of the prior for few edges, and the least probability.
+        Cross-entropy method: weight of the prior for few edges, and the least probability.
     max_points : int, default=12
-        The expansion is reduced to as many graphs while searching; answers are ranked by the whole.
+        Number of graphs to which the expansion is reduced while searching; answers are ranked by all.
     screen : int, default=24
-        Of each kind of change local search looks at so many, those that promise most to first order; all
-        where there are fewer.
+        Number of changes of each kind that local search evaluates, the best to first order.
     max_evaluations : int or None, default=None
-        Search for a target ends once so many graphs were looked at. None: what takes some seconds, 2e7
-        over the product of nodes, nodes of the expansion and edge labels.
+        Most graphs evaluated per target. None: 2e7 over the product of nodes, nodes of the expansion and
+        edge labels, which takes some seconds.
     random_state : int, RandomState or None, default=None
-        Chance.
+        Seed for the search.
     """
 
     _needs_embedding = True

@@ -26,24 +26,23 @@ class Learned(Preimage):
         z(b) = \bar x + \sum_i \kappa(b, b_i) B_i, \qquad B = (\mathbf{K} + \alpha I)^{-1} (X - \bar x),
 
     with an RBF kernel :math:`\kappa` whose width is the median of the scores' distances, or, with
-    ``regression="linear"``, ridge regression on the scores themselves. It works for every kernel, since
-    the kernel does not enter, and it is the default. It learns what the objects look like, so it also
-    corrects scores that a regression predicted wrongly in a systematic way: ``DependencyRegressor``
-    trains it on out-of-fold predictions.
+    ``regression="linear"``, ridge regression on the scores themselves. It works for every kernel of vectors
+    and is their default. It also corrects systematic errors in predicted scores:
+    ``DependencyRegressor`` trains it on out-of-fold predictions.
 
     Parameters
     ----------
     regression : {"kernel", "linear"}, default="kernel"
         Kernel ridge (cost of a fit ``n^3 / 3``) or ridge (``n r^2``).
     alpha : float or sequence of floats, default=(0.001, 0.01, 0.03, 0.1)
-        Ridge weight; of several the one with the least leave-one-out error is taken. For
+        Ridge weight; among several the one with the least leave-one-out error is chosen. For
         ``"linear"`` it is relative to the mean variance of the scores times the number of objects.
     gamma : float, default=None
         Width of the RBF kernel on the scores; None: the median rule.
     refine : Preimage, default=None
         Another method that starts from the answers, for instance ``FixedPoint()``.
     random_state : int or RandomState, default=0
-        Which rows the median is taken of, where there are more than 1000.
+        Seed for the 1000 rows that the median rule uses of more.
 
     Attributes
     ----------

@@ -17,8 +17,8 @@ class Nearest(RankingPreimage):
         \min_i \|\phi(x_i) - \Psi\|^2 = \|R_i - b\|^2 + e_i,
 
     where :math:`b` are the scores of the target, :math:`R_i` those of the object and :math:`e_i` is the
-    squared length of what the axes leave out of :math:`\phi(x_i)`. Works for any object and any kernel,
-    precomputed ones too; [B2006]_ Sec. 3.1.
+    squared distance of :math:`\phi(x_i)` from the span of the axes. It takes objects and kernels of any
+    kind, precomputed ones too; [B2006]_ Sec. 3.1.
 
     Examples
     --------

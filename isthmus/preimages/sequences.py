@@ -37,7 +37,7 @@ class SequenceSearch(RankingPreimage):
 
     over all sequences of the fitted alphabet, [B2006]_ Sec. 3.4.4. For kernels of n-grams
     (``SequenceKernel``, ``SpectrumKernel``) all losses are exact and come from one table of n-grams;
-    other kernels are called.
+    other kernels are evaluated directly.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ class SequenceSearch(RankingPreimage):
         Prefixes that are kept at each step.
     size : {"mean", "ridge", "exact"}, default="mean"
         Estimate of the size. "mean": weighted mean of the sizes of the expansion; "ridge": ridge
-        regression of sizes on kernel rows, the best where targets are projected on few axes; "exact":
-        ``1 / (1 - sum of bigram weights)``, right where the target is an image (of a kernel that
-        divides by the length; others take the mean).
+        regression of sizes on kernel rows, the best if targets are projected on few axes; "exact":
+        ``1 / (1 - sum of bigram weights)``, exact if the target is an image (of a kernel that
+        divides by the length; others use the mean).
     size_window : int, default=5
         All sizes this far around the estimate are tried and the best loss is kept; 0: the estimate.
     n_starts : int, default=3
         Sequences from which local search begins.
     n_samples, max_void : int, default=200, 20
-        Of the cross-entropy method: candidates a round, rounds without a better level.
+        Cross-entropy method: candidates per round, and rounds without improvement before it stops.
     random_state : int, RandomState or None, default=None
-        Chance of the cross-entropy method.
+        Seed for the cross-entropy method.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from isthmus.features.samples import check_no_kernel
 from isthmus.kernels.gram import take
+from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.linalg import Array
@@ -25,7 +26,7 @@ from isthmus.projections.fitted import FittedProjection
 from isthmus.projections.held_out import KernelJudge, fold_labels, judged_rows
 from isthmus.projections.outputs import FeatureBlocks, OutputSide
 from isthmus.projections.problem import GramProblem, Ridge, warn_saturated
-from isthmus.projections.rows import KernelSide, looks_like_vectors, needs_vectors
+from isthmus.projections.rows import KernelSide
 from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
 
 EXACT_ROWS = 3000

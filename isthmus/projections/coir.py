@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.held_out import VectorJudge
@@ -15,8 +16,6 @@ from isthmus.projections.rows import (
     KernelSide,
     check_lengths,
     check_y,
-    looks_like_vectors,
-    needs_vectors,
     output_vectors,
 )
 from isthmus.projections.slices import is_categorical

@@ -23,32 +23,11 @@ from isthmus.kernels import (
 from isthmus.kernels.checks import check_gram_finite, missing_part
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import length, take
+from isthmus.kernels.samples import looks_like_vectors
 from isthmus.linalg import Array
 from isthmus.projections.slices import is_categorical
 
 BLOCK_ROWS = 4096
-
-
-def needs_vectors(kernel: Any) -> bool:
-    """Whether a kernel is one of rows of numbers."""
-    if isinstance(kernel, str):
-        return kernel != "precomputed"
-    return isinstance(kernel, GPKernel) and bool(kernel.requires_vector_input)
-
-
-def looks_like_vectors(X: Any) -> bool:
-    """Whether objects are rows of numbers after all."""
-    if hasattr(X, "shape") and len(X.shape) == 2:
-        return True
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and isinstance(X[0], list | tuple | np.ndarray)
-        and (
-            all(np.isscalar(v) and not isinstance(v, str) for v in X[0])
-            and len({len(row) for row in X}) == 1
-        )
-    )
 
 
 @dataclass

@@ -333,7 +333,7 @@ def test_molecules():
         (np.array([[0, np.nan], [1, 0]]), "must be a finite number >= 0"),
         (([0, 0, 0], [(0, 1)], [1, 2]), "1 edges, but 2 edge_labels"),
         (([0, 0], np.zeros((3, 3)).tolist()), "edge|unpack"),
-        ("abc", "is no graph"),
+        ("abc", "is not a graph"),
     ],
 )
 def test_bad_graphs_are_named(item, message):

@@ -33,9 +33,9 @@ from isthmus.preimages import (
     Gradient,
     Learned,
     Nearest,
-    Targets,
     make_preimage,
 )
+from isthmus.preimages.targets import Targets
 
 E1 = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
 WEIGHTS = [[0.4, 0.3, 0.2, 0.1]]
@@ -573,10 +573,10 @@ def test_the_method_that_refines_is_left_alone(X):
 @pytest.mark.parametrize("method", ["learned", "distance", Learned("linear"), FixedPoint()])
 @pytest.mark.parametrize("objects", [["ab", "abc", "b"], ["1", "2", "3"], [[1.0], [2.0, 3.0]]])
 def test_objects_that_are_no_vectors(method, objects):
-    with pytest.raises(ValueError, match=r"objects are no vectors.*Nearest"):
+    with pytest.raises(ValueError, match=r"objects are not vectors.*Nearest"):
         make_preimage(method, objects=objects)
     if not isinstance(method, str):
-        with pytest.raises(ValueError, match=r"objects are no vectors.*Nearest"):
+        with pytest.raises(ValueError, match=r"objects are not vectors.*Nearest"):
             clone(method).fit(objects, np.eye(3), KernelMap(kernel=RBF(1.0)).fit(np.eye(3)))
 
 

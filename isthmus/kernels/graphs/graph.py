@@ -17,13 +17,13 @@ class Graph:
     Attributes
     ----------
     labels : tuple
-        One label a node; nodes are numbered from 0.
+        One label per node; nodes are numbered from 0.
     edges : tuple of pairs of int
         An undirected edge is named once; a loop joins a node with itself.
     edge_labels : tuple or None
-        One label an edge.
+        One label per edge.
     directed : bool
-        Whether an edge leads from its first node to its second alone.
+        Whether an edge leads only from its first node to its second.
     weights : tuple of float or None
         Positive weights of the edges; None: all one.
 
@@ -77,7 +77,7 @@ def as_graphs(
 ) -> list[Graph]:
     """A list of :class:`Graph`, none of them empty."""
     if isinstance(X, Graph) or hasattr(X, "is_directed"):
-        raise ValueError(f"{name} is one graph; hand over a list of graphs.")
+        raise ValueError(f"{name} is one graph; give a list of graphs.")
     graphs = []
     for index, item in enumerate(X):
         try:
@@ -113,7 +113,7 @@ def as_graph(item: Any, node_label: str = "label", edge_label: str = "label") ->
     if isinstance(item, (tuple, list)) and len(item) in (2, 3):
         return _from_parts(*item)
     raise ValueError(
-        f"a {type(item).__name__} is no graph: take a Graph, a networkx graph, an RDKit molecule, "
+        f"a {type(item).__name__} is not a graph: give a Graph, a networkx graph, an RDKit molecule, "
         "(labels, edges), (labels, edges, edge_labels) or an adjacency matrix."
     )
 

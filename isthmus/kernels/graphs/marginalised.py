@@ -36,29 +36,30 @@ class GraphKernel(StoppedKernel):
     .. math::
         R = M * q q'^T + \sum_e M * (P_e R P_e'^T), \qquad k = s^T R s',
 
-    one term an edge label. Two graphs that colour refinement cannot tell apart are one point: a graph
-    and two copies of it, a ring of six and two rings of three.
+    with one term per edge label. Graphs that colour refinement does not distinguish have the same image:
+    a graph and two copies of it, a ring of six and two rings of three.
 
     Parameters
     ----------
     stop : float, default=0.1
         Stopping probability :math:`\lambda`, 0 < stop <= 1. With 1 only the shares of labels count.
-        Small values look far; the fixed point exists for all.
+        Small values count long walks.
     termination : {"constant", "proper"}, default="constant"
-        Stopping at a node without an edge that leads on: "constant" as everywhere, "proper" surely.
+        Stopping at a node without an outgoing edge: "constant" with the same probability as elsewhere,
+        "proper" with probability one.
     edge_labels : bool, default=True
         Whether labels of edges count where graphs have them.
     label_kernel, edge_label_kernel : callable, default=None
-        How alike two labels are, symmetric, between 0 and 1 and positive semi-definite; None: equal
+        Similarity of two labels, symmetric, between 0 and 1 and positive semi-definite; None: equal
         or not.
     normalise : bool, default=False
-        Whether every graph is given length one.
+        Whether to normalise every graph to unit length.
     node_label, edge_label : str, default="label"
         Attributes of networkx graphs in which labels are kept.
     tol : float, default=1e-10
         The iteration stops when no entry of R changes by more than ``tol * stop**2``.
     max_iter : int, default=1000
-        Most steps of the iteration; not reaching ``tol`` is a ``ConvergenceWarning``.
+        Most iterations; a ``ConvergenceWarning`` tells that ``tol`` was not reached.
     stop_bounds : pair of float or "fixed", default=(1e-2, 0.999)
         Bounds of ``stop`` for a Gaussian process that tunes it.
 

@@ -23,7 +23,7 @@ class WeisfeilerLehman(StructuredKernel):
     .. math::
         k(G, G') = \sum_{h=0}^{H} \sum_{c} n_c^{(h)}(G) \, n_c^{(h)}(G').
 
-    Linear in the number of edges: the fast companion of :class:`GraphKernel`.
+    Cost is linear in the number of edges: a fast alternative to :class:`GraphKernel`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class WeisfeilerLehman(StructuredKernel):
     edge_labels : bool, default=True
         Whether labels of edges count where graphs have them.
     normalise : bool, default=False
-        Whether every graph is given length one.
+        Whether to normalise every graph to unit length.
     node_label, edge_label : str, default="label"
         Attributes of networkx graphs in which labels are kept.
     """

@@ -15,7 +15,7 @@ from isthmus.linalg import Array
 
 
 class SequenceKernel(NgramKernel, StoppedKernel):
-    r"""Marginalised kernel: all substrings, long ones for less.
+    r"""Marginalised kernel: all common substrings, discounted by their length.
 
     A walk begins at any place of the sequence, goes on to the next with probability
     :math:`1 - \lambda` and stops with :math:`\lambda`. The kernel is the probability that two walks
@@ -31,15 +31,15 @@ class SequenceKernel(NgramKernel, StoppedKernel):
     stop : float, default=0.1
         Stopping probability :math:`\lambda`, 0 < stop <= 1. With 1 only the shares of symbols count.
     termination : {"constant", "proper"}, default="constant"
-        Stopping at the last place: "constant" as everywhere (the walk loses what would go on, and
-        the formula above holds), "proper" surely (the weights of all walks sum to one).
+        Stopping at the last place: "constant" with the same probability as elsewhere (the formula
+        above), "proper" with probability one (the weights of all walks sum to one).
     max_length : int, default=None
-        Longest words that count; None: all.
+        Length of the longest words that count; None: all.
     label_kernel : callable, default=None
-        How alike two tokens are, symmetric, between 0 and 1 and positive semi-definite; None: equal
+        Similarity of two tokens, symmetric, between 0 and 1 and positive semi-definite; None: equal
         or not.
     normalise : bool, default=False
-        Whether every sequence is given length one.
+        Whether to normalise every sequence to unit length.
     stop_bounds : pair of float or "fixed", default=(1e-3, 0.999)
         Bounds of ``stop`` for a Gaussian process that tunes it.
 

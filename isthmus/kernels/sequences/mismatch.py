@@ -29,12 +29,12 @@ class MismatchKernel(StructuredKernel):
     length : int, default=4
         Length n of the words.
     mismatches : int, default=1
-        Number m of wrong symbols that are forgiven, less than n.
+        Number m of symbols that may differ, smaller than n.
     n_symbols : int, default=20
         Size of the alphabet, which is part of the kernel: more symbols, more words near a word. The
         default is that of proteins.
     normalise : bool, default=False
-        Whether every sequence is given length one.
+        Whether to normalise every sequence to unit length.
     """
 
     def __init__(

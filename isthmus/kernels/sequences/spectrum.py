@@ -21,7 +21,7 @@ class SpectrumKernel(NgramKernel):
     cumulative : bool, default=False
         Whether shorter words count too ("blended").
     normalise : bool, default=False
-        Whether every sequence is given length one. A sequence shorter than n has no word and stays
+        Whether to normalise every sequence to unit length. A sequence shorter than n has no word and stays
         at zero.
     """
 

@@ -19,19 +19,18 @@ class SubsequenceKernel(StructuredKernel):
     .. math::
         k(x, y) = \sum_{|u| = n} \; \sum_{i: x_i = u} \; \sum_{j: y_j = u} g^{s(i) + s(j)}
 
-    By the recursion of the paper, O(n a b) a pair; the loop is over the places of one sequence, all
-    places of all others side by side.
+    Computed by the recursion of the paper, O(n a b) per pair, vectorised over all other sequences.
 
     Parameters
     ----------
     length : int, default=3
         Length n of the subsequences.
     gap : float, default=0.5
-        The decay g of a place that is spanned, 0 < gap <= 1.
+        Decay g per spanned place, 0 < gap <= 1.
     cumulative : bool, default=False
         Whether shorter subsequences count too.
     normalise : bool, default=True
-        Whether every sequence is given length one. Without it, long sequences are like everything.
+        Whether to normalise every sequence to unit length. Without it long sequences are similar to all.
     gap_bounds : pair of float or "fixed", default="fixed"
         Bounds for a Gaussian process; the derivative is not computed, so leave it "fixed".
     """
