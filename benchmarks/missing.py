@@ -4,6 +4,10 @@ Default calls, one process, each time the best of several turns taken alternatel
 between the scores of the search and those of refits, in all folds and ranks. Times are of the processor, so
 that other work on the machine does not count.
 
+PCR is beyond the bound on large shapes, because its complete search costs next to nothing: with n < p it
+lives in n dimensions and the covariance of gaps in p; with many rows all folds come from one pass over
+them, and each step of the model of the gaps is a pass of its own.
+
     python benchmarks/missing.py --repeats 5
 """
 

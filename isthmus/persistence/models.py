@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from isthmus.persistence.signing import check_signature, signer
 from isthmus.persistence.skops_files import load_archive
 from isthmus.persistence.tree import Decoder, Encoder
 
-_PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def save(
@@ -176,13 +177,12 @@ def _built(payload: memoryview, what: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from a source tree
-            continue
-    return found
+    # The code that runs, which a source tree may have in another version than what is installed.
+    found = {
+        "python": platform.python_version(),
+        "isthmus": str(sys.modules["isthmus"].__version__),
+    }
+    return found | {package: version(package) for package in _PACKAGES}
 
 
 def _plain_summary(model: Any) -> dict[str, Any]:

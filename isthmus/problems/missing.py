@@ -263,6 +263,7 @@ class _Normal:
         self.log_det = self.inner_log_det + (d - c) * np.log(noise)
         self.precision = (W @ np.linalg.solve(self.inner, W.T)) / -noise
         self.precision[np.diag_indices(d)] += 1.0 / noise
+        self.padded = np.pad(self.precision, (0, 1))  # with a column that is none
 
     def given_others(self, columns: NDArray) -> tuple[Array, Array]:
         """Covariances of sets of columns given all others, (m, u, u), and minus their log-determinants.
@@ -273,7 +274,7 @@ class _Normal:
         (d, c), u = self.W.shape, columns.shape[1]
         is_none = columns == d
         if u <= c:
-            precision = np.pad(self.precision, (0, 1))[columns[:, :, None], columns[:, None, :]]
+            precision = self.padded[columns[:, :, None], columns[:, None, :]]
             precision[:, range(u), range(u)] += is_none
             return _inverses(precision)
         W = np.pad(self.W, ((0, 1), (0, 0)))[columns]

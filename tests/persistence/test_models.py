@@ -115,7 +115,8 @@ def test_the_file_says_what_it_is(tmp_path):
     found = describe(path)
     assert found["type"] == "isthmus.regression.pls.PLS"
     assert found["summary"] == {"who": "me"}
-    assert {"isthmus", "numpy", "scipy", "scikit-learn", "python"} <= set(found["versions"])
+    assert {"numpy", "scipy", "scikit-learn", "python"} <= set(found["versions"])
+    assert found["versions"]["isthmus"] == isthmus.__version__
     assert found["bytes"] == os.path.getsize(path)
     assert found["created"].startswith("20")
 
