@@ -323,6 +323,10 @@ class MethodSearchCV(FittedSearch):
         self.answers_ = {name: self.answers_[name] for name in PREFERENCES if name in self.answers_}
         self.best_method_ = chosen.rung.name
         self.method_ = chosen.rung.as_dict()
+        if chosen is answers.blend:
+            for trial in answers.members:
+                if trial.rung.name in self.best_estimator_.names_:
+                    self.method_["references"] += list(trial.rung.references)
         simple = answers.fitted.get(answers.choose("simple").rung.name)
         self.curves_ = component_curve(simple)
         trials = [*answers.trials, *([] if answers.blend is None else [answers.blend])]
