@@ -16,7 +16,7 @@ from isthmus.auto.intervals import sorted_errors
 from isthmus.auto.ladder import BLEND, rungs_for
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Leaderboard, Progress
-from isthmus.auto.splits import inner_folds, is_curve, outer_splits
+from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.treated import default_treatments
 from isthmus.auto.trials import (
     BlendTrial,
@@ -249,6 +249,7 @@ class MethodSearchCV(FittedSearch):
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
             random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "min",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
+            heavy=has_wild_cells(Y),
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:
