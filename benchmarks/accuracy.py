@@ -151,7 +151,7 @@ def of_linear_map(method: str) -> Callable[..., Bounds]:
 
 
 def conformal(X: NDArray, y: NDArray, new: NDArray, k: int, seed: int) -> Bounds:
-    search = MethodSearchCV("pls", n_components=k, scale=True).fit(X, y)
+    search = MethodSearchCV("pls", n_components=k, scale=True, cv=10).fit(X, y)
     return search.predict_interval(new, level=LEVEL)
 
 

@@ -87,11 +87,14 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
     ("name", "problem", "wanted"),
     [
         ("kernel", Problem(20_001, 3, 2), True),  # landmarks take the place of all rows
-        ("trees", Problem(50, 3, 2), True),
-        ("trees", Problem(49, 3, 2), False),
+        ("trees", Problem(100, 3, 2), True),
+        ("trees", Problem(99, 3, 2), False),
         ("boosting", Problem(1000, 3, 8), True),
         ("boosting", Problem(999, 3, 8), False),
         ("boosting", Problem(1000, 3, 9), False),
+        ("stiefel", Problem(50, 3, 2, rule="min"), False),
+        ("stiefel", Problem(50, 3, 2, rule="min", heavy=True), True),
+        ("stiefel", Problem(50, 3, 2), True),  # the simplest good one, as ever
         ("rough_kernel", Problem(50, 3, 2, kernel="rbf"), False),
     ],
 )

@@ -13,7 +13,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 from isthmus.validation import check_option
 
-_TREE_ROWS = 50  # fewer rows: trees are left to those who ask for them by name
+_TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
 _BOOSTING_ROWS = 1000  # fewer rows: other methods are better or as good, in less time
 _BOOSTING_TARGETS = 8  # each target has trees of its own
 
@@ -191,6 +191,7 @@ LADDER: tuple[Rung, ...] = (
         label="Stiefel regression, robust loss",
         build=_robust,
         takes_missing=False,
+        is_wanted=lambda problem: problem.heavy or problem.rule == "one_se",
         is_blended=False,
         may_stop=True,
         text="Stiefel regression: a map of low rank that minimises a loss which outliers do not "

@@ -36,6 +36,8 @@ class Problem:
         Bank of treatments of curves, by name; None where the columns are not points of a curve.
     cv : sequence of (train, test) or None
         Inner folds; None is shuffled k-fold.
+    heavy : bool
+        Whether outputs have wild cells, for which a robust loss is worth its time.
     n_jobs : int or None
         Trees that grow side by side.
     """
@@ -52,6 +54,7 @@ class Problem:
     rule: str = "one_se"
     treatments: dict[str, Any] | None = None
     cv: Any = None
+    heavy: bool = False
     n_jobs: int | None = None
 
     @property

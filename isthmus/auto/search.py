@@ -16,7 +16,7 @@ from isthmus.auto.intervals import sorted_errors
 from isthmus.auto.ladder import BLEND, rungs_for
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Leaderboard, Progress
-from isthmus.auto.splits import inner_folds, is_curve, outer_splits
+from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.treated import default_treatments
 from isthmus.auto.trials import (
     BlendTrial,
@@ -249,6 +249,7 @@ class MethodSearchCV(FittedSearch):
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
             random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
+            heavy=has_wild_cells(Y),
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:
@@ -323,6 +324,10 @@ class MethodSearchCV(FittedSearch):
         self.answers_ = {name: self.answers_[name] for name in PREFERENCES if name in self.answers_}
         self.best_method_ = chosen.rung.name
         self.method_ = chosen.rung.as_dict()
+        if chosen is answers.blend:
+            for trial in answers.members:
+                if trial.rung.name in self.best_estimator_.names_:
+                    self.method_["references"] += list(trial.rung.references)
         simple = answers.fitted.get(answers.choose("simple").rung.name)
         self.curves_ = component_curve(simple)
         trials = [*answers.trials, *([] if answers.blend is None else [answers.blend])]

@@ -1,4 +1,4 @@
-"""Outer and inner folds, and whether the columns are points of a curve."""
+"""Outer and inner folds, and what the tables look like: curves, wild cells."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from isthmus.linalg import Array
 
 _INNER_FOLDS = 5
 _TIME_FOLDS = 5
+_WILD = 6.0  # robust deviations from the median; a Gaussian cell is there once in 5e8
+_SHARE_OF_WILD = 0.005
 
 
 def outer_splits(cv: Any, X: Array, Y: Array, groups: NDArray | None, seed: int) -> list:
@@ -79,3 +81,13 @@ def is_curve(X: Array, names: Any) -> bool:
     norms[norms == 0] = 1.0
     near = (Z[:, 1:] * Z[:, :-1]).sum(axis=0) / (norms[1:] * norms[:-1])
     return bool(np.median(near) > 0.98)
+
+
+def has_wild_cells(Y: Array) -> bool:
+    """Whether more than a few outputs lie far outside of what half of them span."""
+    off = np.abs(Y - np.nanmedian(Y, axis=0))
+    deviations = 1.4826 * np.nanmedian(off, axis=0)
+    varies = deviations > 0
+    if not varies.any():
+        return False
+    return bool(np.mean(off[:, varies] > _WILD * deviations[varies]) > _SHARE_OF_WILD)

@@ -209,8 +209,10 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
                 f"{results['mean_fit_time'][k]:.2f}",
             ]
         )
-    header = ["method", "R2", "difference from best", "fit s"]
-    console.table("Cross-validation, with standard errors over the folds", header, rows)
+    header = ["method", "R2", "difference", "fit s"]
+    console.table(
+        "Cross-validation: standard errors over the folds, difference from the best", header, rows
+    )
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
     console.say(f"* {_RULES[search.prefer]}{with_rank}.")

@@ -76,7 +76,7 @@ class ReportData:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
             return "each row predicted by a model that has not seen it (cross-validation)"
-        return "rows predicted by the fitted model; if it was trained on them, this is no test"
+        return "rows predicted by the model as it is; if it was trained on them, this is no test"
 
     @property
     def score_error(self) -> float:
