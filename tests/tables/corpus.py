@@ -6,6 +6,7 @@ ends, every mark of a missing value. The second half is one line a case.
 
 import bz2
 import gzip
+import importlib.util
 import lzma
 from dataclasses import dataclass, field
 
@@ -447,7 +448,8 @@ def zstd(data):
     return zstandard.ZstdCompressor().compress(data)
 
 
-PACK = {".gz": gzip.compress, ".zst": zstd, ".bz2": bz2.compress, ".xz": lzma.compress}
+PACK = {".zst": zstd} if importlib.util.find_spec("zstandard") else {}
+PACK |= {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 BIG = (
     "a,b\n" + "".join(f"{i * 7919 % 10007},{i * 104729 % 10009}\n" for i in range(5000))
 ).encode()

@@ -125,9 +125,8 @@ def save(path, values):
     if path.suffix == ".npy":
         np.save(path, values)
     elif path.suffix == ".xlsx":
-        from openpyxl import Workbook
-
-        book = Workbook(write_only=True)
+        pytest.importorskip("python_calamine")
+        book = pytest.importorskip("openpyxl").Workbook(write_only=True)
         sheet = book.create_sheet("one")
         for row in [["a", "b"], *values.tolist()]:
             sheet.append(row)
