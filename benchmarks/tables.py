@@ -1,11 +1,11 @@
 """How fast and in how much memory is a large CSV file read, for a fit and for predictions?
 
-A table of 10^6 x 50 numbers is read by ``pyarrow.csv.read_csv``, by Polars, by DuckDB, by the reader of this
-package into inputs and outputs as ``isthmus fit`` does, and by ``isthmus predict`` with its results on the
-disk. Each runs in a process of its own, in turn, and the best of several rounds counts. Time is processor
-time, so that other work on the machine does not count; memory is the peak of the process, imports
-included. Shown are ratios: to the time of pyarrow, and to the size of the numbers. The asked-for bounds are 1.5
-and 2.5.
+A table of 10^6 x 50 numbers is read by ``pyarrow.csv.read_csv``, by Polars, by DuckDB, by the reader of
+this package into inputs and outputs as ``isthmus fit`` does, and by ``isthmus predict`` with its results
+on the disk. Each runs in a process of its own, in turn, and the best of several rounds counts. Time is
+processor time, so that other work on the machine does not count; memory is the peak of the process,
+imports included. Shown are ratios: to the time of pyarrow, and to the size of the numbers. The bounds are
+1.5 and 2.5.
 
     python benchmarks/tables.py [--rows 1000000] [--columns 50] [--rounds 2]
 """

@@ -131,7 +131,8 @@ add("wavelengths, five columns", spectra("1,2,3,4,5", ",.1,.2"), "number " * 5, 
 add("wavelengths behind a name", "sample,1100,1102\ns1,.3,.5\ns2,.4,.2\ns3,.5,.1\n", "id number number",
     names="sample 1100 1102")  # fmt: skip
 add("wavelengths behind a blank", ",1100,1102\ns1,.3,.5\ns2,.4,.2\ns3,.5,.1\n", "id number number")
-add("columns numbered by pandas", "0,1\n.3,.5\n.4,.2\n.5,.1\n", "number number", [[.3, .5], [.4, .2], [.5, .1]],
+add("columns numbered by pandas", "0,1\n.3,.5\n.4,.2\n.5,.1\n", "number number", [[.3, .5], [.4, .2],
+    [.5, .1]],
     names="0 1")  # fmt: skip
 add(
     "columns numbered from 1",
@@ -155,7 +156,8 @@ add(
 )
 add("no header, row names", "s1,1.5,2\ns2,2.5,-4\ns3,.5,3.25\n", "id number number", ROWS)
 add("no header, a first row like others", "5,4,3\n1,2,9\n4,4,4\n", "number number number")
-add("a header in spite of --no-header", "a,b\n1,2\n3,4\n5,6\n", options={"header": False}, kinds="number number",
+add("a header in spite of --no-header", "a,b\n1,2\n3,4\n5,6\n", options={"header": False},
+    kinds="number number",
     error="column 'x1' has text in line 1, 'a'")  # fmt: skip
 add("numbers as a header on request", "5,6\n1,2\n3,4\n", "number number", [[1, 2], [3, 4]], names="5 6",
     options={"header": True})  # fmt: skip
@@ -266,7 +268,8 @@ for k, pair in enumerate(
         ROWS,
         units=UNIT,
     )
-add("units beside row names", "sample,a,b\n,nm,%\ns1,1.5,2\ns2,2.5,-4\ns3,.5,3.25\n", "id number number", ROWS,
+add("units beside row names", "sample,a,b\n,nm,%\ns1,1.5,2\ns2,2.5,-4\ns3,.5,3.25\n",
+    "id number number", ROWS,
     units=UNIT)  # fmt: skip
 add("a line of marks is no line of units", "a,b\nNA,NA\n1.5,2\n2.5,3\n", "number number",
     [[None, None], [1.5, 2], [2.5, 3]], units="none")  # fmt: skip
@@ -354,7 +357,8 @@ for k, days in enumerate((
     add(f"dates {k}: {a}", f"x,day\n1,{a}\n2,{b}\n3,{a}\n", "number date")
 add("dates as days on request", "x,day\n1,1970-01-02\n2,NA\n3,1970-03-01\n", "number date",
     [[1, 1], [2, None], [3, 59]], options={"types": {"day": "date"}})  # fmt: skip
-add("no date among dates", "x,day\n1,1970-01-02\n2,soon\n3,1970-03-01\n", options={"types": {"day": "date"}},
+add("no date among dates", "x,day\n1,1970-01-02\n2,soon\n3,1970-03-01\n",
+    options={"types": {"day": "date"}},
     error="column 'day' has text in line 3, 'soon'")  # fmt: skip
 for yes, no in (
     ("true", "false"),
@@ -392,7 +396,8 @@ add(
 # -- numbers ---------------------------------------------------------------------------------------
 for cell, value in {
     "12345678901234567890": 12345678901234567890.0, "1e-320": 1e-320, "+1.5": 1.5, ".5": 0.5, "5.": 5.0,
-    "007": 7.0, "1E5": 1e5, "-0": -0.0, " 1.5 ": 1.5, "\u22121.5": -1.5, "0.1000000000000000055511151231": 0.1,
+    "007": 7.0, "1E5": 1e5, "-0": -0.0, " 1.5 ": 1.5, "\u22121.5": -1.5,
+    "0.1000000000000000055511151231": 0.1,
     "9007199254740993": 9007199254740992.0, "1.7976931348623157e308": 1.7976931348623157e308,
 }.items():  # fmt: skip
     add(
