@@ -50,8 +50,8 @@ wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps([wall, cpu, peak]))
 """
-ROADS = ["pyarrow", "pyarrow to NumPy", "polars", "duckdb", "fit, read by polars", "fit, read by pyarrow",
-         "fit, read by numpy", "predict"]  # fmt: skip
+ROADS = ["pyarrow", "fit, read by polars", "predict", "polars", "fit, read by pyarrow", "duckdb",
+         "pyarrow to NumPy", "fit, read by numpy"]  # fmt: skip
 
 
 def make(folder: str, rows: int, columns: int) -> None:
@@ -94,6 +94,9 @@ def measure(folder: str, rounds: int) -> dict[str, list[float]]:
             )
             found = json.loads(done.stdout.splitlines()[-1])
             best[road] = [min(pair) for pair in zip(best.get(road, found), found)]
+            print(
+                f"# {road}: {found[1]:.1f} s, {found[2] / 1e6:.0f} MB", file=sys.stderr, flush=True
+            )
     return best
 
 

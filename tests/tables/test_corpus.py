@@ -21,6 +21,7 @@ def load(name):
 
 
 corpus = load("corpus")
+load("corpus_cells")  # adds to the list
 CASES = corpus.CASES + [corpus.Case(*row[:9]) for row in load("corpus_binary").CASES]
 BY_NAME = {case.name: case for case in CASES}
 
