@@ -19,7 +19,9 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 RUNNER = r"""
 import json, os, random, re, signal, sys, time
 import numpy as np
-import isthmus, isthmus.auto, jinja2, plotly.offline
+import contextlib, isthmus, isthmus.auto, jinja2, plotly.offline
+with contextlib.suppress(ImportError):
+    import polars  # its threads start when it is first used, in a child
 from isthmus.cli import main
 from isthmus.persistence import ModelFileError, describe
 
