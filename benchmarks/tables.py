@@ -41,6 +41,7 @@ elif road.startswith("fit, read by"):
     engines.fastest = lambda: engines.ENGINES[road.split()[-1]]
     work = lambda: read_pair(path, None, ["c0", "c1"], Reading())
 else:
+    import isthmus.auto, isthmus.cli.matching, isthmus.persistence, polars, typer, rich
     from isthmus.cli import main
     def work():
         assert main(["predict", folder + "/m.isthmus", path, "-o", folder + "/out.csv", "-q"]) == 0
