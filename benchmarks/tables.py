@@ -1,11 +1,11 @@
 """How fast and in how much memory is a large CSV file read, for a fit and for predictions?
 
-A table of 10^6 x 50 numbers is read by ``pyarrow.csv.read_csv``, by Polars, by DuckDB, by the reader of this
-package into inputs and outputs as ``isthmus fit`` does, and by ``isthmus predict`` with its results on the
-disk. Each runs in a process of its own, in turn, and the best of several rounds counts. Time is processor
-time, so that other work on the machine does not count; memory is the peak of the process, imports
-included. Shown are ratios: to the time of pyarrow, and to the size of the numbers. The asked-for bounds are 1.5
-and 2.5.
+A table of 10^6 x 50 numbers is read by ``pyarrow.csv.read_csv``, by Polars, by DuckDB, by the reader of
+this package into inputs and outputs as ``isthmus fit`` does, and by ``isthmus predict`` with its results
+on the disk. Each runs in a process of its own, in turn, and the best of several rounds counts. Time is
+processor time, so that other work on the machine does not count; memory is the peak of the process,
+imports included. Shown are ratios: to the time of pyarrow, and to the size of the numbers. The bounds are
+1.5 and 2.5.
 
     python benchmarks/tables.py [--rows 1000000] [--columns 50] [--rounds 2]
 """
@@ -41,17 +41,22 @@ elif road.startswith("fit, read by"):
     engines.fastest = lambda: engines.ENGINES[road.split()[-1]]
     work = lambda: read_pair(path, None, ["c0", "c1"], Reading())
 else:
+    import isthmus.auto, isthmus.cli.matching, isthmus.persistence, polars, typer, rich
     from isthmus.cli import main
     def work():
         assert main(["predict", folder + "/m.isthmus", path, "-o", folder + "/out.csv", "-q"]) == 0
 wall, cpu = time.perf_counter(), time.process_time()
 kept = work()
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+try:  # of this process alone; ru_maxrss begins with that of the process which started it
+    status = open("/proc/self/status").read()
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+except OSError:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps([wall, cpu, peak]))
 """
-ROADS = ["pyarrow", "pyarrow to NumPy", "polars", "duckdb", "fit, read by polars", "fit, read by pyarrow",
-         "fit, read by numpy", "predict"]  # fmt: skip
+ROADS = ["pyarrow", "fit, read by polars", "predict", "polars", "fit, read by pyarrow", "duckdb",
+         "pyarrow to NumPy", "fit, read by numpy"]  # fmt: skip
 
 
 def make(folder: str, rows: int, columns: int) -> None:
@@ -94,6 +99,9 @@ def measure(folder: str, rounds: int) -> dict[str, list[float]]:
             )
             found = json.loads(done.stdout.splitlines()[-1])
             best[road] = [min(pair) for pair in zip(best.get(road, found), found)]
+            print(
+                f"# {road}: {found[1]:.1f} s, {found[2] / 1e6:.0f} MB", file=sys.stderr, flush=True
+            )
     return best
 
 

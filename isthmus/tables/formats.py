@@ -158,7 +158,7 @@ def text_in_column(table: Any, k: int, line: int, cell: str) -> TableError:
     name = table.names[k]
     hint = ""
     if "," in cell and cell.replace(",", "").replace(".", "").strip("+-").isdigit():
-        hint = " Commas that part thousands are not read."
+        hint = " Marks between thousands are not read."
     return TableError(
         f"{table.path}: column {name!r} has text in {table.place} {line}, {shorten(cell)}; correct it, "
         f"leave the column out with --ignore-columns, or say what it is with --types.{hint}"

@@ -138,10 +138,10 @@ def _guess(cells: Any, decimal: str) -> tuple[str, str]:
     if not filled:
         return "empty", "no value in the first rows"
     texts = [cell for cell in filled if number(cell, decimal) is None]
+    if texts and all(cell.lower() in TRUTH or cell in ("0", "1") for cell in filled):
+        return "boolean", f"{some(sorted({c for c in filled}), 4)}"
     if len(texts) < 0.5 * len(filled):
         return "number", ""  # a text among them is an error, told with its line
-    if all(cell.lower() in TRUTH for cell in filled):
-        return "boolean", f"{some(sorted({c for c in filled}), 4)}"
     if sum(map(is_date, filled)) > 0.5 * len(filled):
         return "date", f"such as {shorten(next(c for c in filled if is_date(c)))}"
     if all(map(is_almost_number, texts)):

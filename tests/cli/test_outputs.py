@@ -1,5 +1,6 @@
 """No command writes over what it reads, or two results into one file; - is standard output."""
 
+import errno
 import os
 import shutil
 
@@ -102,3 +103,41 @@ def test_no_terminal_obeys_a_model_file(tables, run, tmp_path):
         _, out, err = run(*command)
         assert "\x1b" not in out + err and "\x07" not in out + err and "\x9b" not in out + err
     assert "\\x1b]0 owned" in run("inspect", "m.isthmus")[1]
+
+
+FAILING = {
+    "fit": (*FIT, "-o", "n.isthmus", "--report", "n.html"),
+    "predict": ("predict", "m.isthmus", "X.csv", "-o", "n.csv"),
+    "report": ("report", "m.isthmus", "X.csv", "Y.csv", "-o", "n.html"),
+}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
+@pytest.mark.parametrize("name", FAILING)
+def test_an_error_at_every_write_of_a_command(name, number, model, run, tmp_path, monkeypatch):
+    """One line, exit code 1, and all files as they were; predict writes five blocks."""
+    from isthmus.tables import encoding
+
+    monkeypatch.setattr(encoding, "BLOCK", 1500)
+    for file in ("n.isthmus", "n.html", "n.csv"):
+        (tmp_path / file).write_text("old")
+    before = everything(tmp_path)
+    write, calls = os.write, 0
+
+    def fail(handle, data):
+        nonlocal calls
+        calls += 1
+        if calls == step:
+            raise OSError(number, os.strerror(number))
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", fail)
+    for step in range(1, 60):
+        calls = 0
+        code, _, err = run(*FAILING[name])
+        if calls < step:
+            break
+        lines = [line for line in err.splitlines() if not line.startswith("note: ")]
+        assert code == 1 and len(lines) == 1 and os.strerror(number).lower() in lines[0], err
+        assert everything(tmp_path) == before
+    assert code == 0 and step > (4 if name == "predict" else 1)

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 RUNNER = r"""
 import json, os, random, re, signal, sys, time
 import numpy as np
-import isthmus, isthmus.auto, jinja2, plotly.offline
+import contextlib, isthmus, isthmus.auto, jinja2, plotly.offline
+with contextlib.suppress(ImportError):
+    import polars  # its threads start when it is first used, in a child
 from isthmus.cli import main
 from isthmus.persistence import ModelFileError, describe
 
@@ -28,6 +30,7 @@ COMMANDS = {
     "fit": (["fit", "X.csv", "Y.csv", "-o", "m.isthmus", "--report", "r.html", "-m", "pls", "--cv", "2"],
             ["m.isthmus", "r.html"]),
     "predict": (["predict", "model.isthmus", "X.csv", "-o", "out.csv"], ["out.csv"]),
+    "predict in blocks": (["predict", "model.isthmus", "X.csv", "-o", "out.csv"], ["out.csv"]),
     "report": (["report", "model.isthmus", "X.csv", "Y.csv", "-o", "again.html"], ["again.html"]),
     "compress": (["compress", "kernel.isthmus", "-o", "small.isthmus", "--points", "9"], ["small.isthmus"]),
     "demo": (["demo", "-o", "demo.html"], ["demo.html"]),
@@ -35,6 +38,10 @@ COMMANDS = {
 }
 arguments, outputs = COMMANDS[name]
 arguments = arguments + ["-q"]
+
+if name == "predict in blocks":
+    from isthmus.tables import encoding
+    encoding.BLOCK = 1500
 
 # What takes long and writes nothing is done once.
 if name == "demo":
@@ -171,7 +178,12 @@ def signalled(tables, tmp_path, run):
         if name == "imitate":
             for module in ("mujoco", "cv2", "imageio", "imageio_ffmpeg"):
                 pytest.importorskip(module)
-        kinds = {"predict": "pls", "report": "pls", "compress": "kernel"}
+        kinds = {
+            "predict": "pls",
+            "predict in blocks": "pls",
+            "report": "pls",
+            "compress": "kernel",
+        }
         if name in kinds:
             path = "kernel.isthmus" if name == "compress" else "model.isthmus"
             options = ("-m", kinds[name], "--cv", "2", "-o", path, "-q")
@@ -187,7 +199,7 @@ def signalled(tables, tmp_path, run):
     return call
 
 
-COMMANDS = ["fit", "predict", "report", "compress", "demo", "imitate"]
+COMMANDS = ["fit", "predict", "predict in blocks", "report", "compress", "demo", "imitate"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -200,7 +212,7 @@ def test_a_signal_at_every_step_of_writing(name, signalled):
     assert 0 < found["new"] < found["sent"]
 
 
-@pytest.mark.parametrize("name", ["fit", "predict", "compress"])
+@pytest.mark.parametrize("name", ["fit", "predict", "predict in blocks", "compress"])
 def test_signals_at_random_moments(name, signalled):
     found = signalled(name, str(np.random.SeedSequence().entropy % 2**31))
     assert found["runs"] == 12 and found["unpaired"] == 0

@@ -1,6 +1,6 @@
 """Tables through the command: what is told, what is matched, what is written, and in how much memory.
 
-Oracles: predictions in Python, the same file in one block, a one-hot encoder of scikit-learn inside the folds.
+Oracles: predictions in Python, the same file in one block, an encoder of scikit-learn inside the folds.
 """
 
 import json
@@ -101,7 +101,7 @@ def test_inspect_groups_many_columns(run, tmp_path):
     ("options", "expected"),
     [
         (("-t", "wator"), "no column 'wator'; it has 'sample', 'fat', 'water'. Did you mean 'water'?"),
-        (("--types", "wator=number"), "--types: X.csv and Y.csv have no column 'wator'. Did you mean 'water'?"),
+        (("--types", "wator=number"), "X.csv and Y.csv have no column 'wator'. Did you mean 'water'?"),
         (("--types", "water"), "must be column=kind, such as day=date"),
         (("--types", "water=integer"), "'integer' must be one of number, id, boolean"),
         (("--ignore-columns", "aa"), "--ignore-columns: X.csv and Y.csv have no column 'aa'"),
@@ -135,7 +135,7 @@ def test_what_is_no_number_is_refused_by_name(run, tmp_path, cells, expected):
 
 def test_escapes_of_a_table_are_shown_not_sent(run, tmp_path):
     evil = "\x1b]0;owned\x07\x1b[2J"
-    rows = "".join(f"{evil}{i},{i % 7},{i % 5}\n" for i in range(12))
+    rows = "".join(f"name {i},{i % 7},{i % 5}\n" for i in range(99))
     (tmp_path / "t.csv").write_text(f"{evil},a,{evil}y\n{rows}")
     for arguments in (
         ("inspect", "t.csv"),
@@ -211,9 +211,9 @@ def test_names_that_are_alike_are_matched(run, tmp_path, write_csv):
     assert_allclose(
         found.ravel(), np.ravel(isthmus.load("m.isthmus").predict_rows(X[:4])), rtol=1e-12
     )
-    write_csv(tmp_path / "one.csv", X[:1, :2], ["1115", "1121"])
+    write_csv(tmp_path / "one.csv", X[:1], ["1115", "1120", "1126"])
     code, _, err = run("predict", "m.isthmus", "one.csv", "-o", "o.csv")
-    assert code == 1 and "lacks 2 of the 3 columns" in err and "Did you mean '1121'?" in err
+    assert code == 1 and "lacks 1 of the 3 columns" in err and "Did you mean '1126'?" in err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".feather", ".npy"])
@@ -322,7 +322,7 @@ def test_a_full_disk_within_the_blocks(suffix, model, tmp_path):
     done = subprocess.run(
         [sys.executable, "-B", "-c", code, "predict", "m.isthmus", "long.csv", "-o", f"out{suffix}"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
     )  # fmt: skip
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     errors = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
@@ -339,12 +339,13 @@ def test_an_error_in_a_later_block_keeps_the_old_file(model, run, tmp_path, smal
     assert (tmp_path / "out.csv").read_text() == "old"
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak as Linux tells it")
 def test_memory_of_predict_does_not_grow_with_the_rows(model, tmp_path):
     """400,000 rows of 6 numbers, 19 MB, are not held: the peak is that of a tenth of the rows."""
     rows = (tmp_path / "X.csv").read_text().splitlines()
     code = (
-        "import resource, sys; from isthmus.cli import main; assert main(sys.argv[1:]) == 0\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "import sys; from isthmus.cli import main; assert main(sys.argv[1:]) == 0\n"
+        "print(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024)"
     )
     peaks = []
     for times in (1000, 10_000):
@@ -359,14 +360,15 @@ def test_memory_of_predict_does_not_grow_with_the_rows(model, tmp_path):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         peaks.append(float(done.stdout))
-    assert sum(1 for _ in open(tmp_path / "out.csv")) == 400_001
+    assert (tmp_path / "out.csv").read_bytes().count(b"\n") == 400_001
     assert peaks[1] < peaks[0] + 40
 
 
 def test_without_extras_the_core_reads_text(model, run, tmp_path):
     """Neither Polars nor pyarrow nor python-calamine: the same predictions, and a line for the rest."""
     run("predict", "m.isthmus", "X.csv", "-o", "a.csv")
-    block = "import sys\nfor name in ('polars', 'pyarrow', 'python_calamine', 'zstandard'): sys.modules[name] = None\n"
+    block = "import sys\nfor name in ('polars', 'pyarrow', 'python_calamine', 'zstandard'):\n"
+    block += "    sys.modules[name] = None\n"
     block += "from isthmus.cli import main; sys.exit(main(sys.argv[1:]))"
     (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04")
     (tmp_path / "x.parquet").write_bytes(b"PAR1")

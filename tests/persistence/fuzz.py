@@ -187,6 +187,11 @@ def crafted(dice, good):
 # -- what it does ---------------------------------------------------------------------------------
 
 
+def _is_signature(event, arguments):
+    """The standard library parses the signature of a built-in constructor; nothing of it is run."""
+    return event == "compile" and arguments[0] == b"def foo(self, *args, **kwargs): pass"
+
+
 class Watch:
     """While it is on, whatever a file makes the process do is an end of the run."""
 
@@ -195,7 +200,7 @@ class Watch:
         sys.addaudithook(self.hook)
 
     def hook(self, event, arguments):
-        if self.is_on and event.startswith(FORBIDDEN):
+        if self.is_on and event.startswith(FORBIDDEN) and not _is_signature(event, arguments):
             if event == "open" and str(arguments[0]) == self.path:
                 return
             self.seen.append((event, str(arguments)[:200]))
