@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from _common import best_times, largest_difference, machine, versions
 
-from isthmus.applications.imitation import arm as arm_module
 from isthmus.applications.imitation import (
     follow,
     pa10,
@@ -26,7 +25,9 @@ from isthmus.applications.imitation import (
     to_urdf,
     transfer,
 )
-from isthmus.applications.imitation.clips import joint_positions, markers_from_positions
+from isthmus.applications.imitation import poses as pose_module
+from isthmus.applications.imitation.clips import markers_from_positions
+from isthmus.applications.imitation.joint_names import joint_positions
 from isthmus.datasets import DatasetNotFoundError, load_mocap
 
 ARM = pa10()
@@ -72,12 +73,12 @@ def pinocchio_loop(q):
 
 def one_block(q):
     def run():
-        size = arm_module.BLOCK_ROWS
-        arm_module.BLOCK_ROWS = len(q)
+        size = pose_module.BLOCK_ROWS
+        pose_module.BLOCK_ROWS = len(q)
         try:
             return ARM.points_and_jacobian(q)
         finally:
-            arm_module.BLOCK_ROWS = size
+            pose_module.BLOCK_ROWS = size
 
     return run
 

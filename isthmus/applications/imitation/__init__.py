@@ -36,6 +36,7 @@ file                  what is in it
 ``learning.py``       :class:`Imitator`: pictures to postures from a few labels
 ``preimage.py``       constrained pre-image and paths through known country
 ``teaching.py``       everything a camera and an actor need, in one go
+``writing.py``        a word in a hand between two hands, from recording to executing
 ``show.py``           films and pages
 ====================  ==================================================================
 

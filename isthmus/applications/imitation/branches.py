@@ -9,8 +9,9 @@ from isthmus.applications.imitation.limb_task import Goal, LimbTask, solve_rows
 
 Array = NDArray[np.float64]
 
-SPACING = 0.25  # seconds between the samples at which all branches are looked at
-N_STARTS = 10  # postures from which each of them is solved
+SPACING = 0.4  # radians (or metres) by which the goal moves between samples with all branches
+N_STARTS = 20  # postures from which each of them is solved
+MOVE = 0.1  # price of a squared radian, against 1 for a squared radian of direction in one sample
 TOO_FAST = 100.0  # price of a squared radian beyond what the speed limits allow
 
 
@@ -25,16 +26,26 @@ def starting_postures(task: LimbTask, n: int = N_STARTS) -> Array:
 def first_path(task: LimbTask, goal: Goal, dt: float, speed: Array) -> Array:
     """Return a path on one branch: solved at key samples, joined by dynamic programming, interpolated."""
     n = len(goal)
-    stride = max(1, round(SPACING / dt))
-    keys = np.unique(np.append(np.arange(0, n, stride), n - 1))
+    keys = _key_samples(goal)
     starts = starting_postures(task)
     tiled = np.tile(starts, (len(keys), 1))
     states, costs = solve_rows(task, goal[keys].repeat(len(starts)), tiled, max_iter=12, tol=1e-3)
     states = states.reshape(len(keys), len(starts), -1)
-    costs = costs.reshape(len(keys), len(starts))
+    costs = costs.reshape(len(keys), len(starts)) * (
+        n / len(keys)
+    )  # each stands for its neighbours
     chosen = _cheapest_way(states, costs, np.diff(keys) * dt, speed)
     at = np.arange(n)
     return np.stack([np.interp(at, keys, column) for column in chosen.T], axis=1)
+
+
+def _key_samples(goal: Goal) -> NDArray[np.intp]:
+    """Samples between which directions and tip have moved by about the same, both ends included."""
+    parts = [x for x in (goal.upper, goal.fore, goal.tip) if x is not None]
+    moved = sum(np.linalg.norm(np.diff(x, axis=0), axis=1) for x in parts)
+    way = np.concatenate([[0.0], np.cumsum(moved)])
+    marks = np.searchsorted(way, np.arange(0.0, way[-1], SPACING))
+    return np.unique(np.append(marks, [0, len(way) - 1])).astype(np.intp)
 
 
 def _cheapest_way(states: Array, costs: Array, times: Array, speed: Array) -> Array:
@@ -43,7 +54,7 @@ def _cheapest_way(states: Array, costs: Array, times: Array, speed: Array) -> Ar
     back = np.zeros(costs.shape, dtype=np.intp)
     for k, time in enumerate(times, start=1):
         moves = np.abs(states[k][:, None] - states[k - 1][None])
-        price = (moves**2).sum(axis=2)
+        price = MOVE * (moves**2).sum(axis=2)
         price += TOO_FAST * (np.maximum(moves - speed * time, 0.0) ** 2).sum(axis=2)
         ways = total[None] + price
         back[k] = ways.argmin(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.checks import check_joints, check_non_negative
@@ -83,7 +85,7 @@ class Imitation:
     distance: Array
 
 
-class Imitator:
+class Imitator(BaseEstimator):
     r"""Learn to imitate from pairs of pictures and postures, [B2006]_ Ch. 6.
 
     ``road="histograms"``: histograms of skin and outline, histogram intersection kernel, kernel
@@ -141,9 +143,16 @@ class Imitator:
         cv: int = 5,
         random_state: int = 0,
     ):
-        self.arm, self.road, self.preimage, self.lam = arm, road, preimage, lam
-        self.library, self.n_components, self.features = library, n_components, features
-        self.variance, self.cv, self.random_state = variance, cv, random_state
+        self.arm = arm
+        self.road = road
+        self.preimage = preimage
+        self.lam = lam
+        self.library = library
+        self.n_components = n_components
+        self.features = features
+        self.variance = variance
+        self.cv = cv
+        self.random_state = random_state
 
     def fit(
         self, views: list[View], q: ArrayLike, unlabelled: list[View] | None = None
@@ -153,7 +162,7 @@ class Imitator:
         q, _ = check_joints(q, self.arm.n_joints)
         everything = list(views) + list(unlabelled or [])
         default = Histograms() if self.road == "histograms" else SoftMaps()
-        self.features_ = (self.features or default).fit(everything)
+        self.features_ = copy.deepcopy(self.features or default).fit(everything)
         X_all = self.features_.transform(everything)
         X = X_all[: len(views)]
         # The kernel is linear in the points: all usable components are a handful.
@@ -211,9 +220,9 @@ class Imitator:
         self.alpha_ = float(search.best_params_["alpha"])
         self.cv_error_ = -float(search.best_score_) / float(targets.var(axis=0).mean())
         model = DependencyRegressor(
-            FittedMap(inputs),
-            ReducedRankRegression(self.n_components_, alpha=self.alpha_),
-            KernelMap(kernel=PoseKernel(self.arm)),
+            inputs=FittedMap(inputs),
+            map=ReducedRankRegression(n_components=self.n_components_, alpha=self.alpha_),
+            outputs=KernelMap(kernel=PoseKernel(self.arm)),
         )
         return model.fit(X, q)
 
@@ -232,12 +241,15 @@ class Imitator:
         self.n_components_ = targets.shape[1]
         self.cv_error_ = -float(search.best_score_) / float(targets.var(axis=0).mean())
         model = DependencyRegressor(
-            KernelMap(gamma=gamma), Ridge(self.alpha_), KernelMap(kernel=PoseKernel(self.arm))
+            inputs=KernelMap(kernel="rbf", gamma=gamma),
+            map=Ridge(self.alpha_),
+            outputs=KernelMap(kernel=PoseKernel(self.arm)),
         )
         return model.fit(X, q)
 
     def compress(self, n_points: int | None = None) -> Imitator:
         """Return the same imitator with fewer expansion points; None means one third of them."""
+        check_is_fitted(self)
         size = self.model_.to_expansion().n_points
         small = Imitator.__new__(Imitator)
         small.__dict__.update(self.__dict__)
@@ -249,7 +261,8 @@ class Imitator:
     # -- new pictures -------------------------------------------------------------------------
 
     def predict_embedding(self, views: list[View]) -> Array:
-        """Coordinates of the pose kernel's feature space, before any pre-image."""
+        """Return coordinates of the pose kernel's feature space, before any pre-image."""
+        check_is_fitted(self)
         return self.model_.predict_embedding(self.features_.transform(views))
 
     def predict(self, views: list[View], start: ArrayLike | None = None) -> Imitation:
@@ -262,6 +275,7 @@ class Imitator:
         start : array-like of shape (n_joints,), default=None
             Posture before the first view; None means the mean of the library nearest to it.
         """
+        check_is_fitted(self)
         n_skin = np.array([view.n_skin for view in views], dtype=np.intp)
         seen = np.array([bool(view.person.any()) for view in views])
         enough = n_skin >= SKIN_SHARE * self.median_skin_

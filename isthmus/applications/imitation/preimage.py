@@ -187,7 +187,7 @@ def dense_path(
     threshold : float, default=0.25
         Greatest distance that is accepted.
     n_samples, max_insertions : int
-        Samples of the path and greatest number of way points.
+        Samples of each segment, both ends included, and greatest number of way points.
     """
     n_joints = kernel.arm.n_joints
     first = check_joints(start, n_joints, "start")[0][0]
@@ -210,10 +210,11 @@ def dense_path(
 
 
 def _sampled(points: Array, n: int) -> tuple[Array, NDArray[np.intp]]:
-    """Samples along way points, and the leg each belongs to."""
-    at = np.linspace(0, len(points) - 1, n)
+    """Samples along way points, n on each leg with both its ends, and the leg each belongs to."""
+    legs = len(points) - 1
+    at = np.linspace(0, legs, legs * (n - 1) + 1)
     q = np.stack([np.interp(at, np.arange(len(points)), column) for column in points.T], axis=1)
-    return q, np.minimum(at.astype(int), len(points) - 2).astype(np.intp)
+    return q, np.minimum(np.arange(len(at)) // (n - 1), legs - 1).astype(np.intp)
 
 
 def _distances(kernel: PoseKernel, A: Array, B: Array) -> Array:

@@ -305,7 +305,9 @@ class Retargeter:
         """The parts of the goal that count for having reached it."""
         if goal.tip is not None and self.weights.get("tip"):
             return ["tip"]
-        return ["upper", "fore"] if self.weights.get("directions") else ["normal"]
+        given = {"upper": goal.upper, "fore": goal.fore, "normal": goal.normal}
+        names = ("upper", "fore") if self.weights.get("directions") else ("normal",)
+        return [name for name in names if given[name] is not None]
 
     def has_reached(self, errors: Mapping[str, float], goal: Goal) -> bool:
         """Whether one sample is within 2 degrees and 1 mm of what was asked for."""

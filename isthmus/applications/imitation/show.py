@@ -67,6 +67,8 @@ class Story:
         Base axes of the arm in the room, as columns.
     angles : dict of str to ndarray of shape (n,)
         Curves of a panel of angles in degrees, such as directions against the person's.
+    extra : dict of str to dict of str to ndarray of shape (n,)
+        Further panels: curves by name, by title.
     """
 
     title: str
@@ -81,6 +83,7 @@ class Story:
     compare: dict[str, Array] = field(default_factory=dict)
     mounting: Array = field(default_factory=lambda: MOUNTING)
     angles: dict[str, Array] = field(default_factory=dict)
+    extra: dict[str, dict[str, Array]] = field(default_factory=dict)
 
 
 class RobotFilm:
@@ -291,6 +294,7 @@ def page_data(story: Story) -> dict[str, Any]:
         curves = {"imitation": getattr(d, name)}
         curves |= {other: getattr(measures, name) for other, measures in others.items()}
         panels.append(_panel(title, unit, curves))
+    panels += [_panel(title, "", curves) for title, curves in story.extra.items()]
     zero = np.zeros((len(q), 1, 3))
     # Base frame to the page's: x to the viewer's left as in the film, y up, z towards the viewer.
     points = np.concatenate([zero, arm.points(q)[:, _distinct(arm)]], axis=1) @ story.mounting.T

@@ -24,6 +24,7 @@ from isthmus.applications.imitation.vision import SkinModel
 Progress = Callable[[str, int, int], None]
 Array = NDArray[np.float64]
 
+LEAST_TOLD = 0.05  # share of the frames of a film that must show a person
 SHOWN = 320  # pixels of the pictures to look at; 160 are enough to learn from
 
 
@@ -138,6 +139,13 @@ def video_story(
     if not shown.any():
         raise ValueError("no frame of the film differs from the background: nobody is to be seen.")
     done = lesson.imitator.predict(views)
+    told = int(done.reliable.sum())
+    if told < LEAST_TOLD * len(done.q):
+        raise ValueError(
+            f"only {told} of {len(done.q)} frames of {Path(path).name} show a person with skin to be seen: "
+            "there is nothing to follow. Check that --background is the same room without the person and "
+            "that --skin is on skin in the first frame."
+        )
     return Story(
         title=f"A robot arm follows {Path(path).name}",
         arm=arm,
@@ -170,15 +178,21 @@ def read_film(
     imageio = need("imageio.v2")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: name a film.")
-    with imageio.get_reader(str(path)) as reader:
-        fps = float(reader.get_meta_data().get("fps") or 30.0)
-        frames = []
-        for frame in reader:
-            frames.append(np.ascontiguousarray(np.asarray(frame)[..., :3]))
-            if n_frames is not None and len(frames) >= n_frames:
-                break
+    frames: list[NDArray[np.uint8]] = []
+    try:
+        with imageio.get_reader(str(path)) as reader:
+            fps = float(reader.get_meta_data().get("fps") or 30.0)
+            for frame in reader:
+                frames.append(np.ascontiguousarray(np.asarray(frame)[..., :3]))
+                if n_frames is not None and len(frames) >= n_frames:
+                    break
+    except (OSError, RuntimeError, ValueError, SyntaxError, IndexError) as error:
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise ValueError(
+            f"{Path(path).name} cannot be read as a film, it may be truncated or of another kind: {reason}"
+        ) from None
     if not frames:
-        raise ValueError(f"{path} has no frames.")
+        raise ValueError(f"{Path(path).name} has no frames: it may be truncated.")
     return frames, fps
 
 

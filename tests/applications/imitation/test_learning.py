@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
 from scipy.spatial.transform import Rotation
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.applications.imitation import (
@@ -158,6 +159,9 @@ def test_dense_path_passes_known_postures(arm):
     assert_allclose(np.sqrt(np.maximum(d, 0).min(axis=1).max()), path.worst)
     capped = dense_path(start, end, known, kernel, threshold=0.0, max_insertions=3)
     assert len(capped.via) == 3
+    # Every way point is a sample, and each segment has its own 50.
+    assert len(path.q) == 49 * (len(path.via) + 1) + 1
+    assert_allclose(path.q[49::49][:-1], known[path.via], atol=1e-12)
 
 
 # -- the imitator -----------------------------------------------------------------------------
@@ -226,6 +230,16 @@ def test_options_of_the_imitator_are_checked(arm):
             Imitator(arm, features=Directions(), **options).fit(views, q)
     with pytest.raises(ValueError, match="20 views and 3 postures"):
         Imitator(arm, features=Directions()).fit(views, q[:3])
+
+
+def test_the_imitator_is_an_estimator(arm):
+    model = Imitator(arm, road="soft_maps", lam=0.3, features=Directions())
+    again = clone(model)
+    assert again is not model and again.get_params()["lam"] == 0.3
+    with pytest.raises(NotFittedError):
+        again.predict(told(make_clip(3, random_state=0)))
+    with pytest.raises(NotFittedError):
+        again.compress()
 
 
 # -- the rendered actor -----------------------------------------------------------------------
