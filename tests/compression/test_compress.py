@@ -27,6 +27,8 @@ from isthmus.compression import (
     CompressedOutlierDetector,
     CompressedRegressor,
     CompressedTransformer,
+    CompressionPath,
+    sizes,
 )
 from isthmus.compression.arguments import METHODS
 from isthmus.compression.composite import count_points
@@ -853,3 +855,19 @@ def test_columns_in_another_order_are_refused():
     small = compress(SVR().fit(frame, frame["a"]), 10)
     with pytest.raises(ValueError, match="feature names should match"):
         small.predict(frame[["b", "a", "c"]])
+
+
+@pytest.mark.parametrize(("second", "size"), [(1.009, 2), (1.011, 4)])
+def test_the_smallest_size_within_one_per_cent_is_taken(second, size, monkeypatch):
+    """Errors of sizes 1 to 4 in units of the best, which is the largest."""
+    errors = {1: 2.0, 2: second, 3: 1.5, 4: 1.0, None: 0.5}
+
+    class Small:
+        model = None
+        expansion = staticmethod(lambda size: size)
+
+    monkeypatch.setattr(sizes, "finish", lambda model, small, path: small)
+    monkeypatch.setattr(sizes, "_validation_error", lambda model, X, y: errors[model])
+    path = CompressionPath(4, 9, np.arange(5), np.zeros(5))
+    assert sizes.size_by_validation(Small(), path, (None, None)) == size
+    assert path.full_validation_error == 0.5

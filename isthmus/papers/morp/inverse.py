@@ -89,7 +89,7 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.kernel_: Any = resolve_kernel(self.kernel, rows)
         inputs = np.asarray(gram(self.kernel_, rows), dtype=np.float64)
         outputs = np.asarray(gram(resolve_kernel(self.kernel_y, Y), Y), dtype=np.float64)
-        K, row_means, mean = center_train(inputs)
+        K, row_means, _ = center_train(inputs)
         L = center_train(outputs)[0]
         factor = _balance(K, float(np.trace(inputs)), "X")
         _balance(L, float(np.trace(outputs)), "y")
@@ -99,8 +99,9 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         values, U = _range(K)
         coef = U @ ((U.T @ v) / values[:, None]) * (factor * np.sqrt(eigenvalues))
         self.points_: Array = rows
-        self.dual_coef_: Array = coef - coef.mean(axis=0)
-        self.offset_: Array = mean * coef.sum(axis=0) - row_means @ coef
+        # Columns of coef sum to zero, being in the range of a centred matrix: no other mean is needed.
+        self.dual_coef_: Array = coef
+        self.offset_: Array = -row_means @ coef
         return self
 
     def _solve(self, K: Array, M: Array) -> tuple[Array, Array]:
