@@ -52,7 +52,7 @@ def test_primal_is_the_corrected_dual():
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     X *= np.sqrt(n / (X**2).sum())
     Y *= np.sqrt(n / (Y**2).sum())
-    model = InverseMORP("linear", 3, beta=beta, gamma=gamma).fit(X, Y)
+    model = InverseMORP(3, "linear", beta=beta, gamma=gamma).fit(X, Y)
     M = (1 - beta) * X @ X.T + beta * Y @ Y.T
     # (9) on the range of X: minimise w'(X'M^+X + gamma) w / w'X'Xw
     V = np.linalg.svd(X, full_matrices=False)[2][: n - 1].T
@@ -68,9 +68,9 @@ def test_loses_the_outputs_of_tall_inputs():
     X = rng.standard_normal((60, 4)) * [4, 3, 2, 1]
     Y = X[:, 3:] @ rng.standard_normal((1, 2)) + 0.1 * rng.standard_normal((60, 2))
     pca = PCA(2).fit_transform(X)
-    source = InverseMORP("linear", 2, beta=0.9, gamma=0.0).fit(X, Y)
+    source = InverseMORP(2, "linear", beta=0.9, gamma=0.0).fit(X, Y)
     assert subspace_angles(source.transform(X), pca).max() < 1e-6  # plain PCA, whatever Y
-    ridge = MORP("linear", 2, beta=0.9, cv=None).fit(X, Y)
+    ridge = MORP(2, "linear", beta=0.9).fit(X, Y)
     assert subspace_angles(ridge.transform(X), pca).max() > 0.5  # finds the fourth input
 
 

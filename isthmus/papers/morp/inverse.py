@@ -34,10 +34,10 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Parameters
     ----------
-    kernel : kernel object, str or callable, default="rbf"
-        Similarity of two inputs.
     n_components : int, default=2
         Number of coordinates.
+    kernel : kernel object, str or callable, default="rbf"
+        Similarity of two inputs.
     kernel_y : kernel object, str or callable, default="linear"
         Similarity of two outputs.
     beta : float, default=0.5
@@ -55,15 +55,15 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        kernel: Any = "rbf",
         n_components: int = 2,
+        kernel: Any = "rbf",
         *,
         kernel_y: Any = "linear",
         beta: float = 0.5,
         gamma: float = 1e-3,
     ) -> None:
-        self.kernel = kernel
         self.n_components = n_components
+        self.kernel = kernel
         self.kernel_y = kernel_y
         self.beta = beta
         self.gamma = gamma
