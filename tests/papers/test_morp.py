@@ -25,7 +25,7 @@ Y6 = np.array([0, 0.5, 0.5, 2, 2.5, 3])
     ],
 )
 def test_worked_example(gamma, values, row):
-    model = InverseMORP(RBF(gamma=0.5), gamma=gamma).fit(X6, np.c_[Y6, [1, 0, 1, 0, 1, 0]])
+    model = InverseMORP(kernel=RBF(gamma=0.5), gamma=gamma).fit(X6, np.c_[Y6, [1, 0, 1, 0, 1, 0]])
     assert_allclose(model.eigenvalues_, values, atol=6e-9)
     assert_allclose(np.abs(model.transform(X6)[0]), row, atol=6e-9)
 
@@ -38,7 +38,7 @@ def test_without_outputs_it_is_kernel_pca():
     K *= n / np.trace(K)
     values, U = (a[..., ::-1][..., :3] for a in np.linalg.eigh(K))
     scores = np.abs(U * np.sqrt(values))
-    model = InverseMORP(RBF(gamma=0.1), 3, beta=0.0, gamma=gamma).fit(X, y)
+    model = InverseMORP(3, RBF(gamma=0.1), beta=0.0, gamma=gamma).fit(X, y)
     assert_allclose(model.eigenvalues_, values / (1 + gamma), rtol=1e-8)
     assert_allclose(np.abs(model.transform(X)), scores / np.sqrt(1 + gamma), atol=1e-6)
     some = X[:5]  # new rows are centred by the training rows, not by themselves
