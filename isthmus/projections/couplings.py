@@ -10,8 +10,8 @@ coupling           ``G``                                           projections
 
 ``C`` are slice indicators, ``K`` and ``L`` the centred Gram matrices of inputs and outputs. A coupling
 is asked in one of two ways. :meth:`~Coupling.root` answers from moments of output features ``T``, with
-``G = T R R' T'``; :meth:`~Coupling.factor`, :meth:`~Coupling.dense` and :meth:`~Coupling.apply` answer
-from the rows themselves.
+``G = T R R' T'``; :meth:`~Coupling.factor` and :meth:`~Coupling.operator` answer from the rows
+themselves.
 """
 
 from __future__ import annotations
@@ -49,10 +49,6 @@ class Coupling(ABC):
     def operator(self, L: Array, K: Array) -> Apply:
         """``V -> G V`` for a centred output Gram matrix."""
 
-    @abstractmethod
-    def dense(self, L: Array, K: Array) -> Array:
-        """``G`` itself."""
-
 
 class SliceMeans(Coupling):
     """``T`` are slice indicators; a slice without rows (in a fold) counts for nothing."""
@@ -67,8 +63,6 @@ class SliceMeans(Coupling):
 
     def operator(self, L: Array, K: Array) -> Apply:
         raise NotImplementedError("slices are indicators, never a Gram matrix")
-
-    dense = operator  # type: ignore[assignment]
 
 
 class OutputSmoother(Coupling):
@@ -111,9 +105,6 @@ class OutputSmoother(Coupling):
             return lambda V: U @ (U.T @ V)
         return ridge_gram(L, alpha).smooth
 
-    def dense(self, L: Array, K: Array) -> Array:
-        return self.operator(L, K)(np.eye(len(L)))
-
 
 def projector_basis(L: Array) -> Array:
     """Orthonormal basis of the range of a centred Gram matrix that must not be all there is."""
@@ -149,6 +140,3 @@ class Mixture(Coupling):
     def operator(self, L: Array, K: Array) -> Apply:
         a, b = self.x_weight, self.beta
         return lambda V: a * (K @ V) + b * (L @ V)
-
-    def dense(self, L: Array, K: Array) -> Array:
-        return self.x_weight * K + self.beta * L

@@ -260,8 +260,9 @@ class LatentRegression(FittedMap, ABC):
             factors.silence(form.x_squares == 0, form.y_squares == 0)
         weights_x = factors.weights
         if weights_x is None:
-            lengths = 1.0 if factors.principal else np.linalg.norm(factors.rotations, axis=0)
-            weights_x = factors.rotations / lengths
+            weights_x = factors.rotations
+            if not factors.principal:
+                weights_x = weights_x / np.linalg.norm(weights_x, axis=0)
         if (
             factors.scores is not None and weights is None
         ):  # scores carry weights, the rule does not
@@ -275,12 +276,12 @@ class LatentRegression(FittedMap, ABC):
         self.weight_, self.n_samples_ = frame.weight * frame.weight_unit, frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
         self.solver_ = factors.solver
-        self.x_weights_, self.x_rotations_ = weights_x * signs, factors.rotations * signs
+        self.x_rotations_ = factors.rotations * signs
+        self.x_weights_ = self.x_rotations_ if factors.principal else weights_x * signs
         self.y_loadings_ = factors.y_loadings * signs
         with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
             self.score_gram_ = factors.gram * frame.weight_unit * np.outer(signs, signs)
-        self._explain(form, factors)
-        self.x_loadings_ *= signs
+        self._explain(form, factors, signs)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
@@ -288,7 +289,7 @@ class LatentRegression(FittedMap, ABC):
         intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-    def _explain(self, form: Form, factors: Factors) -> None:
+    def _explain(self, form: Form, factors: Factors, signs: Array) -> None:
         """Loadings, and the share of the variances that each further component explains."""
         k = self.n_components_
         self.x_loadings_ = np.zeros_like(factors.rotations)
@@ -297,13 +298,13 @@ class LatentRegression(FittedMap, ABC):
         if k == 0:
             return
         if factors.principal:
-            self.x_loadings_ = factors.rotations.copy()
+            self.x_loadings_ = self.x_rotations_
             explained = factors.gram.diagonal()
         else:
             inverse = np.linalg.inv(safe_cholesky(factors.gram))
             assert factors.x_cross is not None
             V = inverse @ factors.x_cross.T  # X' along orthonormal scores
-            self.x_loadings_ = (inverse.T @ V).T
+            self.x_loadings_ = (inverse.T @ V).T * signs
             explained = np.einsum("kp,kp->k", V, V)
         self.x_explained_variance_ratio_ = explained / form.x_squares.sum()
         # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
