@@ -37,8 +37,10 @@ def with_new_names(name: str, state: dict[str, Any]) -> dict[str, Any]:
         del state["epsilon"]  # a fraction of the number of rows, which is not in the file
         state["alpha"] = "auto"
     if name == "ComponentSearchCV":
-        state["rule"] = "best" if state.get("rule") == "min" else state.get("rule")
-        state = {"n_jobs": None, "error_score": math.nan} | state
+        if state.get("rule") == "min":
+            state["rule"] = "best"
+        state.setdefault("n_jobs", None)
+        state.setdefault("error_score", math.nan)
     if name == "FourierFeatures" and "n_waves" in state:
         state["n_components"] = 2 * state.pop("n_waves")
     return state
