@@ -86,7 +86,8 @@ def _renew_values(name: str, state: dict[str, Any]) -> None:
         del state["epsilon"]  # a fraction of the number of rows, which is not in the file
         state["alpha"] = "auto"
     if name == "ComponentSearchCV":
-        state["rule"] = "best" if state.get("rule") == "min" else state.get("rule")
+        if state.get("rule") == "min":
+            state["rule"] = "best"
         state.setdefault("n_jobs", None)
         state.setdefault("error_score", math.nan)
     if name == "FourierFeatures" and "n_waves" in state:

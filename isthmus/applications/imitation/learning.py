@@ -42,7 +42,7 @@ class FittedMap(TransformerMixin, BaseEstimator):
     def __init__(self, fitted: KernelMap):
         self.fitted = fitted
         self.kernel = fitted.kernel
-        self.kernel_, self.points_, self.method_ = fitted.kernel_, fitted.points_, fitted.method_
+        self.kernel_, self.points_, self.solver_ = fitted.kernel_, fitted.points_, fitted.solver_
 
     def __sklearn_clone__(self) -> FittedMap:
         return self
