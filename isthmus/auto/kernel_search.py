@@ -100,7 +100,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 scaler.scale_ = before / factors
                 scaler.with_std = True
         self.kernel_ = best.kernel
-        self.best_params_ = {"alpha": best.alpha}
+        self.best_params_: dict[str, Any] = {"alpha": best.alpha}
         if best.gamma is not None:
             self.best_params_["gamma"] = best.gamma
         steps = self._model(best, Z, Y, unit, sample_weight, given.ndim == 1)

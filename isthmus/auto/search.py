@@ -249,7 +249,7 @@ class MethodSearchCV(FittedSearch):
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
             random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
-            heavy=has_wild_cells(Y),
+            heavy=not missing and has_wild_cells(Y),
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:

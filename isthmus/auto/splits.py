@@ -85,8 +85,8 @@ def is_curve(X: Array, names: Any) -> bool:
 
 def has_wild_cells(Y: Array) -> bool:
     """Whether more than a few outputs lie far outside of what half of them span."""
-    off = np.abs(Y - np.nanmedian(Y, axis=0))
-    deviations = 1.4826 * np.nanmedian(off, axis=0)
+    off = np.abs(Y - np.median(Y, axis=0))
+    deviations = 1.4826 * np.median(off, axis=0)
     varies = deviations > 0
     if not varies.any():
         return False

@@ -210,9 +210,8 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
             ]
         )
     header = ["method", "R2", "difference", "fit s"]
-    console.table(
-        "Cross-validation: standard errors over the folds, difference from the best", header, rows
-    )
+    title = "Cross-validation: standard errors over the folds, difference from the best"
+    console.table(title, header, rows)
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
     console.say(f"* {_RULES[search.prefer]}{with_rank}.")

@@ -22,7 +22,7 @@ from isthmus.reports import figures as fig
 
 N_TRAIN, NOISE = 500, 2.0
 SHAPE, BRIGHTEST = (8, 8), 16.0
-_ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "rough_kernel", "kernel")
+_ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")
 
 
 @dataclass

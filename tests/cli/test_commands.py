@@ -220,7 +220,7 @@ def test_the_notes_of_fit(tables, run):
     )
     assert code == 0 and err.count("--components 99: the method and the data allow 6") == 1
     code, out, _ = run("inspect", "m.isthmus")
-    assert code == 0 and "difference" in out and "best" in out
+    assert code == 0 and "less the best" in out and "best" in out
 
 
 def test_missing_values(tables, run, tmp_path, write_csv):
