@@ -73,9 +73,12 @@ class Lines:
                                  "within a character.") from error  # fmt: skip
         if b"\0" in data:
             raise TableError(f"{self.path} has null bytes: it is not a text file.")
+        if not data:  # half a character
+            return data
+        ends_with_cr = data[-1:] == b"\r"
         if self._ends_with_cr and data[:1] == b"\n":
             data = data[1:]
-        self._ends_with_cr = data[-1:] == b"\r"
+        self._ends_with_cr = ends_with_cr
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data

@@ -139,17 +139,22 @@ def constant_columns(table: Table) -> list[str]:
     return same
 
 
+_MOST_PAIRS = 100  # of equal columns that are looked for
+
+
 def duplicated_columns(table: Table) -> list[tuple[str, str]]:
-    """Pairs of columns with the same values, the later one first."""
-    head = np.ascontiguousarray(table.values[:100].T)
+    """Pairs of columns with the same values, the later one first; the first hundred."""
+    names, values = table.names, table.values
     groups: dict[bytes, list[int]] = {}
-    for k, column in enumerate(head):
+    for k, column in enumerate(np.ascontiguousarray(values[:100].T)):
         groups.setdefault(column.tobytes(), []).append(k)
-    pairs = []
-    for places in groups.values():
-        for j in places[1:]:
-            if np.array_equal(table.values[:, j], table.values[:, places[0]], equal_nan=True):
-                pairs.append((table.names[j], table.names[places[0]]))
+    pairs: list[tuple[str, str]] = []
+    for first, *others in groups.values():
+        for k in others:
+            if len(pairs) == _MOST_PAIRS:
+                return pairs
+            if np.array_equal(values[:, k], values[:, first], equal_nan=True):
+                pairs.append((names[k], names[first]))
     return pairs
 
 

@@ -140,7 +140,6 @@ def test_escapes_of_a_table_are_shown_not_sent(run, tmp_path):
     for arguments in (
         ("inspect", "t.csv"),
         ("fit", "t.csv", "-t", "q", *FIT),
-        ("fit", "t.csv", *FIT),
     ):
         _, out, err = run(*arguments)
         assert "\x1b" not in out + err and "\x07" not in out + err and "\\x1b" in out + err
