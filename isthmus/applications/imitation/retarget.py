@@ -31,6 +31,7 @@ OBJECTIVES: dict[str, dict[str, float]] = {
 SMOOTHING = 0.03  # seconds
 REACHED_ANGLE = np.radians(2.0)
 REACHED_TIP = 1e-3
+SPEED_SHARE = 99  # percent of the joint speeds that an automatic slowdown brings within the limits
 _UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
 
 
@@ -209,7 +210,8 @@ class Retargeter:
             person's directions with the arm's own lengths put it.
         slowdown : float or "auto", default=1.0
             Times as slow as the person; "auto" is the factor at which 99 % of the joint speeds that the
-            movement asks for are within the limits, at least 1. Persons are faster than most arms.
+            movement asks for are within the limits (all of them, if a tip is asked for), at least 1.
+            Persons are faster than most arms.
         start : array-like of shape (n, n_joints), default=None
             A path to begin from instead of the one that is found.
         """
@@ -243,7 +245,8 @@ class Retargeter:
         found = solve_path(
             self._rows(goal), path, (self.smoothing / dt) ** 4, PathLimits(low, high, free, free)
         )
-        speed = np.percentile(np.abs(np.diff(found.q, axis=0)), 99, axis=0) / dt
+        share = 100 if goal.tip is not None and self.weights.get("tip") else SPEED_SHARE
+        speed = np.percentile(np.abs(np.diff(found.q, axis=0)), share, axis=0) / dt
         return max(1.0, float((speed / self.velocity).max()))
 
     def _solve(self, path: Array, goal: Goal, dt: float) -> PathResult:
