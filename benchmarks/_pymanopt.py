@@ -22,7 +22,7 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher
 from isthmus import ReducedRankRegression
 from isthmus.linalg.eigen import descending_eigh
 from isthmus.losses import Huber, Loss, Squared, robust_scale
-from isthmus.regression.scales import winsorised
+from isthmus.regression.scales import winsorise
 
 SAME = 1e-6  # objectives that differ by less than this share are the same
 WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the rounded absolute loss, in robust scales
@@ -276,7 +276,7 @@ class Task:
 def closed_form_start(task: Task, white: bool) -> tuple[Coordinates, Point, float]:
     """Coordinates, our start in them, and the robust scale of its residuals."""
     X, Y, loss = task.X, task.Y, task.loss
-    model = ReducedRankRegression(task.rank, alpha=task.alpha).fit(X, winsorised(Y, loss, None))
+    model = ReducedRankRegression(task.rank, alpha=task.alpha).fit(X, winsorise(Y, loss, None))
     scale = robust_scale(Y - model.predict(X))
     ridge = task.alpha / loss.typical_curvature(scale)
     inside = Coordinates.white(X, ridge) if white else Coordinates.users(X)

@@ -367,7 +367,9 @@ class Decoder:
         state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
-        getattr(made, "__setstate__", made.__dict__.update)(state)  # scikit-learn checks its version
+        getattr(made, "__setstate__", made.__dict__.update)(
+            state
+        )  # scikit-learn checks its version
         self._objects.append(made)
         self._sizes.append(self._count - before)
         return made
