@@ -44,7 +44,10 @@ def main():
         damage(clean), clean, label, train_size=N_TRAIN, stratify=label, random_state=SEED
     )
     search = ComponentSearchCV(
-        ReducedRankRegression(), n_components=range(1, 65), alpha=np.logspace(-4, 0, 9), rule="one_se"
+        ReducedRankRegression(),
+        n_components=range(1, 65),
+        alpha=np.logspace(-4, 0, 9),
+        rule="one_se",
     )
     model = make_pipeline(KernelMap(kernel="rbf"), search).fit(X, Y)
     restored = model.predict(X_test)

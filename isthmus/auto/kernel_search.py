@@ -165,9 +165,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return choose_alphas(spectrum, Y, folds, Choice(name, gamma, spectrum, features))
 
     def _landmarks(self, name: str, gamma: float | None) -> Landmarks:
-        return Landmarks(
-            _N_LANDMARKS, name, gamma=gamma, random_state=self.random_state
-        )
+        return Landmarks(_N_LANDMARKS, name, gamma=gamma, random_state=self.random_state)
 
     def _model(
         self, best: Choice, Z: Array, Y: Array, unit: Array, weights: Array | None, flat: bool

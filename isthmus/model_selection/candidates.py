@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring, get_scorer
 
 from isthmus.linalg import Array
-from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
 from isthmus.problems.scores import QUICK_SCORES, OutputMean
+from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
 from isthmus.validation import check_alpha, check_rank
 
 

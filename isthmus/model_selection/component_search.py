@@ -34,9 +34,9 @@ from isthmus.model_selection.candidates import (
 from isthmus.model_selection.routing import Routed, needs_refitting, route, search_router
 from isthmus.model_selection.scoring import Grid, rows_of, score_pipeline, score_rows
 from isthmus.model_selection.splits import drop_empty, make_splits
+from isthmus.problems.splits import Split
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import best_index, default_score
-from isthmus.problems.splits import Split
 from isthmus.validation import check_enough_samples, check_option
 
 

@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from isthmus.kernels.gram import take
 from isthmus.linalg import Array
-from isthmus.regression.crossval import PathScores, path_scores
 from isthmus.problems.splits import Split
+from isthmus.regression.crossval import PathScores, path_scores
 
 
 @dataclass

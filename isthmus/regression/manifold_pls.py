@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from isthmus.linalg import Array
-from isthmus.problems import Form, RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.optimum import RankConstrained
 from isthmus.validation import check_option
