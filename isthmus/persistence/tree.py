@@ -315,11 +315,8 @@ class Decoder:
         is_state = type(words) is np.ndarray and words.dtype == np.uint32
         if not is_state or words.shape != (_TWISTER_WORDS,) or type(gauss) is not float:
             raise self._bad()
-        if (
-            type(position) is not int
-            or not 0 <= position <= _TWISTER_WORDS
-            or has_gauss not in (0, 1)
-        ):
+        is_inside = type(position) is int and 0 <= position <= _TWISTER_WORDS
+        if not is_inside or has_gauss not in (0, 1):
             raise self._bad("a generator of random numbers stands outside of its state")
         made = np.random.RandomState(0)
         made.set_state(("MT19937", words, position, has_gauss, gauss))
