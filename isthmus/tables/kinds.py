@@ -157,12 +157,15 @@ def _guess_rows(columns: list[Column], sample: list[Any], decimal: str) -> None:
     if sum(column.kind != "ignore" for column in columns) < 2:
         return
     has_id = any(column.kind == "id" for column in columns)
+    n_before = 0  # columns that only number the rows, or are left out
     for column in columns:
         if column.is_asked:
             continue
         cells = sample[column.place]
         simple = column.name.strip().lower()
-        is_first = all(c.kind in ("index", "ignore") for c in columns[: column.place])
+        while n_before < column.place and columns[n_before].kind in ("index", "ignore"):
+            n_before += 1
+        is_first = n_before == column.place
         if column.kind in ("text", "category", "date") and not has_id:
             is_named = _names_rows(simple)
             has_numbers = any(number(c, decimal) is not None for c in cells)
