@@ -83,7 +83,8 @@ def cut_pauses(trajectory: ArrayLike, share: float = PAUSE) -> Array:
     """Return a movement without the samples at either end in which it rests."""
     values = check_trajectory(trajectory, "trajectory")
     speed = np.linalg.norm(np.gradient(values, axis=0), axis=1)
-    moving = np.flatnonzero(speed > share * np.median(speed[speed > 0])) if speed.any() else []
+    typical = float(np.median(speed[speed > 0])) if speed.any() else np.inf
+    moving = np.flatnonzero(speed > share * typical)
     if len(moving) < 2:
         raise ValueError("the movement rests all the time: there is nothing to cut pauses from.")
     return values[moving[0] : moving[-1] + 1]
