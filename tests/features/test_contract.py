@@ -41,7 +41,11 @@ class TestOrder:
             {"degree", "coef0", "kernel_params", "gamma_y", "method", "scale"}
         )
 
-    @pytest.mark.parametrize("kernel", ["rbf", "precomputed", RBF(0.5), rbf_kernel], ids=repr)
+    @pytest.mark.parametrize(
+        "kernel",
+        ["rbf", "precomputed", RBF(0.5), rbf_kernel],
+        ids=["name", "precomputed", "object", "function"],
+    )
     def test_a_kernel_in_the_first_place_is_refused_with_what_to_write(self, make, kernel):
         X = np.random.default_rng(0).normal(size=(20, 3))
         with pytest.raises(ValueError, match=rf"Write {make.__name__}\(kernel="):
