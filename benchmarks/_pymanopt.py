@@ -20,7 +20,7 @@ from pymanopt.optimizers import ConjugateGradient, TrustRegions
 from pymanopt.optimizers.line_search import AdaptiveLineSearcher
 
 from isthmus import ReducedRankRegression
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg.eigen import descending_eigh
 from isthmus.losses import Huber, Loss, Squared, robust_scale
 from isthmus.regression.scales import winsorise
 

@@ -36,6 +36,7 @@ from _common import machine
 from numpy.typing import NDArray
 
 from isthmus import BayesianStiefelRegression, Moments
+from isthmus._solvers.chains import mean_ess, split_rhat
 from isthmus.datasets import load_mulan, make_low_rank_regression
 from isthmus.papers.kernel_dependency_thesis.sampler import run_metropolised_chain
 from isthmus.problems import MomentForm
@@ -46,7 +47,6 @@ from isthmus.regression.bayesian.gibbs import gibbs_chain
 from isthmus.regression.bayesian.likelihoods import get_likelihood
 from isthmus.regression.bayesian.mode import find_mode, scatter_start
 from isthmus.regression.bayesian.problem import Prior, Problem, make_problem
-from isthmus.solvers.chains import mean_ess, split_rhat
 
 SHAPES = [(100, 6, 4, 2), (200, 15, 10, 3)]
 BOUNDS = {"gaussian": 200.0, "laplace": 8.0}

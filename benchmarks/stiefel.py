@@ -69,7 +69,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from isthmus import ManifoldPLS, ReducedRankRegression, StiefelRegression
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg.eigen import descending_eigh
 from isthmus.losses import (
     Absolute,
     EpsilonInsensitive,

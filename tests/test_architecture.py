@@ -15,13 +15,13 @@ PACKAGE = Path(isthmus.__file__).parent
 
 LAYERS = [  # from the top down
     {"cli", "papers"},
-    {"auto", "experiments", "applications"},
+    {"auto", "applications"},
     {"reports"},
     {"plotting", "dependency", "projections"},
     {"model_selection", "diagnostics", "persistence", "compression", "features"},
     {"regression", "preimages", "expansion"},
-    {"kernels", "losses", "geometry", "solvers", "problems", "datasets", "tables"},
-    {"linalg", "validation"},
+    {"kernels", "losses", "_geometry", "_solvers", "problems", "datasets", "tables"},
+    {"_linalg", "_validation"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -52,7 +52,7 @@ def imported_names(source, module, is_package=False):
                 up = node.level - is_package
                 anchor = module.split(".")[: len(module.split(".")) - up]
                 base = ".".join([*anchor, base] if base else anchor)
-            # `from isthmus import linalg` is an import of linalg, `from isthmus import PLS` of
+            # `from isthmus import _linalg` is an import of _linalg, `from isthmus import PLS` of
             # the package.
             rooms = [a.name for a in node.names if base == "isthmus" and a.name in LEVEL]
             others = len(rooms) < len(node.names)
@@ -119,7 +119,7 @@ def test_nobody_asks_which_form_a_problem_has(module):
             assert not asked & FORMS, f"{module}, line {node.lineno}"
 
 
-ENGINE = [m for m in MODULES if room_of(m) in ("problems", "projections", "linalg")]
+ENGINE = [m for m in MODULES if room_of(m) in ("problems", "projections", "_linalg")]
 
 
 @pytest.mark.parametrize("module", [*ENGINE, "isthmus.regression.base", "isthmus.regression.pls"])
@@ -134,22 +134,22 @@ def test_rooms_are_in_one_layer_only():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("isthmus.linalg", "import isthmus.problems.sums"),
-        ("isthmus.linalg", "import numpy, isthmus.problems.sums as m"),
-        ("isthmus.linalg", "from . import problems"),
-        ("isthmus.linalg", "from isthmus import validation"),
-        ("isthmus.linalg", "import isthmus"),
+        ("isthmus._linalg", "import isthmus.problems.sums"),
+        ("isthmus._linalg", "import numpy, isthmus.problems.sums as m"),
+        ("isthmus._linalg", "from . import problems"),
+        ("isthmus._linalg", "from isthmus import _validation"),
+        ("isthmus._linalg", "import isthmus"),
         ("isthmus.problems.sums", "def f():\n    from isthmus.regression import PLS"),
         (
             "isthmus.problems.sums",
             "import importlib\nimportlib.import_module('isthmus.regression')",
         ),
         ("isthmus.problems.sums", "from isthmus import PLS"),
-        ("isthmus.problems.sums", "from isthmus import linalg, PLS"),
+        ("isthmus.problems.sums", "from isthmus import _linalg, PLS"),
         ("isthmus.problems.sums", "from isthmus.kernels import rbf"),
         ("isthmus.problems.sums", "from isthmus.nowhere import f"),
         ("isthmus.datasets.generators", "from isthmus.problems.sums import Moments"),
-        ("isthmus.losses.squared", "from isthmus.geometry.stiefel import retract"),
+        ("isthmus.losses.squared", "from isthmus._geometry.stiefel import retract"),
         ("isthmus.regression.pls", "from ..projections import sir"),
         ("isthmus.regression.pls", "from isthmus.model_selection import ComponentSearchCV"),
         ("isthmus.diagnostics", "if True:\n    from isthmus.model_selection import rank"),
@@ -162,10 +162,10 @@ def test_a_bad_import_is_caught(module, source):
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("isthmus.linalg", "import numpy\nfrom sklearn.base import clone"),
-        ("isthmus.problems.sums", "from isthmus import linalg, validation"),
+        ("isthmus._linalg", "import numpy\nfrom sklearn.base import clone"),
+        ("isthmus.problems.sums", "from isthmus import _linalg, _validation"),
         ("isthmus.problems.missing", "from isthmus.problems.sums import Moments"),
-        ("isthmus.datasets.generators", "from isthmus.linalg import f"),
+        ("isthmus.datasets.generators", "from isthmus._linalg import f"),
         ("isthmus.regression.pls", "from .base import LinearMap\nfrom isthmus.regression import x"),
         ("isthmus.regression.pls", "from ..problems import Moments\nimport isthmus.losses.squared"),
         ("isthmus.cli.main", "from isthmus.model_selection import ComponentSearchCV"),

@@ -8,7 +8,7 @@ import pytest
 from packaging.version import Version
 
 import isthmus
-from isthmus.validation import warn_deprecated
+from isthmus._validation import warn_deprecated
 
 PACKAGE = Path(isthmus.__file__).parent
 

@@ -23,7 +23,7 @@ from isthmus import (
     ReducedRankRegression,
     StiefelRegression,
 )
-from isthmus.linalg import EPS
+from isthmus._linalg import EPS
 
 pytestmark = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision here"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.linalg.eigen import leading_or_all_pairs, smallest_ritz_value
+from isthmus._linalg.eigen import leading_or_all_pairs, smallest_ritz_value
 
 
 def matrix(values, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from isthmus._linalg import column_signs
 from isthmus.kernels import Precomputed
-from isthmus.linalg import column_signs
 from isthmus.projections import COIR
 
 

@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import Array
 from isthmus.auto.maps import FoundModel
-from isthmus.linalg import Array
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
 _SMALLEST = 0.02  # weights below are set to zero

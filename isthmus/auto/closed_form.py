@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 Folds = Sequence[tuple[NDArray, NDArray]]
 ALPHAS = np.logspace(-11, 1, 19)  # ridge weights, relative to the largest eigenvalue

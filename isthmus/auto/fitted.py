@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from isthmus._linalg import Array
+from isthmus._validation import check_option
 from isthmus.auto.intervals import half_widths
-from isthmus.linalg import Array
 from isthmus.reports import write_report
-from isthmus.validation import check_option
 
 
 class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _STEPS = 25
 _N_FOLDS = 8

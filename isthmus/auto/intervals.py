@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _MOST_QUANTILES = 2000
 

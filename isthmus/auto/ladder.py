@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus._validation import check_option
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, KernelSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
@@ -11,7 +12,6 @@ from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
-from isthmus.validation import check_option
 
 _TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
 _BOOSTING_ROWS = 1000  # fewer rows: other methods are better or as good, in less time

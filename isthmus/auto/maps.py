@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._linalg import Array
 from isthmus.expansion import Expansion
-from isthmus.linalg import Array
 
 
 class FoundModel(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isthmus._linalg import Array
+from isthmus._validation import check_option, check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blends import Mean
 from isthmus.auto.fitted import FittedSearch, _outputs
@@ -25,9 +27,7 @@ from isthmus.auto.trials import (
     each_warning_once,
     results_table,
 )
-from isthmus.linalg import Array
 from isthmus.plotting import ComponentCurveDisplay
-from isthmus.validation import check_option, check_rank
 
 _FEWEST_ROWS = 5
 _FOR_COMPARING = 0.75  # of a time limit; the rest is for fitting the answer to all rows

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, check_cv
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _INNER_FOLDS = 5
 _TIME_FOLDS = 5

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.linalg import Array, spreads
+from isthmus._linalg import Array, spreads
 from isthmus.losses import get_loss, robust_scale
 from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.model_selection import ComponentSearchCV

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import Array, spreads
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.closed_form import Spectrum
 from isthmus.auto.kernel_search import Choice, choose_alphas
@@ -25,7 +26,6 @@ from isthmus.features.treatments import (
     ScatterCorrection,
     Whittaker,
 )
-from isthmus.linalg import Array, spreads
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25

@@ -11,8 +11,8 @@ from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._linalg import Array, row_blocks, spreads
 from isthmus.auto.maps import FoundModel
-from isthmus.linalg import Array, row_blocks, spreads
 
 _N_TREES = 100
 _N_TREES_IN_FOLDS = 30

@@ -18,10 +18,10 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
+from isthmus._linalg import Array
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
-from isthmus.linalg import Array
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
 _FAR_BEHIND = (

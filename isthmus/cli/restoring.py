@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
+from isthmus._linalg import Array
 from isthmus.auto import LADDER, Problem
 from isthmus.auto.search import component_curve
-from isthmus.linalg import Array
 from isthmus.plotting import ComponentCurveDisplay
 from isthmus.reports import Figure, Section, png_uri, render
 from isthmus.reports import figures as fig

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
+from isthmus._validation import check_option
 from isthmus.expansion import Expansion
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.selection import METHODS as SELECTIONS
-from isthmus.linalg import Array
-from isthmus.validation import check_option
 
 METHODS = ("greedy", "rank", "landmarks", "construct")
 DEFAULT_TOL = 1e-3  # relative squared error, where neither a size nor a tolerance is given

@@ -13,11 +13,11 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._validation import check_count
 from isthmus.compression.models import CompressedClassifier, predicts_classes, wrap_parts
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import has_common_expansion
 from isthmus.kernels.gram import take
-from isthmus.validation import check_count
 
 
 def holds_models(model: Any) -> bool:

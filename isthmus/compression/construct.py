@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
+from isthmus._linalg import Array
 from isthmus.kernels import gram
-from isthmus.linalg import Array
 
 _RIDGE = 1e-10
 _EXACT = 1e-9  # of the outputs' squares: what is left is rounding

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from isthmus._linalg import Array
 from isthmus.compression.pursuit import Pursuit, greedy_pursuit
-from isthmus.linalg import Array
 
 _RIDGE = 1e-10  # of the mean squared column, as in the refit
 

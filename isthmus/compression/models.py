@@ -17,11 +17,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._linalg import Array
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import is_latent_binary
-from isthmus.linalg import Array
 
 
 class Compressed(BaseEstimator):

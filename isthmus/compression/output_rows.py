@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._linalg import Array, row_blocks
 from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array, row_blocks
 
 _BLOCK = 2**22  # kernel values at a time
 

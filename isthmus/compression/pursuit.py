@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 DEPENDENT = 1e-10
 """A point whose image the chosen ones span to this part of its squared length is not chosen."""

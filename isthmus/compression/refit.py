@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from isthmus._linalg import Array
 from isthmus.compression.pursuit import back_to_points
-from isthmus.linalg import Array
 
 _RIDGE = 1e-10  # of the mean squared column
 _WEIGHTS = np.geomspace(1e-6, 10.0, 15)  # of the mean squared column

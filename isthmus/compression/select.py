@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import Array
+from isthmus._validation import check_memory
 from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram, gram_diagonal, resolve_kernel
 from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
-from isthmus.linalg import Array
-from isthmus.validation import check_memory
 
 _LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
 

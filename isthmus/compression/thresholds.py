@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 
+from isthmus._linalg import Array
 from isthmus.expansion import Expansion
-from isthmus.linalg import Array
 
 
 def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:

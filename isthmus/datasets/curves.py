@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state, check_scalar
 
-from isthmus.validation import check_option
+from isthmus._validation import check_option
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from isthmus._validation import check_option
 from isthmus.datasets.registry import FACES, OBJECTS, USPS, DataSet
 from isthmus.datasets.store import read_arrays
-from isthmus.validation import check_option
 
 # What stands for white in the files: bytes, or grey levels in sixteenths of a byte.
 _WHITE_BYTE, _WHITE_SIXTEENTHS = 255.0, 4080.0

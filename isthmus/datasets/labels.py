@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
+from isthmus._validation import check_option
 from isthmus.datasets.registry import MULTILABEL
 from isthmus.datasets.store import read_arrays
-from isthmus.validation import check_option
 
 
 def load_multilabel(name: str) -> Bunch:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from isthmus._validation import check_option
 from isthmus.datasets.registry import MULAN, NIR, DataSet
 from isthmus.datasets.store import Arrays, read_arrays
-from isthmus.validation import check_option
 
 _TARGETS = {"gasoline": ("y", "octane"), "yarn": ("y_density", "density")}
 # Tecator's source states its range alone; gasoline was measured every 2 nm.

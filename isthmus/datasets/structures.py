@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from isthmus._validation import check_option
 from isthmus.datasets.registry import CB513, GRAPHS, NETTALK, OCR_WORDS
 from isthmus.datasets.store import read_arrays
-from isthmus.validation import check_option
 
 
 def load_graphs(name: str) -> Bunch:

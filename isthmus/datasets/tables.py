@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from isthmus._validation import check_option
 from isthmus.datasets.registry import LETTER, RAETSCH, SARCOS, TABLES, DataSet
 from isthmus.datasets.store import read_arrays
-from isthmus.validation import check_option
 
 _SEXES = ("F", "I", "M")
 _SARCOS_GROUPS = ("position", "velocity", "acceleration")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import Array
 from isthmus.expansion import Expansion
-from isthmus.linalg import Array
 
 
 class ExpansionMixin:

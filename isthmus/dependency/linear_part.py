@@ -9,10 +9,10 @@ from sklearn.linear_model import Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 
+from isthmus._linalg import Array
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.kernels import gram
-from isthmus.linalg import Array
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 

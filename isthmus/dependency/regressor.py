@@ -18,6 +18,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from isthmus._linalg import Array, spreads
+from isthmus._validation import check_enough_samples, check_flag, check_option
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
@@ -28,9 +30,7 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array, spreads
 from isthmus.preimages import Learned, make_preimage
-from isthmus.validation import check_enough_samples, check_flag, check_option
 
 _ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)

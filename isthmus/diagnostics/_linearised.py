@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 from numpy.random import RandomState
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import EPS, Array
 from isthmus.diagnostics._model import coef_2d, refit
-from isthmus.linalg import EPS, Array
 from isthmus.regression.base import LatentRegression
 
 _STEP = 1e-5  # of the outputs' norm: central differences then err by about 1e-10 either way

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._validation import check_weights
 from isthmus.losses import Loss
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_weights
 
 
 def check_model(model: Any) -> None:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.utils import check_random_state, check_scalar
 
+from isthmus._linalg import Array
+from isthmus._validation import check_memory, check_option
 from isthmus.diagnostics._model import as_fitted, check_level, coef_2d, refit, training_rows
-from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_memory, check_option
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus._linalg import EPS, Array
+from isthmus._validation import check_weights
 from isthmus.diagnostics._model import (
     as_fitted,
     check_batch,
@@ -15,9 +17,7 @@ from isthmus.diagnostics._model import (
     row_weights,
     standardised,
 )
-from isthmus.linalg import EPS, Array
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_weights
 
 
 def vip(model: LatentRegression) -> Array:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from isthmus._linalg import Array
+from isthmus._validation import check_weights
 from isthmus.diagnostics._model import (
     check_level,
     check_rows,
@@ -15,9 +17,7 @@ from isthmus.diagnostics._model import (
     row_weights,
     standardised,
 )
-from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_weights
 
 _SMALLEST_POWER = 0.1
 

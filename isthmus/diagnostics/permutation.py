@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import permutation_test_score
 from sklearn.utils import check_scalar
 
+from isthmus._linalg import Array
 from isthmus.diagnostics._model import as_fitted, check_rows, check_targets
-from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
 
 

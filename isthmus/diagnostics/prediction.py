@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_scalar
 
+from isthmus._linalg import Array
+from isthmus._validation import check_memory, check_option
 from isthmus.diagnostics._linearised import Linearised, Probes, linearise
 from isthmus.diagnostics._model import (
     as_fitted,
@@ -24,9 +26,7 @@ from isthmus.diagnostics._model import (
     row_weights,
     training_rows,
 )
-from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_memory, check_option
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus._linalg import Array
+from isthmus._validation import check_weights
 from isthmus.diagnostics._model import (
     check_rows,
     check_targets,
@@ -15,9 +17,7 @@ from isthmus.diagnostics._model import (
     row_weights,
     standardised,
 )
-from isthmus.linalg import Array
 from isthmus.regression.base import LatentRegression
-from isthmus.validation import check_weights
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import Array
 from isthmus.expansion.expansion import Expansion
 from isthmus.kernels import Kernel, resolve_kernel
-from isthmus.linalg import Array
 
 
 class MatrixFunction(Kernel):

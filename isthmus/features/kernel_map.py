@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from isthmus._validation import check_option
 from isthmus.expansion import Expansion
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.exact import fit_exact
@@ -20,7 +21,6 @@ from isthmus.features.samples import check_component_number, check_samples, set_
 from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.validation import check_option
 
 EXACT_ROWS = 3000
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}

@@ -11,6 +11,9 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import row_blocks
+from isthmus._linalg.eigen import smallest_ritz_value
+from isthmus._validation import check_memory, check_option, check_rank
 from isthmus.features.samples import (
     check_no_kernel,
     check_samples,
@@ -29,9 +32,6 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import row_blocks
-from isthmus.linalg.eigen import smallest_ritz_value
-from isthmus.validation import check_memory, check_option, check_rank
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22

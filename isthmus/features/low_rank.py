@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from isthmus._linalg import column_signs
 from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
 from isthmus.kernels.gram import gram_diagonal
-from isthmus.linalg import column_signs
 
 
 def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 class Treatment(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

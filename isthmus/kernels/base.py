@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
-from isthmus.linalg import row_blocks
+from isthmus._linalg import row_blocks
 
 TILE, WIDE_TILE = 256, 1536
 """Rows of the strips in which a square Gram matrix is filled, and rows and columns of the tiles of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import row_blocks
+from isthmus._linalg import row_blocks
 
 _CACHED = 2**15  # numbers that are still in the cache when they are asked for again
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from isthmus._linalg import row_blocks
 from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
-from isthmus.linalg import row_blocks
 
 PROFILE_FLOOR = 1e-12
 """Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""

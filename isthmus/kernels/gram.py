@@ -10,11 +10,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
+from isthmus._linalg import row_blocks
+from isthmus._validation import check_memory
 from isthmus.kernels.base import VectorKernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import Precomputed
-from isthmus.linalg import row_blocks
-from isthmus.validation import check_memory
 
 BLOCK_BYTES = 2**26
 """How large a block of a Gram matrix may be that is computed at once."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from isthmus._linalg import row_blocks
 from isthmus.kernels.base import TILE, VectorKernel, as_vectors
-from isthmus.linalg import row_blocks
 
 # A matrix product does about this many columns in the time in which a distance does one.
 _UNARY_PER_COLUMN = 8

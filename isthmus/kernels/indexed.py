@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.base import Kernel
-from isthmus.linalg import Array
 
 
 class Indexed(Kernel):

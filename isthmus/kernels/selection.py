@@ -12,9 +12,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from isthmus._validation import check_option
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
-from isthmus.validation import check_option
 
 PIVOT_TOL = 1e-10
 METHODS = ("uniform", "kmeans", "cholesky", "leverage")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from isthmus._linalg import Array
 from isthmus.kernels.base import Kernel
-from isthmus.linalg import Array
 
 
 class StructuredKernel(Kernel):

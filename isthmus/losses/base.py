@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 from isthmus.losses.checks import check_on_first_use
 
 # Entries a block. An array of this size takes 256 kB, so the few temporaries of a loss stay in

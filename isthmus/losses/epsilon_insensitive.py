@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from isthmus._validation import check_number
 from isthmus.losses.base import Array
 from isthmus.losses.residual import ScaleParameter
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
-from isthmus.validation import check_number
 
 SCALES = 0.1
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isthmus._validation import check_number
 from isthmus.losses.base import Array
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
-from isthmus.validation import check_number
 
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus._validation import check_number
 from isthmus.losses.base import Array, Loss
 from isthmus.losses.scale import robust_scale
-from isthmus.validation import check_number
 
 
 class ResidualLoss(Loss):

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import check_scoring, get_scorer
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._validation import check_alpha, check_rank
 from isthmus.problems.scores import QUICK_SCORES, OutputMean
 from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
-from isthmus.validation import check_alpha, check_rank
 
 
 def candidate_ranks(given: Any, model: Any, shape: tuple[int, int, int]) -> list[int]:

@@ -24,6 +24,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._validation import check_enough_samples, check_option
 from isthmus.model_selection.candidates import (
     candidate_alphas,
     candidate_ranks,
@@ -37,7 +38,6 @@ from isthmus.model_selection.splits import drop_empty, make_splits
 from isthmus.problems.splits import Split
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import best_index, default_score
-from isthmus.validation import check_enough_samples, check_option
 
 
 def _refitted(self: ComponentSearchCV) -> bool:

@@ -18,8 +18,8 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from isthmus._linalg import Array
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array
 from isthmus.problems.splits import Split
 from isthmus.regression.crossval import PathScores, path_scores
 

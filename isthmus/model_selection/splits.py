@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.problems.splits import Split, without_empty
 
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus.linalg import Array
-from isthmus.validation import check_count, check_enough_samples
+from isthmus._linalg import Array
+from isthmus._validation import check_count, check_enough_samples
 
 
 class PaperRegression(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):

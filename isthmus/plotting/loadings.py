@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._validation import check_option
 from isthmus.plotting.columns import draw_columns
-from isthmus.validation import check_option
 
 
 class LoadingsDisplay:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isthmus._validation import check_option
 from isthmus.plotting._axes import axes_for
-from isthmus.validation import check_option
 
 
 class ParityDisplay:

@@ -22,9 +22,9 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from isthmus._linalg import Array
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array
 from isthmus.preimages.targets import Targets
 
 

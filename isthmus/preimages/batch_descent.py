@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 Objective = Callable[[Array, NDArray], tuple[Array, Array]]
 

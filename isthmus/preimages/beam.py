@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
-from isthmus.linalg import Array
 from isthmus.preimages.ngram_index import NgramTarget, _amplitudes
 
 

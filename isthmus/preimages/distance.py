@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._linalg import Array
+from isthmus._validation import check_option
 from isthmus.kernels import gram_diagonal
-from isthmus.linalg import Array
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.fixed_point import warn_hopeless
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 from isthmus.preimages.targets import Targets, parts
-from isthmus.validation import check_option
 
 _CUTOFF = 1e-8  # of a neighbourhood's Gram matrix, relative: duplicates count once
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DotForm, require_dot_form
 from isthmus.preimages.targets import Targets

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 from isthmus.preimages.targets import Targets, parts

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Product, RationalQuadratic
 
+from isthmus._linalg import Array
 from isthmus.kernels.distances import PROFILE_FLOOR, EuclideanKernel
 from isthmus.kernels.products import DotProductKernel, Exponential
-from isthmus.linalg import Array
 
 Function = Callable[[Array], Array]
 

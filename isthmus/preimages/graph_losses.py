@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._linalg import Array
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.packed import pack
 from isthmus.kernels.graphs.product import Transitions, by_heads, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
-from isthmus.linalg import Array
 
 Ints = NDArray[np.int64]
 _BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the cache

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import Array
+from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
+from isthmus._validation import check_option
 from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.linalg import Array
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
 from isthmus.preimages.ngram_index import largest_remainder
 from isthmus.preimages.targets import Targets
-from isthmus.solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
-from isthmus.validation import check_option
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
 _NEAR = 3  # fitted graphs from which local search begins

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.base import clone
 
+from isthmus._linalg import Array, spreads
+from isthmus._validation import check_memory, check_option
 from isthmus.kernels import RBF, gram, resolve_kernel
-from isthmus.linalg import Array, spreads
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.targets import Targets, parts
-from isthmus.validation import check_memory, check_option
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
 

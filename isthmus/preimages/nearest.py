@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus._linalg import Array
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.targets import Targets
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.ngrams import NgramKernel, ngram_levels
-from isthmus.linalg import Array
 
 _TABLE = 2**25  # most entries of a table of children; beyond it they are searched for
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
-from isthmus.linalg import Array
 
 Losses = Callable[[Ints, Ints], Array]
 

@@ -9,19 +9,19 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import Array
+from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
+from isthmus._validation import check_option
 from isthmus.kernels import gram, gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
 from isthmus.preimages.sequence_moves import local_search
 from isthmus.preimages.targets import Targets
-from isthmus.solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
-from isthmus.validation import check_option
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
 SIZES = ("mean", "ridge", "exact")

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.problems.sums import Moments
 
 Blocks = Iterable[tuple[slice, Array, Array]]

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
-from isthmus.linalg.eigen import largest_eigenvalue
+from isthmus._linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
+from isthmus._linalg.eigen import largest_eigenvalue
 from isthmus.problems.frame import Frame
 from isthmus.problems.splits import Rows, Split, dense_rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import (
+from isthmus._linalg import (
     Array,
     column_scales,
     out_of_range,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import EPS, Array, column_scales, row_blocks
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg import EPS, Array, column_scales, row_blocks
+from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import KEPT_VARIANCE, Folds, Form, Remake, Spectrum, SquaredForm
 from isthmus.problems.frame import Frame, scales_x
 from isthmus.problems.rows import RowFolds, RowForm

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus.linalg import EPS, Array, row_blocks
-from isthmus.linalg.eigen import descending_eigh
-from isthmus.linalg.roots import rows_of_moments
+from isthmus._linalg import EPS, Array, row_blocks
+from isthmus._linalg.eigen import descending_eigh
+from isthmus._linalg.roots import rows_of_moments
 from isthmus.problems.sums import Moments
 
 # Noise variance, in units of the columns' own, below which squares over it would keep less than half their

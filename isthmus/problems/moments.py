@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.linalg import Array, column_scales
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg import Array, column_scales
+from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import GRAM_DIGITS, KEPT_VARIANCE, Folds, Remake, Spectrum, SquaredForm
 from isthmus.problems.frame import (
     NO_UNITS,

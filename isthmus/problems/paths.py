@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 # Below this share of the error of the mean, expanded squares have lost too many digits.
 _CANCELLED = 1e-6

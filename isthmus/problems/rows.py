@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from isthmus.linalg import (
+from isthmus._linalg import (
     Array,
     column_scales,
     out_of_range,
@@ -21,7 +21,7 @@ from isthmus.linalg import (
     rank_tolerance,
     weight_unit,
 )
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import Folds, Form, Spectrum
 from isthmus.problems.frame import (
     NO_UNITS,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
-from isthmus.linalg import EPS, Array
+from isthmus._linalg import EPS, Array
 
 # A constant target that is missed by no more than this many units in the last place is met.
 _MET_ULPS = 64.0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 class Split:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
-from isthmus.linalg import Array, row_blocks, two_sum
+from isthmus._linalg import Array, row_blocks, two_sum
+from isthmus._validation import check_weights
 from isthmus.problems.splits import dense_rows
-from isthmus.validation import check_weights
 
 # Blocks of centred rows that stay in the cache between being centred and being multiplied.
 _BLOCK_BYTES = 2**21

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus.linalg import Array, column_scales, row_blocks
-from isthmus.linalg.roots import (
+from isthmus._linalg import Array, column_scales, row_blocks
+from isthmus._linalg.roots import (
     ROWS_PER_COLUMN,
     Rows,
     digits_of,
@@ -27,9 +27,9 @@ from isthmus.linalg.roots import (
     triangular_rows,
     trusted_factor,
 )
+from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
 from isthmus.problems.summing import check_rows, difference, shifted, sum_rows
-from isthmus.validation import check_memory
 
 # Fewer digits than this are worth a warning.
 _FEW_DIGITS = 8.0

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from isthmus._linalg import Array
+from isthmus._validation import check_alpha, check_enough_samples, check_memory, check_option
 from isthmus.features.samples import check_no_kernel
 from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.linalg import Array
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
 from isthmus.projections.features import FeatureProblem
@@ -27,7 +28,6 @@ from isthmus.projections.held_out import KernelJudge, fold_labels, judged_rows
 from isthmus.projections.outputs import FeatureBlocks, OutputSide
 from isthmus.projections.problem import GramProblem, Ridge, warn_saturated
 from isthmus.projections.rows import KernelSide
-from isthmus.validation import check_alpha, check_enough_samples, check_memory, check_option
 
 EXACT_ROWS = 3000
 """Up to so many rows ``solver="auto"`` forms Gram matrices."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._linalg import Array, row_blocks
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array, row_blocks
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother

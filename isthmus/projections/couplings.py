@@ -20,8 +20,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
-from isthmus.linalg.eigen import leading_pairs
+from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
+from isthmus._linalg.eigen import leading_pairs
 from isthmus.projections.eigen import Apply, ridge_gram
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.projections.eigen import rank_of
 from isthmus.projections.held_out import neighbours
 from isthmus.projections.problem import Ridge

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
 
-from isthmus.linalg import GRAM_RANK_TOL, Array, inverse_factor
-from isthmus.linalg.eigen import leading_pairs
+from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
+from isthmus._linalg.eigen import leading_pairs
 
 Apply = Callable[[Array], Array]
 EXTRA_COLUMNS = 10

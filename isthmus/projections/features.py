@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 from isthmus.problems import Moments
 from isthmus.problems.blocks import BlockMoments
 from isthmus.projections.couplings import Coupling

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._linalg import Array, row_blocks
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
-from isthmus.linalg import Array, row_blocks
 from isthmus.projections.rows import BLOCK_ROWS
 
 

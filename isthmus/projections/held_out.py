@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 N_NEIGHBOURS = 10
 SCORE_ROWS = 20_000

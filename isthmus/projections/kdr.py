@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._linalg import Array, column_signs
+from isthmus._validation import check_enough_samples
 from isthmus.kernels import center_train, median_gamma
-from isthmus.linalg import Array, column_signs
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
 from isthmus.projections.problem import OF_ROWS, require_variation
-from isthmus.validation import check_enough_samples
 
 AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 MISSING = ("error", "mean", "ridge", "zero")
 # Weight of the ridge on coordinates of unit variance; between 5 and 20 nothing changed.

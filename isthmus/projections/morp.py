@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._validation import check_option
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
 from isthmus.projections.rows import KernelSide, check_y, holds_names
-from isthmus.validation import check_option
 
 
 class MORP(KernelProjection):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.held_out import KernelJudge, VectorJudge
 from isthmus.projections.problem import OF_KERNELS, OF_ROWS

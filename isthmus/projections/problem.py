@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from isthmus._linalg import Array, column_signs
 from isthmus.kernels import center_train
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
-from isthmus.linalg import Array, column_signs
 from isthmus.problems.gram import Centre
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (

@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_array
 
+from isthmus._linalg import Array
 from isthmus.features import Landmarks
 from isthmus.kernels import (
     Linear,
@@ -24,7 +25,6 @@ from isthmus.kernels.checks import check_gram_finite, missing_part
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import length, take
 from isthmus.kernels.samples import looks_like_vectors
-from isthmus.linalg import Array
 from isthmus.projections.slices import is_categorical
 
 BLOCK_ROWS = 4096

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from isthmus._linalg import Array
 from isthmus.kernels import Linear
-from isthmus.linalg import Array
 from isthmus.projections.base import KernelProjection, OutputSide, Projection, seed_of
 from isthmus.projections.couplings import SliceMeans
 from isthmus.projections.held_out import VectorJudge

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.utils import check_scalar
 
-from isthmus.linalg import spreads
-from isthmus.validation import check_option
+from isthmus._linalg import spreads
+from isthmus._validation import check_option
 
 SLICINGS = ("auto", "classes", "quantiles", "kmeans")
 

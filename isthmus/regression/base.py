@@ -14,15 +14,8 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from isthmus.linalg import Array, column_signs, safe_cholesky, weight_unit
-from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
-from isthmus.problems.frame import Units
-from isthmus.problems.missing import expected_moments
-from isthmus.problems.paths import FoldPath
-from isthmus.regression.crossval import Task, choose_components
-from isthmus.regression.factors import Factors
-from isthmus.regression.fitted import FLOATS, FittedMap
-from isthmus.validation import (
+from isthmus._linalg import Array, column_signs, safe_cholesky, weight_unit
+from isthmus._validation import (
     check_count,
     check_enough_samples,
     check_number,
@@ -31,6 +24,13 @@ from isthmus.validation import (
     check_scale,
     check_weights,
 )
+from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
+from isthmus.problems.frame import Units
+from isthmus.problems.missing import expected_moments
+from isthmus.problems.paths import FoldPath
+from isthmus.regression.crossval import Task, choose_components
+from isthmus.regression.factors import Factors
+from isthmus.regression.fitted import FLOATS, FittedMap
 
 
 def _takes_blocks(self: LatentRegression) -> bool:

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from isthmus.linalg import Array, power_of_two, weight_unit
+from isthmus._linalg import Array, power_of_two, weight_unit
 from isthmus.problems import MomentForm, Moments, Rows, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map

@@ -16,7 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.

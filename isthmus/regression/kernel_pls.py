@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from isthmus.linalg import Array, leading_eigenvector
+from isthmus._linalg import Array, leading_eigenvector
 from isthmus.problems import GramForm
 from isthmus.problems.form import GRAM_DIGITS
 from isthmus.regression.factors import Factors

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._solvers import Reason, SolverResult
+from isthmus._solvers.interior_point import minimise_kinked
 from isthmus.losses.smoothing import PiecewiseLinear
 from isthmus.regression.rank_descent import RankProblem, balance
-from isthmus.solvers import Reason, SolverResult
-from isthmus.solvers.interior_point import minimise_kinked
 
 _MOST_INPUTS = 1000  # coordinates up to which normal equations are cheaper than very many gradients
 _MOST_PRODUCTS, _MOST_NUMBERS = 1e8, 600  # of a linearisation: n q (k + r + 1)^2, and its unknowns

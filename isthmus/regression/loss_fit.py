@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
-from isthmus.linalg import Array, power_of_two
+from isthmus._linalg import Array, power_of_two
+from isthmus._solvers import SolverResult
 from isthmus.losses import Loss, robust_scale
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
@@ -22,7 +23,6 @@ from isthmus.regression.optimum import RankOptimum
 from isthmus.regression.rank_descent import Penalty, RankProblem, check_finite, singular_form
 from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorise
 from isthmus.regression.starts import descend_well
-from isthmus.solvers import SolverResult
 
 # Rounds in which a parameter such as Huber's delta follows the scale of the residuals.
 _SETTLING, _SETTLED = 8, 0.01

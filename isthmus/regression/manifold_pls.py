@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._validation import check_option
 from isthmus.regression.factors import Factors
 from isthmus.regression.optimum import RankConstrained
-from isthmus.validation import check_option
 
 
 class ManifoldPLS(RankConstrained):

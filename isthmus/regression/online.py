@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.losses import Loss, Squared, robust_scale
 from isthmus.losses.scale import robust_scales
 from isthmus.regression.rank_descent import (

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import EPS, Array
-from isthmus.linalg.eigen import descending_eigh
+from isthmus._linalg import EPS, Array
+from isthmus._linalg.eigen import descending_eigh
+from isthmus._validation import check_alpha
 from isthmus.problems import Form, Spectrum, cheapest_form
 from isthmus.problems.form import RIDGE_SAFE
 from isthmus.problems.frame import ridge_in_units
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
-from isthmus.validation import check_alpha
 
 # alpha="auto", as a fraction of ||X||^2.
 _AUTO_ALPHA = 1e-6

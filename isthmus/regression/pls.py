@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array, leading_eigenvector, rank_tolerance
+from isthmus._linalg import Array, leading_eigenvector, rank_tolerance
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
-from isthmus.geometry import Euclidean
-from isthmus.linalg import Array
+from isthmus._geometry import Euclidean
+from isthmus._linalg import Array
+from isthmus._solvers import Reason, SolverResult
+from isthmus._solvers.smoothed import minimise_smoothed
 from isthmus.losses import Loss, robust_scale
 from isthmus.regression.factors import Factors
-from isthmus.solvers import Reason, SolverResult
-from isthmus.solvers.smoothed import minimise_smoothed
 
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
 # A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.losses import Loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.losses.scale import column_medians, robust_scales, weighted_median

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._solvers import Reason, SolverResult
 from isthmus.losses import Loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.regression.kinked import can_sharpen, sharpen
 from isthmus.regression.rank_descent import RankProblem, balance, descend_factors, shake
-from isthmus.solvers import Reason, SolverResult
 
 Point = tuple[Array, Array, Array]
 Rough = tuple[float, Point, int]  # value, point and steps taken

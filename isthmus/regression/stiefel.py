@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._solvers import Reason
+from isthmus._validation import check_flag, check_number, check_option, check_verbose
 from isthmus.losses import Squared, get_loss
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.regression.callbacks import (
@@ -24,8 +26,6 @@ from isthmus.regression.factors import Factors
 from isthmus.regression.loss_fit import LossSettings, check_start, fit_loss
 from isthmus.regression.proximal import ProximalRegression
 from isthmus.regression.rank_descent import squared_objective
-from isthmus.solvers import Reason
-from isthmus.validation import check_flag, check_number, check_option, check_verbose
 
 
 def _takes_blocks(self: StiefelRegression) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.plotting import ParityDisplay
 from isthmus.plotting._axes import positions
 from isthmus.regression.base import LatentRegression

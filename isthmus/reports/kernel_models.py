@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from isthmus._linalg import Array
 from isthmus.diagnostics import OutlierStatistic
-from isthmus.linalg import Array
 from isthmus.plotting import ScoresDisplay
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked

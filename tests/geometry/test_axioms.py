@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from isthmus.geometry import (
+from isthmus._geometry import (
     Euclidean,
     Grassmann,
     Product,

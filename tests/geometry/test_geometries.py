@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm, null_space, subspace_angles
 
-from isthmus.geometry import (
+from isthmus._geometry import (
     Euclidean,
     Grassmann,
     Product,

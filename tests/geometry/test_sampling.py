@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import iv
 
-from isthmus.geometry import Stiefel
-from isthmus.geometry.flows import EuclideanFlow, StiefelFlow
-from isthmus.geometry.sampling import (
+from isthmus._geometry import Stiefel
+from isthmus._geometry.flows import EuclideanFlow, StiefelFlow
+from isthmus._geometry.sampling import (
     geodesic_proposal,
     uniform_stiefel,
 )
+from isthmus._solvers.mcmc import hmc_step
 from isthmus.papers.kernel_dependency_thesis import matrix_langevin, von_mises_fisher
-from isthmus.solvers.mcmc import hmc_step
 
 SHAPES = [(3, 1), (2, 2), (4, 2), (5, 5), (7, 4)]
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
 
-from isthmus.geometry import grassmann_distance
+from isthmus._geometry import grassmann_distance
 from isthmus.papers.riemannian_pls import grassmann_distances, image_set_error, image_set_subspaces
 
 

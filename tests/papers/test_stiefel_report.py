@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS, StiefelRegression
-from isthmus.geometry import StiefelFlow
+from isthmus._geometry import StiefelFlow
 from isthmus.losses import Huber
 from isthmus.papers.stiefel_report import GeodesicStiefelRegression
 from isthmus.papers.stiefel_report.geodesic import _Geodesics, _Map

@@ -19,11 +19,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import BayesianStiefelRegression, ReducedRankRegression, StiefelRegression
+from isthmus._solvers.chains import mean_ess
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Huber, Quantile
 from isthmus.regression.bayesian.chains import ChainReport
 from isthmus.regression.bayesian.likelihoods import get_likelihood
-from isthmus.solvers.chains import mean_ess
 
 X_C = np.array([[1, 0], [0.5, 0.4], [-1, 0.2], [0.3, -0.5], [-0.8, -0.1], [0.2, 0.6]])
 Y_C = np.array([[1.1, -0.2], [0.3, 0.1], [-0.9, 0.6], [0.8, 0.1], [-0.4, 0.5], [-0.1, -0.4]])

@@ -15,7 +15,8 @@ from scipy.special import k0
 from scipy.stats import invwishart
 
 from isthmus import BayesianStiefelRegression
-from isthmus.geometry import uniform_stiefel
+from isthmus._geometry import uniform_stiefel
+from isthmus._solvers.chains import mean_ess
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
 from isthmus.papers.kernel_dependency_thesis.sampler import metropolised_gibbs
 from isthmus.regression.bayesian.chains import posterior_kind
@@ -31,7 +32,6 @@ from isthmus.regression.bayesian.posteriors import (
     ManifoldPosterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
-from isthmus.solvers.chains import mean_ess
 
 BOUND = 6.0
 SHORT_CHAINS = pytest.mark.filterwarnings(

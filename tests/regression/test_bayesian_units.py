@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from isthmus import BayesianStiefelRegression
+from isthmus._solvers.chains import mean_ess
 from isthmus.datasets import make_low_rank_regression
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
-from isthmus.solvers.chains import mean_ess
 
 BOUND = 6.0
 SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 100, "random_state": 0}

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus import StiefelRegression
+from isthmus._solvers.interior_point import minimise_kinked
 from isthmus.losses import Huber, Loss, Quantile
 from isthmus.losses.registry import LOSSES
 from isthmus.losses.residual import ResidualLoss
@@ -16,7 +17,6 @@ from isthmus.regression.online import _Block
 from isthmus.regression.rank_descent import Penalty, RankProblem
 from isthmus.regression.scales import winsorise
 from isthmus.regression.starts import _random, descend_well
-from isthmus.solvers.interior_point import minimise_kinked
 
 RESIDUAL = [
     name for name, kind in LOSSES.items() if issubclass(kind, ResidualLoss) and name != "squared"

@@ -6,12 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 from scipy.optimize import rosen, rosen_der
 
-from isthmus.geometry import (
+from isthmus._geometry import (
     Euclidean,
     Grassmann,
     Product,
     Stiefel,
 )
+from isthmus._solvers import Reason, lbfgs
 from isthmus.papers.riemannian_pls import (
     GeneralisedGrassmann,
     GeneralisedStiefel,
@@ -19,7 +20,6 @@ from isthmus.papers.riemannian_pls import (
     conjugate_gradient,
 )
 from isthmus.papers.stiefel_report import steepest_descent
-from isthmus.solvers import Reason, lbfgs
 
 SOLVERS = {
     "lbfgs": lbfgs,

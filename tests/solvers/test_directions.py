@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.geometry import Euclidean, Stiefel
+from isthmus._geometry import Euclidean, Stiefel
+from isthmus._solvers.lbfgs import QuasiNewton
+from isthmus._solvers.line_search import Step
+from isthmus._solvers.problem import Iterate, Problem
 from isthmus.papers.riemannian_pls.conjugate_gradient import _Conjugate
-from isthmus.solvers.lbfgs import QuasiNewton
-from isthmus.solvers.line_search import Step
-from isthmus.solvers.problem import Iterate, Problem
 
 
 @pytest.fixture(params=range(3))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from isthmus.geometry import Euclidean
-from isthmus.solvers.line_search import CURVATURE, SUFFICIENT, armijo, wolfe
-from isthmus.solvers.problem import Problem
+from isthmus._geometry import Euclidean
+from isthmus._solvers.line_search import CURVATURE, SUFFICIENT, armijo, wolfe
+from isthmus._solvers.problem import Problem
 
 CURVES = {
     "parabola": lambda x: ((x - 1) ** 2, 2 * (x - 1)),

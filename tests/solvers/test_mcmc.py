@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from isthmus.geometry import EuclideanFlow
-from isthmus.papers.kernel_dependency_thesis.sampler import AcceptanceTuner
-from isthmus.solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
-from isthmus.solvers.mcmc import (
+from isthmus._geometry import EuclideanFlow
+from isthmus._solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
+from isthmus._solvers.mcmc import (
     DualAveraging,
     hmc_step,
     metropolis_accepts,
     warmup_windows,
 )
-from isthmus.solvers.psis import psis_loo, smooth_weights
+from isthmus._solvers.psis import psis_loo, smooth_weights
+from isthmus.papers.kernel_dependency_thesis.sampler import AcceptanceTuner
 
 
 def autoregressive(rho, n_chains, n_draws, seed=0):

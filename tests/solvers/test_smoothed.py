@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from isthmus.geometry import Euclidean
+from isthmus._geometry import Euclidean
+from isthmus._solvers import Reason
+from isthmus._solvers.smoothed import WIDTHS, minimise_smoothed
 from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Quantile, robust_scale
-from isthmus.solvers import Reason
-from isthmus.solvers.smoothed import WIDTHS, minimise_smoothed
 
 
 class Factors:

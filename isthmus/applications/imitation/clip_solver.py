@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded
@@ -188,7 +190,7 @@ def _interior_point(
 ) -> Array:
     """Minimise the quadratic model about ``q`` inside the limits; every iterate keeps them strictly."""
     n, m = q.shape
-    operators = [
+    operators: list[tuple[Any, Any, Array, Array]] = [
         (lambda x: x, lambda x: x, limits.low, limits.high),
         (lambda x: np.diff(x, axis=0), _first_transposed, -limits.step, limits.step),
         (lambda x: np.diff(x, n=2, axis=0), _second_transposed, -limits.bend, limits.bend),
@@ -213,9 +215,7 @@ def _interior_point(
         weights = [za / a + zb / b for (a, b), (za, zb) in zip(slack, dual)]
         try:
             factor = _factor(H, weights, operators, bend_weight, n, m)
-        except (
-            np.linalg.LinAlgError
-        ):  # rounding ends the road to the bounds; what is found keeps them
+        except np.linalg.LinAlgError:  # rounding; the last iterate keeps the limits
             break
         targets = [(np.zeros_like(a), np.zeros_like(b)) for a, b in slack]
         move, change = _direction(factor, residual, operators, slack, dual, targets)

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 
 CG_BELOW = 0.05
 """Conjugate gradients need fewer steps than Chebyshev's iteration for a ``stop`` below this."""

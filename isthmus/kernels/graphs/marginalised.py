@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from isthmus._linalg import Array
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
 from isthmus.kernels.graphs.product import Transitions, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
-from isthmus.linalg import Array
 
 # Numbers of X iterated at once: they stay in the cache, and are too few for BLAS to start threads.
 _CACHED = 2**14

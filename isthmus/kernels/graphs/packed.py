@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus._linalg import Array
 from isthmus.kernels.graphs.graph import Graph
-from isthmus.linalg import Array
 
 Ints = NDArray[np.int64]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from isthmus._linalg import Array, row_blocks
 from isthmus.kernels.graphs.packed import Packed
-from isthmus.linalg import Array, row_blocks
 
 Ints = NDArray[np.int64]
 _BLOCK = 2**13  # numbers of a block that stay in the nearest cache

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus._linalg import Array
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.structured import StructuredKernel
-from isthmus.linalg import Array
 
 
 class WeisfeilerLehman(StructuredKernel):

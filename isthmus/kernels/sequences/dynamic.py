@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Corpus, Ints
-from isthmus.linalg import Array
 
 
 def stop_weights(lengths: Ints, width: int, stop: float, proper: bool) -> Array:

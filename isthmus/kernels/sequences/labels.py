@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 def label_matrix(kernel: Callable[[Any, Any], float], labels: Sequence[Any], name: str) -> Array:

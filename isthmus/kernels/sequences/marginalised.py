@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.dynamic import many_against_many, stop_weights
 from isthmus.kernels.sequences.encoding import Alphabet, encode
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.structured import StoppedKernel
-from isthmus.linalg import Array
 
 
 class SequenceKernel(NgramKernel, StoppedKernel):

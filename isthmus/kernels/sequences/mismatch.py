@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Corpus, as_sequences, encode
 from isthmus.kernels.structured import StructuredKernel
-from isthmus.linalg import Array
 
 
 class MismatchKernel(StructuredKernel):

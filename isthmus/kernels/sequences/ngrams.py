@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Corpus, Ints, as_sequences, encode
 from isthmus.kernels.structured import StructuredKernel
-from isthmus.linalg import Array
 
 _DENSE_SHARE = 0.05  # n-grams in more than this share of the sequences go through a dense product
 _DENSE_COLUMNS = 4096

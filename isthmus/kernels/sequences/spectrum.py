@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.ngrams import NgramKernel
-from isthmus.linalg import Array
 
 
 class SpectrumKernel(NgramKernel):

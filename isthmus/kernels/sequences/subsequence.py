@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints, as_sequences, encode
 from isthmus.kernels.structured import StructuredKernel
-from isthmus.linalg import Array
 
 
 class SubsequenceKernel(StructuredKernel):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
-from isthmus.solvers.cross_entropy import (
+from isthmus._linalg import Array
+from isthmus._solvers.cross_entropy import (
     Bernoulli,
     Categorical,
     CrossEntropyResult,

@@ -1,7 +1,7 @@
 """The matrix Langevin law, the normal law of the Stiefel manifold, [B2006]_ Sec. 2.5.2.
 
 The thesis names it as the natural proposal and avoids it because it cannot be drawn directly; by rejection
-it can. ``geodesic_proposal`` of ``isthmus.geometry`` is what the thesis takes instead.
+it can. ``geodesic_proposal`` of ``isthmus._geometry`` is what the thesis takes instead.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, ive
 
-from isthmus.geometry import Stiefel
-from isthmus.linalg import Array
+from isthmus._geometry import Stiefel
+from isthmus._linalg import Array
 
 
 def von_mises_fisher(direction: ArrayLike, rng: np.random.Generator) -> Array:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.geometry.sampling import geodesic_proposal
-from isthmus.linalg import Array
+from isthmus._geometry.sampling import geodesic_proposal
+from isthmus._linalg import Array
+from isthmus._solvers.mcmc import metropolis_accepts
+from isthmus._validation import check_option
 from isthmus.regression import BayesianStiefelRegression
 from isthmus.regression.bayesian.chains import Settings
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
@@ -17,8 +19,6 @@ from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.mode import scatter_start
 from isthmus.regression.bayesian.posteriors import ManifoldPosterior
 from isthmus.regression.bayesian.problem import Prior, Problem
-from isthmus.solvers.mcmc import metropolis_accepts
-from isthmus.validation import check_option
 
 # Shares of accepted proposals that are tuned for: near the best for a walk in many and in one dimension.
 _TARGETS = {"V": 0.35, "W": 0.35, "s": 0.35, "tau": 0.44, "b": 0.35}

@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _MAX_SWEEPS = 1000
 

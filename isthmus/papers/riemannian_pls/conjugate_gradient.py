@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from isthmus.solvers.descent import WINDOW, Direction, StopRule, descend
-from isthmus.solvers.line_search import Step, wolfe
-from isthmus.solvers.problem import GeometryLike, Iterate, Objective, Problem
-from isthmus.solvers.progress import Progress
-from isthmus.solvers.result import Array, Callback, SolverResult
+from isthmus._solvers.descent import WINDOW, Direction, StopRule, descend
+from isthmus._solvers.line_search import Step, wolfe
+from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
+from isthmus._solvers.progress import Progress
+from isthmus._solvers.result import Array, Callback, SolverResult
 
 
 def conjugate_gradient(

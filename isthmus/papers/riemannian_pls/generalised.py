@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, solve_triangular, svd
 
-from isthmus.geometry.base import Array, Geometry
-from isthmus.geometry.grassmann import Grassmann
-from isthmus.geometry.stiefel import Stiefel
+from isthmus._geometry.base import Array, Geometry
+from isthmus._geometry.grassmann import Grassmann
+from isthmus._geometry.stiefel import Stiefel
 
 
 class CholeskyWhitening:

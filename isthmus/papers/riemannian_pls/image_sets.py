@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from isthmus.geometry.base import Array
-from isthmus.geometry.grassmann import grassmann_distance, orthonormal_basis
+from isthmus._geometry.base import Array
+from isthmus._geometry.grassmann import grassmann_distance, orthonormal_basis
 
 NEARLY_EQUAL = 1 - 1e-6  # beyond this cosine arccos has lost half of its digits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.geometry.base import Array, Geometry
+from isthmus._geometry.base import Array, Geometry
 
 
 class Oblique(Geometry):

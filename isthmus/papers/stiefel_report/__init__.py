@@ -4,7 +4,7 @@
 in the report                      here
 =================================  ==========================================================
 Sec. 3, PCR, PLS, KDE              ``isthmus.PCR``, ``PLS``, ``DependencyRegressor``
-Sec. 4.1, geodesics, Algorithm 1   ``isthmus.geometry.Stiefel.exp``
+Sec. 4.1, geodesics, Algorithm 1   ``isthmus._geometry.Stiefel.exp``
 Sec. 4.2, Algorithm 2              ``GeodesicStiefelRegression`` (``geodesic.py``)
 Sec. 4.3, Algorithm 3, (4.16)      the same with ``loss="absolute"``; ``TanhAbsolute``
 Sec. 4.5, Algorithm 4 (S-MRS)      ``isthmus.StiefelRegression(online="proximal")``

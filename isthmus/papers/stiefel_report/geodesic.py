@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus.geometry import StiefelFlow
-from isthmus.linalg import Array
+from isthmus._geometry import StiefelFlow
+from isthmus._linalg import Array
+from isthmus._validation import check_alpha
 from isthmus.losses import Absolute, Loss, Squared, get_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.stiefel_report.tanh_absolute import TanhAbsolute
 from isthmus.regression.rank_descent import Penalty, RankProblem, singular_form
-from isthmus.validation import check_alpha
 
 # Newton steps for the step lengths of one iteration: two or three find the minimum.
 _NEWTON_STEPS = 6

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from isthmus.solvers.descent import Direction, StopRule, descend
-from isthmus.solvers.line_search import Step, armijo
-from isthmus.solvers.problem import GeometryLike, Iterate, Objective, Problem
-from isthmus.solvers.progress import Progress
-from isthmus.solvers.result import Array, Callback, SolverResult
+from isthmus._solvers.descent import Direction, StopRule, descend
+from isthmus._solvers.line_search import Step, armijo
+from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
+from isthmus._solvers.progress import Progress
+from isthmus._solvers.result import Array, Callback, SolverResult
 
 GROWTH = 4.0  # the first trial is this much longer than the last accepted step
 

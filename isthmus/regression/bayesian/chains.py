@@ -11,7 +11,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._solvers.chains import bulk_ess, split_rhat, tail_ess
 from isthmus.regression.bayesian.draws import ChainDraws, Start
 from isthmus.regression.bayesian.gibbs import gibbs_chain
 from isthmus.regression.bayesian.hmc import hmc_chain
@@ -25,7 +26,6 @@ from isthmus.regression.bayesian.posteriors import (
     Posterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
-from isthmus.solvers.chains import bulk_ess, split_rhat, tail_ess
 
 GOOD_RHAT, GOOD_ESS = 1.01, 400.0
 _LEAST_DRAWS = 8

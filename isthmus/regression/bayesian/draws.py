@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.regression.bayesian.noise import Noise
 from isthmus.regression.bayesian.problem import Prior, Problem
 

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
+from isthmus._validation import check_enough_samples
 from isthmus.problems import Form, Frame, MomentForm, RowForm
 from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
@@ -32,7 +33,6 @@ from isthmus.regression.bayesian.summary import (
     watched_draws,
 )
 from isthmus.regression.factors import Factors
-from isthmus.validation import check_enough_samples
 
 
 def _takes_blocks(self: BayesianStiefelRegression) -> bool:

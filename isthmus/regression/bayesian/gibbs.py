@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dsyev
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
 from isthmus.regression.bayesian.noise import Noise, noise_sampler

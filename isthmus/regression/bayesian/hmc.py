@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.geometry.flows import EuclideanFlow
+from isthmus._geometry.flows import EuclideanFlow
+from isthmus._solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_windows
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.posteriors import ManifoldPosterior, Posterior
-from isthmus.solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_windows
 
 _MAX_STEPS = 32
 _LENGTH = 2.0  # of the longest trajectory, in deviations: a quarter turn is pi / 2

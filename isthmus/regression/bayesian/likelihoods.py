@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import laplace, norm, t
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.losses import (
     Absolute,
     HuberRows,

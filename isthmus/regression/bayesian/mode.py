@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.losses import Absolute, Loss, robust_scale
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, ScaledLoss

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 

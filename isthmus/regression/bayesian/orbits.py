@@ -14,7 +14,7 @@ from math import cosh, exp, expm1, log, log1p, sinh, sqrt
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _TINY = 1e-100  # its square is still a number
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._validation import check_option
 from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
-from isthmus.validation import check_option
 
 _SAMPLERS = ("auto", "gibbs", "hmc")
 _PRIORS = ("normal", "half_normal", "matrix_normal")

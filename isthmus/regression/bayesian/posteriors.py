@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from isthmus.geometry.flows import EuclideanFlow, StiefelFlow
-from isthmus.linalg import Array
+from isthmus._geometry.flows import EuclideanFlow, StiefelFlow
+from isthmus._linalg import Array
+from isthmus._solvers.mcmc import Flow, Parts, metropolis_accepts
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.gibbs import dense_factors, dense_problem
 from isthmus.regression.bayesian.likelihoods import GaussianEvaluation, Likelihood, evaluation
 from isthmus.regression.bayesian.noise import Noise, noise_sampler
 from isthmus.regression.bayesian.problem import Prior, Problem
-from isthmus.solvers.mcmc import Flow, Parts, metropolis_accepts
 
 
 class Posterior(ABC):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from isthmus.linalg import Array, row_blocks
+from isthmus._linalg import Array, row_blocks
 from isthmus.losses import Logistic
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat

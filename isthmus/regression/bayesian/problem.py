@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array, column_signs
+from isthmus._linalg import Array, column_signs
 from isthmus.problems import MomentForm, Moments, RowForm
 
 # Squared singular values of X below this share of the largest are rounding errors.

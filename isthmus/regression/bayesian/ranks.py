@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus._solvers.psis import LeaveOneOut, psis_loo
 from isthmus.problems import Frame
 from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.problem import Problem
-from isthmus.solvers.psis import LeaveOneOut, psis_loo
 
 _MOST_RANKS, _LOO_ROWS, _LOO_DRAWS = 10, 1000, 1000
 _PATIENCE = 2  # ranks that may fail to help before the search ends

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.problems import Form
 from isthmus.regression.bayesian.problem import Problem
 from isthmus.regression.factors import Factors

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section

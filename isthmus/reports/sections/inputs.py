@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 from isthmus.plotting import LoadingsDisplay, VIPDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData

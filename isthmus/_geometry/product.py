@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.geometry.base import Array, Geometry
+from isthmus._geometry.base import Array, Geometry
 
 
 class Product(Geometry):
@@ -17,7 +17,7 @@ class Product(Geometry):
     ``unpack`` gives views of the parts, without a copy, and ``pack`` the vector:
 
     >>> import numpy as np
-    >>> from isthmus.geometry import Euclidean, Product, Stiefel
+    >>> from isthmus._geometry import Euclidean, Product, Stiefel
     >>> geometry = Product(Stiefel(5, 2), Euclidean(2), Stiefel(4, 2))
     >>> point = geometry.random_point(np.random.default_rng(0))
     >>> W, s, V = geometry.unpack(point)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import svd
 
-from isthmus.geometry.base import Array, Geometry, check_shape
-from isthmus.geometry.geodesics import orthonormalise
+from isthmus._geometry.base import Array, Geometry, check_shape
+from isthmus._geometry.geodesics import orthonormalise
 
 _ORTHONORMAL = 1e-10  # by which products of columns may be off without a change of the basis
 _DEPENDENT = 1e-12  # of the longest column: what is left of one next to the others

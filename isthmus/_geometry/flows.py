@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import expm
 
-from isthmus.geometry.base import Array, skew
-from isthmus.geometry.geodesics import complement_basis, orthonormalise
-from isthmus.geometry.stiefel import Stiefel
+from isthmus._geometry.base import Array, skew
+from isthmus._geometry.geodesics import complement_basis, orthonormalise
+from isthmus._geometry.stiefel import Stiefel
 
 
 class StiefelFlow:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from isthmus.solvers.problem import Iterate, Problem
-from isthmus.solvers.result import Array
+from isthmus._solvers.problem import Iterate, Problem
+from isthmus._solvers.result import Array
 
 SUFFICIENT = 1e-4  # share of the decrease that the slope at the start promises
 CURVATURE = 0.9  # share of the slope that may be left at the end

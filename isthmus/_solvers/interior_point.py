@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 _BOUNDARY = 0.9995  # share of the way to the boundary of the feasible set that a step may go
 _SHARE_OF_START = 1e-6  # the value that counts where residuals vanish, as a share of the first

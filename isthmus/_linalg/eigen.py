@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from isthmus.linalg import ONE_VECTOR_ORDER, Array
+from isthmus._linalg import ONE_VECTOR_ORDER, Array
 
 # Residual of the vector of a largest eigenvalue: the value itself is known to about its square.
 _NORM_TOL = 1e-7

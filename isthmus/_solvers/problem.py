@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from isthmus.solvers.result import Array
+from isthmus._solvers.result import Array
 
 # point -> (value, partial derivatives)
 Objective = Callable[[Array], tuple[float, Array]]
 
 
 class GeometryLike(Protocol):
-    """What solvers ask of a geometry; ``isthmus.geometry.Geometry`` has it."""
+    """What solvers ask of a geometry; ``isthmus._geometry.Geometry`` has it."""
 
     def project(self, point: Any, ambient: Any) -> Any: ...
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ The descents take a function that returns value and partial derivatives, a geome
 return a :class:`SolverResult`. They draw no random numbers: the same start gives the same result.
 
 Sampling: ``hmc_step`` is one step of geodesic Hamiltonian Monte Carlo (``mcmc.py``), for the flows of
-``isthmus.geometry``. ``split_rhat``, ``bulk_ess``, ``tail_ess`` and ``mean_ess`` judge chains
+``isthmus._geometry``. ``split_rhat``, ``bulk_ess``, ``tail_ess`` and ``mean_ess`` judge chains
 (``chains.py``); ``psis_loo`` gives leave-one-out scores of their draws (``psis.py``).
 """
 
-from isthmus.solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
-from isthmus.solvers.lbfgs import lbfgs
-from isthmus.solvers.mcmc import hmc_step
-from isthmus.solvers.psis import psis_loo
-from isthmus.solvers.result import Reason, SolverResult
+from isthmus._solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
+from isthmus._solvers.lbfgs import lbfgs
+from isthmus._solvers.mcmc import hmc_step
+from isthmus._solvers.psis import psis_loo
+from isthmus._solvers.result import Reason, SolverResult
 
 __all__ = [
     "Reason",

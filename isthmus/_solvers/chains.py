@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 TAILS = (0.05, 0.95)
 

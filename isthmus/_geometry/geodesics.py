@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import expm
 
-from isthmus.geometry.base import Array, skew
+from isthmus._geometry.base import Array, skew
 
 
 def stiefel_exp(point: Array, tangent: Array, rotation: float) -> Array:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from isthmus.geometry.base import Array, Geometry
+from isthmus._geometry.base import Array, Geometry
 
 
 class Euclidean(Geometry):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.geometry.base import Array, Geometry, check_shape, skew, sym
-from isthmus.geometry.geodesics import stiefel_exp
+from isthmus._geometry.base import Array, Geometry, check_shape, skew, sym
+from isthmus._geometry.geodesics import stiefel_exp
 
 # How much of the rotation V'D goes into the large exponential of a geodesic.
 _ROTATION = {"canonical": 1.0, "embedded": 2.0}

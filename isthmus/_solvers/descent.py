@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.solvers.line_search import Step, contradicts
-from isthmus.solvers.problem import GeometryLike, Iterate, Problem
-from isthmus.solvers.progress import Progress
-from isthmus.solvers.result import CONVERGED, Array, Reason, SolverResult
+from isthmus._solvers.line_search import Step, contradicts
+from isthmus._solvers.problem import GeometryLike, Iterate, Problem
+from isthmus._solvers.progress import Progress
+from isthmus._solvers.result import CONVERGED, Array, Reason, SolverResult
 
 _OFF = 1e-6  # of its largest entry, by which a start may miss the geometry
 WINDOW = 10  # steps over which fast solvers measure their decrease

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from isthmus.solvers.descent import WINDOW, StopRule, descend
-from isthmus.solvers.lbfgs import QuasiNewton
-from isthmus.solvers.line_search import wolfe
-from isthmus.solvers.problem import GeometryLike, Objective, Problem
-from isthmus.solvers.progress import Progress
-from isthmus.solvers.result import Array, Callback, Reason, SolverResult
+from isthmus._solvers.descent import WINDOW, StopRule, descend
+from isthmus._solvers.lbfgs import QuasiNewton
+from isthmus._solvers.line_search import wolfe
+from isthmus._solvers.problem import GeometryLike, Objective, Problem
+from isthmus._solvers.progress import Progress
+from isthmus._solvers.result import Array, Callback, Reason, SolverResult
 
 WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 class Family(ABC):
@@ -179,7 +179,7 @@ def cross_entropy(
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.solvers.cross_entropy import Bernoulli, cross_entropy
+    >>> from isthmus._solvers.cross_entropy import Bernoulli, cross_entropy
     >>> wanted = np.array([1, 0, 1, 1, 0])
     >>> found = cross_entropy(
     ...     lambda codes: np.abs(codes - wanted).sum(axis=1),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 class Geometry(ABC):

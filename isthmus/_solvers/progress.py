@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus.solvers.result import Callback, Reason, SolverResult
+from isthmus._solvers.result import Callback, Reason, SolverResult
 
 
 class Progress:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 
 class Reason(StrEnum):

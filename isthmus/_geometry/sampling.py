@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.geometry.base import Array
-from isthmus.geometry.stiefel import Stiefel
+from isthmus._geometry.base import Array
+from isthmus._geometry.stiefel import Stiefel
 
 
 def uniform_stiefel(n_rows: int, n_columns: int, rng: np.random.Generator) -> Array:

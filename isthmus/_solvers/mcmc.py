@@ -2,11 +2,11 @@
 
 ``hmc_step`` follows geodesics with momentum, ``DualAveraging`` finds step lengths during warm-up. A
 ``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part of the variables; those of
-the Stiefel manifold and of flat space are in ``isthmus.geometry``.
+the Stiefel manifold and of flat space are in ``isthmus._geometry``.
 
 >>> import numpy as np
->>> from isthmus.geometry import StiefelFlow, uniform_stiefel
->>> from isthmus.solvers import hmc_step
+>>> from isthmus._geometry import StiefelFlow, uniform_stiefel
+>>> from isthmus._solvers import hmc_step
 >>> rng, F = np.random.default_rng(0), np.diag([3.0, 1.0, 0.0])[:, :2]
 >>> def log_density(parts):  # matrix Langevin
 ...     return float((F * parts[0]).sum()), [F]
@@ -29,7 +29,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isthmus.linalg import Array
+from isthmus._linalg import Array
 
 Parts = list[Array]
 LogDensity = Callable[[Parts], tuple[float, Parts]]
