@@ -346,3 +346,32 @@ def test_trees_win_where_steps_are():
     off = np.mean((peer.predict(A[150:]) - b[150:]) ** 2) / b.var()
     assert search.best_params_["trees"] > 0.8
     assert 1 - search.best_score_ < 2 * off + 0.02
+
+
+def test_tables_are_read_as_the_command_reads_them(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.01 * rng.normal(size=40)
+    names = [f"s{i:02d}" for i in range(40)]
+    inputs = ["sample;a;b;c"] + [
+        ";".join([n, *(f"{v:.6f}".replace(".", ",") for v in row)]) for n, row in zip(names, X)
+    ]
+    outputs = ["sample;fat"] + [f"{n};{v:.6f}".replace(".", ",") for n, v in zip(names, y)]
+    (tmp_path / "x.csv").write_text("\n".join(inputs))
+    (tmp_path / "y.csv").write_text("\n".join([outputs[0], *outputs[:0:-1]]))  # another order
+    options = {"cv": 4, "methods": ["ridge"], "verbose": 0}
+    search = fit_auto(tmp_path / "x.csv", str(tmp_path / "y.csv"), **options | {"verbose": 1})
+    told = capsys.readouterr().err
+    assert "commas are decimal marks" in told
+    assert "were put in the order of" in told
+    assert list(search.feature_names_in_) == ["a", "b", "c"]
+    assert search.target_names_ == ["fat"]
+    plain = fit_auto(X.round(6), y.round(6)[:, None], **options)
+    new = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert_allclose(search.predict(new), plain.predict(X), rtol=1e-9)
+    joined = [a + ";" + b.split(";")[1] for a, b in zip(inputs, outputs)]
+    (tmp_path / "both.csv").write_text("\n".join(joined))
+    one = fit_auto(tmp_path / "both.csv", ["fat"], **options)
+    assert_allclose(one.predict(new), plain.predict(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="nothing to predict"):
+        fit_auto(tmp_path / "x.csv", **options)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus.auto.progress import Progress
+from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
 from isthmus.regression import IndicatorClassifier
+from isthmus.tables import Pair, Reading, read_pair
 
 
 def fit_auto(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: Any,
+    y: Any = None,
     *,
     cv: Any = 5,
     prefer: str = "accurate",
@@ -26,13 +29,16 @@ def fit_auto(
     verbose: int | None = None,
     **options: Any,
 ) -> Any:
-    """From two tables to a model: compare the ladder of methods, choose, fit, and write a report.
+    """Compare the ladder of methods on two tables, choose, fit, and write a report.
 
     Parameters
     ----------
-    X, y : arrays or frames
-        Inputs (n_samples, n_features) and outputs (n_samples[, n_targets]). One output of text or truth
-        values holds classes.
+    X : array, frame or path
+        Inputs (n_samples, n_features). A path is read as the command ``isthmus fit`` reads it: CSV,
+        spreadsheets, Parquet, Feather and NumPy files, with row names and units recognised.
+    y : array, frame, path or list of str
+        Outputs (n_samples[, n_targets]). One output of text or truth values holds classes. If X is a
+        path: a second path, or the names of the columns of the first table to predict.
     cv : int, "time" or splitter, default=5
         Outer folds of the comparison.
     prefer : {"accurate", "simple", "small"}, default="accurate"
@@ -65,6 +71,15 @@ def fit_auto(
     >>> fit_auto(X, Y, cv=5, methods=["pls", "ridge"]).best_estimator_.coef_.shape
     (3, 8)
     """
+    if isinstance(X, str | os.PathLike):
+        pair = _read(X, y, is_watched() if verbose is None else bool(verbose))
+        options = {
+            "feature_names": pair.feature_names,
+            "target_names": pair.target_names,
+            **options,
+        }
+        X, y = pair.X, pair.Y
+    names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
         classifier = fit_classes(search, X, y)
@@ -72,10 +87,22 @@ def fit_auto(
             classifier.estimator_.report(report)
         return classifier
     params: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
-    search.fit(X, y, progress=progress, **params)
+    search.fit(X, y, progress=progress, **names, **params)
     if report is not None:
         search.report(report)
     return search
+
+
+def _read(X: str | os.PathLike[str], y: Any, speaks: bool) -> Pair:
+    """Read inputs and outputs from one or two files, and say what was decided if asked to."""
+
+    def tell(sentence: str) -> None:
+        if speaks:
+            print(sentence, file=sys.stderr)
+
+    if isinstance(y, str | os.PathLike):
+        return read_pair(os.fspath(X), os.fspath(y), [], Reading(tell=tell))
+    return read_pair(os.fspath(X), None, list(y or []), Reading(tell=tell))
 
 
 def are_classes(y: Any) -> bool:

@@ -6,7 +6,7 @@ file              what it does
 ``app.py``        the sub-commands, the exit codes, errors in one line
 ``console.py``    what is said and where: tables, notices, progress, JSON
 ``decisions.py``  what is decided about a table, as one table
-``matching.py``   inputs and outputs row by row, new rows against the columns of a model
+``matching.py``   new rows against the columns of a model
 ``demo.py`` ...   one sub-command each, with ``register(app)``
 ================= ================================================================================
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isthmus.cli.matching import Reading
-from isthmus.tables import Column, TableReader, read_groups
+from isthmus.tables import Column, Reading, TableReader, read_groups
 from isthmus.tables.errors import plural
 from isthmus.tables.table import Table, describe
 

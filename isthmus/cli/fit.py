@@ -95,16 +95,20 @@ def fit(
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
     }
 
-    from isthmus.cli.matching import Reading, file_of, read_pair, split_names
+    from isthmus.cli.matching import file_of
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence import Outputs
+    from isthmus.tables import Reading, read_pair
+    from isthmus.tables.names import split_names
 
     key = None if sign is None else _read_key(sign)
     with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
         with console.progress() as progress:
-            reading = Reading(header, id_column, types, ignore_columns, categories, progress)
+            reading = Reading(
+                header, id_column, types, ignore_columns, categories, progress, console.notice
+            )
             data = read_pair(x_file, y_file, split_names(target_columns), reading)
 
         from isthmus.auto import MethodSearchCV

@@ -57,11 +57,11 @@ def predict(
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
-    from isthmus.cli.matching import NewRows, Reading, file_of
+    from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
     from isthmus.persistence import Outputs
-    from isthmus.tables import WRITABLE
+    from isthmus.tables import WRITABLE, Reading
 
     with Outputs(inputs=[model, *file_of(new)]) as outputs:
         table_file = plan(outputs, output, WRITABLE)

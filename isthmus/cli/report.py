@@ -58,12 +58,13 @@ def report(
     import numpy as np
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import NewRows, Reading, aligned, file_of, split_names
+    from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence import Outputs
     from isthmus.reports import write_report
-    from isthmus.tables import read_groups
+    from isthmus.tables import Reading, align, read_groups
+    from isthmus.tables.names import split_names
 
     with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
         page = plan(outputs, output, PAGE)
@@ -86,7 +87,7 @@ def report(
                 ) as other:
                     wanted = other.columns_of(targets) if other.has_names else other.data_columns
                     y = read_groups(other, [wanted])[0]
-                _, y = aligned(table, y)
+                _, y = align(table, y, console.notice)
         X, Y = new.expand(table.values), np.asarray(y.values)
         if Y.shape != (len(X), len(search.target_names_)):
             raise InputError(

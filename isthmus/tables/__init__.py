@@ -5,6 +5,7 @@ file               what it does
 ================== ================================================================================
 ``reader.py``      ``TableReader``: open, decide, then the rows once in blocks
 ``table.py``       ``read_table``: the whole in memory, in arrays that grow
+``pairs.py``       ``read_pair``: inputs and outputs from one or two tables, row by row
 ``writing.py``     ``Writer``: rows to a file as they come, without formulas
 ``kinds.py``       what each column is, and why
 ``layout.py``      separator, decimal mark, header and units of a text table
@@ -23,6 +24,7 @@ that contradicts it is an error that names the row.
 
 from isthmus.tables.errors import TableError
 from isthmus.tables.kinds import KINDS, Column
+from isthmus.tables.pairs import Pair, Reading, align, read_pair
 from isthmus.tables.reader import TableReader
 from isthmus.tables.table import Table, read_groups, read_table
 from isthmus.tables.writing import WRITABLE, Writer
@@ -31,10 +33,14 @@ __all__ = [
     "KINDS",
     "WRITABLE",
     "Column",
+    "Pair",
+    "Reading",
     "Table",
     "TableError",
     "TableReader",
     "Writer",
+    "align",
     "read_groups",
+    "read_pair",
     "read_table",
 ]
