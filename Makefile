@@ -65,7 +65,7 @@ bench: $(VENV)/.dev
 	    echo "== $$script"; $(PY) "$$script"; \
 	done
 
-# Model files that are changed at random; the tests do so for twenty seconds.
+# Model files that are changed at random; the tests do so for a minute.
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(PY) tests/persistence/fuzz.py --seconds $(FUZZ_SECONDS)
