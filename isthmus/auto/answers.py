@@ -60,11 +60,12 @@ class Answers:
         return linear
 
     def _most_accurate(self, best: Trial) -> Trial:
-        """The blend, unless a method that it may not use is clearly better."""
+        """The blend, unless a method is better by more than one standard error of the difference.
+
+        The larger of two scores alone would flatter the choice.
+        """
         if self.blend is None or not self.blend.is_done:
             return best
-        if best.rung.is_blended:  # a blend has it in it; choosing by the larger score would flatter
-            return self.blend
         gains = best.scores - self.blend.scores
         error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
         return best if gains.mean() > error else self.blend

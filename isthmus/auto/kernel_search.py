@@ -31,6 +31,7 @@ _EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
 _N_LANDMARKS = 800
 _ROWS_PER_INPUT = 10  # for a width of its own
 _ROWS_FOR_WIDTHS = 100
+_N_GROUPS = 3  # of folds, in which widths per input are judged
 
 
 class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -91,9 +92,9 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             key=lambda choice: choice.error,
         )
         enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
-        if best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1:
-            factors = self._input_widths(Z, Y, best, folds)
-            wide = self._search("rbf", Z * factors, Y, folds, sample_weight, [0.3, 1.0, 3.0], 0.5)
+        may_vary = best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1
+        if may_vary and is_partition(folds, len(Z)):
+            factors, wide = self._widths_per_input(Z, Y, best, folds, sample_weight)
             if wide.error < best.error:
                 best, Z = wide, Z * factors
                 before: Any = 1.0 if scaler.scale_ is None else scaler.scale_
@@ -114,11 +115,36 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def _input_widths(self, Z: Array, Y: Array, best: Choice, folds: Folds) -> Array:
+    def _widths_per_input(
+        self, Z: Array, Y: Array, best: Choice, folds: Folds, weights: Array | None
+    ) -> tuple[Array, Choice]:
+        """Return factors of the columns and the choice with them.
+
+        The factors minimise the error of left-out rows, so that error flatters them. The rows of a
+        third of the folds are therefore judged by factors that were found without these rows.
+        """
+        fold_of = np.empty(len(Z), dtype=np.intp)
+        for k, (_, test) in enumerate(folds):
+            fold_of[test] = k
         rows = self._part(len(Z))
+        factors = self._input_widths(Z, Y, best, rows, fold_of)
+        wide = self._search("rbf", Z * factors, Y, folds, weights, [0.3, 1.0, 3.0], 0.5)
+        if wide.error >= best.error:
+            return factors, wide
+        group_of = fold_of % _N_GROUPS
+        for group in np.unique(group_of):
+            blind = self._input_widths(Z, Y, best, rows[group_of[rows] != group], fold_of)
+            own = group_of == group
+            choice = self._search("rbf", Z * blind, Y, folds, weights, [1.0], 0.5)
+            wide.left_out[own] = choice.left_out[own]
+        wide.errors = np.mean(wide.spectrum.root[:, None] ** 2 * (Y - wide.left_out) ** 2, axis=0)
+        return factors, wide
+
+    def _input_widths(
+        self, Z: Array, Y: Array, best: Choice, rows: NDArray, fold_of: NDArray
+    ) -> Array:
         alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
-        whole = len(rows) == len(Z) and is_partition(folds, len(Z))
-        own = [test for _, test in folds] if whole else None
+        own = [np.flatnonzero(fold_of[rows] == k) for k in np.unique(fold_of[rows])]
         return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
 
     def _part(self, n: int) -> NDArray:

@@ -55,8 +55,9 @@ class MethodSearchCV(FittedSearch):
         Names of rungs of the ladder: "pls", "pcr", "ridge", "reduced_rank", "stiefel", ... "auto"
         tries all that the data allow.
     prefer : {"accurate", "simple", "small"}, default="accurate"
-        Which answer is fitted: the best by cross-validation, blends allowed; the simplest within one
-        standard error of the best method; or one map of low rank, a kernel expansion compressed.
+        Which answer is fitted: the blend, unless one method is better by more than one standard error;
+        the simplest method within one standard error of the best; or one map of low rank, a kernel
+        expansion compressed.
     cv : int, "time", splitter or iterable of (train, test), default=5
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
         ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted.

@@ -175,7 +175,7 @@ def _command_line() -> str:
 
 
 _RULES = {
-    "accurate": "the most accurate by cross-validation",
+    "accurate": "the blend, unless one method is better by more than one standard error",
     "simple": "the simplest within one standard error of the best",
     "small": "one map of low rank",
 }

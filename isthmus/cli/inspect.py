@@ -115,4 +115,4 @@ def _cross_validation(console: Any, summary: dict[str, Any]) -> None:
         )
     if rows:
         title = "Cross-validation, with standard errors over the folds"
-        console.table(title, ["method", "R2", "less the best"], rows)
+        console.table(title, ["method", "R2", "difference"], rows)
