@@ -17,7 +17,7 @@ demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
 
 test: lint $(VENV)/.browser $(VENV)/.graphics
-	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS)
+	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # The inner loop: what is not in tests/slow.txt, without lint, less than 90 seconds on two cores.
 quick: $(VENV)/.dev

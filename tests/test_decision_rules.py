@@ -24,7 +24,7 @@ from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_sco
 from isthmus.regression.crossval import best_index
 from isthmus.reports.data import ReportData
 
-compress_module = import_module("isthmus.compression.compress")
+sizes_module = import_module("isthmus.compression.sizes")
 
 # -- the ladder ----------------------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
         ("boosting", Problem(1000, 3, 8), True),
         ("boosting", Problem(999, 3, 8), False),
         ("boosting", Problem(1000, 3, 9), False),
-        ("stiefel", Problem(50, 3, 2, rule="min"), False),
-        ("stiefel", Problem(50, 3, 2, rule="min", heavy=True), True),
+        ("stiefel", Problem(50, 3, 2, rule="best"), False),
+        ("stiefel", Problem(50, 3, 2, rule="best", heavy=True), True),
         ("stiefel", Problem(50, 3, 2), True),  # the simplest good one, as ever
         ("rough_kernel", Problem(50, 3, 2, kernel="rbf"), False),
     ],
@@ -186,7 +186,7 @@ def test_validation_takes_the_smallest_within_one_per_cent(monkeypatch, errors, 
     X = rng.normal(size=(8, 2))
     model = KernelRidge(kernel="rbf").fit(X, X[:, 0])
     told = iter([*errors, 1.0])
-    monkeypatch.setattr(compress_module, "_validation_error", lambda *rows: next(told))
+    monkeypatch.setattr(sizes_module, "_validation_error", lambda *rows: next(told))
     small = compress(model, 4, validation=(X, X[:, 0]))
     assert small.compression_.n_points == size
 
@@ -197,7 +197,7 @@ def test_validation_counts_outputs_without_their_units():
     Y = np.column_stack([np.sin(2 * X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(80, 2))
     model = KernelRidge(kernel="rbf", alpha=0.01).fit(X, Y)
     errors = [
-        compress_module._validation_error(
+        sizes_module._validation_error(
             SimpleNamespace(predict=lambda A, c=c: model.predict(A) * c), X, Y * c
         )
         for c in (np.ones(2), np.array([1.0, 1e6]))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.decomposition import KernelPCA
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.svm import SVC
 
@@ -72,7 +73,21 @@ def registered_callbacks():
     return isthmus.StiefelRegression().set_callbacks(bar)._skl_callbacks == [bar]
 
 
+def boosted_trees():
+    model = HistGradientBoostingRegressor(max_iter=2).fit([[0.0], [1.0]] * 30, [0.0, 1.0] * 30)
+    nodes = model._predictors[0][0].nodes
+    names = {"is_leaf", "value", "left", "right", "feature_idx", "num_threshold"}
+    return names <= set(nodes.dtype.names)
+
+
+def boosted_constant():
+    model = HistGradientBoostingRegressor(max_iter=1).fit([[0.0], [1.0]] * 30, [0.0, 1.0] * 30)
+    return np.ravel(model._baseline_prediction)[0] == 0.5
+
+
 USED = {
+    "_predictors": boosted_trees,
+    "_baseline_prediction": boosted_constant,
     "_gamma": support_vector_gamma,
     "_BaseLibSVM__Xfit": support_vector_rows,
     "_centerer": kernel_centre,

@@ -18,6 +18,7 @@ DEV = PROJECT["optional-dependencies"]["dev"]
 # What is imported under another name than it is installed by.
 DISTRIBUTION = {
     "sklearn": "scikit-learn", "cv2": "opencv-python-headless", "imageio_ffmpeg": "imageio-ffmpeg",
+    "python_calamine": "python-calamine",
 }  # fmt: skip
 
 
@@ -49,10 +50,12 @@ def imported_packages():
             yield from (name.split(".")[0] for name in names)
 
 
+# pandas is there if a user asks for its frames; Python 3.14 has zstd of its own.
+ELSEWHERE = {"pandas", "compression", "isthmus"}
 IMPORTED = {
     DISTRIBUTION.get(name, name)
     for name in imported_packages()
-    if name not in sys.stdlib_module_names and name != "isthmus"
+    if name not in sys.stdlib_module_names and name not in ELSEWHERE
 }
 
 

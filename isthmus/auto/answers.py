@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from isthmus.auto.blends import Blend, blend_weights
-from isthmus.auto.maps import KernelModel
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.maps import FoundModel, KernelModel
 from isthmus.auto.trials import BlendTrial, Trial, fit_weighted, simplest_good
 from isthmus.compression import compress
 
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
+_WITHOUT_COMPONENTS = ("blend", "ridge", "trees", "boosting")
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
 _MOST_TIMED = 500  # rows whose prediction is timed
 
@@ -58,6 +60,22 @@ class Answers:
             if linear.score < kernel.score - kernel.standard_error:
                 return kernel
         return linear
+
+    def fit_shown(self, chosen: Trial) -> tuple[Any, Any]:
+        """Return the model whose components a report shows, and its search.
+
+        It is the chosen method, or the map of low rank if that has no components. Where treatments of
+        spectra have become part of the coefficients, it is partial least squares without them.
+        """
+        trial = self.choose("small") if chosen.rung.name in _WITHOUT_COMPONENTS else chosen
+        search = self._search(trial)
+        model = getattr(search, "best_estimator_", search)
+        last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+        if isinstance(last, FoundModel) and not isinstance(last, KernelModel):
+            pls = next(rung for rung in LADDER if rung.name == "pls")
+            search = pls.build(replace(trial.problem, treatments=None, cv=None))
+            model = search.fit(trial.X, trial.y).best_estimator_
+        return model, search
 
     def _most_accurate(self, best: Trial) -> Trial:
         """The blend, unless a method is better by more than one standard error of the difference.

@@ -57,8 +57,9 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``.
     map : regressor, default=None
-        ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A regressor for a single
-        output is fitted once per output.
+        ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A ridge weight that is
+        a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted
+        once per output.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
         vectors with the linear kernel.

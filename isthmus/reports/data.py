@@ -48,10 +48,8 @@ class ReportData:
 
     @cached_property
     def model(self) -> Any:
-        """The model whose components are shown: of a blend, the simplest answer."""
-        if self.is_blend:
-            return self.search.simple_estimator_
-        return self.search.best_estimator_
+        """The model whose components are shown: the chosen one, or a map of low rank."""
+        return self.search.shown_estimator_
 
     @property
     def is_blend(self) -> bool:

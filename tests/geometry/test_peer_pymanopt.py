@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from isthmus import geometry as ours
+from isthmus import _geometry as ours
 from isthmus.papers.riemannian_pls import Oblique
 
 pymanopt = pytest.importorskip("pymanopt", reason="pymanopt is a peer, not a dependency")

@@ -37,6 +37,7 @@ from isthmus.persistence import (
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.laws import unknown_laws
+from isthmus.persistence.renewal import MOVED
 
 HERE = Path(__file__).parent
 rng = np.random.default_rng(0)
@@ -177,7 +178,7 @@ def test_the_table_of_classes():
     assert len(CLASSES) < 200
     for name in CLASSES | FUNCTIONS:
         thing = found(name)
-        assert name_of(thing) == name
+        assert name_of(thing) == MOVED.get(name, name)
     for name in CLASSES:
         cls = found(name)
         assert isinstance(cls, type)

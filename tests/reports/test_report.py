@@ -81,7 +81,7 @@ def test_the_predictions_are_of_left_out_rows():
     expected = np.empty_like(Y)
     for train, test in KFold(4, shuffle=True, random_state=0).split(X):
         rung = next(rung for rung in LADDER if rung.name == "pls")
-        model = rung.build(Problem(len(train), 8, 3, scale=search.scale_, rule="min")).fit(
+        model = rung.build(Problem(len(train), 8, 3, scale=search.scale_, rule="best")).fit(
             X[train], Y[train]
         )
         expected[test] = model.predict(X[test])
