@@ -32,11 +32,11 @@ def scores(data: ReportData) -> Section:
     outlying = np.flatnonzero(display.outlying)
     rows = np.union1d(data.shown_rows, outlying[:_MOST_RINGED])
     section = Section(_TITLE, figures=[_plane(data, display, rows, outlying)])
+    section.text.append(_how_many(data, display, outlying))
     if data.model is not data.search.best_estimator_:
         section.text.append(
             "Shown for a map of low rank beside the chosen model, which has no components."
         )
-    section.text.append(_how_many(data, display, outlying))
     if display.q is not None:
         section.figures.append(_influence(data, display, rows))
     elif data.is_kernel:
