@@ -11,12 +11,16 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Percent of lines and branches that the tests reach: as measured with one case of each test; raise it with them.
 COVERAGE ?= 93
 
-.PHONY: demo test quick slow coverage test-oldest test-processors lint bench docs fuzz clean
+.PHONY: demo test all-tests quick slow coverage test-oldest test-processors lint bench docs fuzz clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
 
-test: lint $(VENV)/.browser $(VENV)/.graphics
+# Linters and tests side by side.
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
+	@$(MAKE) --no-print-directory -j 2 lint all-tests
+
+all-tests:
 	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # The inner loop: what is not in tests/slow.txt, without lint, less than 90 seconds on two cores.
