@@ -17,7 +17,7 @@ from isthmus.auto import LADDER, Rung
 from isthmus.auto import ladder as ladder_module
 from isthmus.auto.answers import Answers
 from isthmus.auto.blends import blend_weights
-from isthmus.auto.closed_form import Spectrum
+from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.input_widths import fold_error
 from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.splits import inner_folds, outer_splits
@@ -55,9 +55,9 @@ def refitted(K, targets, folds, alpha, weights):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_left_out_predictions_are_those_of_refitting(weights, folds, kernel):
     K = X @ X.T if kernel == "linear" else np.exp(-0.3 * cdist(X, X, "sqeuclidean"))
-    spectra = [Spectrum.of_gram(K, weights)]
+    spectra = [RidgeSpectrum.of_gram(K, weights)]
     if kernel == "linear":
-        spectra.append(Spectrum.of_rows(X, weights))
+        spectra.append(RidgeSpectrum.of_rows(X, weights))
     for spectrum in spectra:
         alphas = spectrum.alphas[8::3]
         for alpha, found in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):

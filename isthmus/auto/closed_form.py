@@ -26,7 +26,7 @@ _WIDE = 2.0  # a fold this many times larger than the rank is refitted from its 
 
 
 @dataclass
-class Spectrum:
+class RidgeSpectrum:
     """A centred, weighted Gram matrix by its eigenvectors and eigenvalues.
 
     Attributes
@@ -42,7 +42,7 @@ class Spectrum:
     root: Array
 
     @classmethod
-    def of_gram(cls, K: Array, weights: Array | None = None) -> Spectrum:
+    def of_gram(cls, K: Array, weights: Array | None = None) -> RidgeSpectrum:
         """Decompose the Gram matrix of a kernel."""
         root = _root(len(K), weights)
         share = root**2 / len(K)
@@ -52,7 +52,7 @@ class Spectrum:
         return cls._without_constant(basis, values, root)
 
     @classmethod
-    def of_rows(cls, Z: Array, weights: Array | None = None) -> Spectrum:
+    def of_rows(cls, Z: Array, weights: Array | None = None) -> RidgeSpectrum:
         """Decompose the linear kernel of rows, through the smaller of their two Gram matrices."""
         n, p = Z.shape
         root = _root(n, weights)
@@ -68,7 +68,7 @@ class Spectrum:
         return cls._without_constant(left[:, ::-1], singular[::-1] ** 2, root)
 
     @classmethod
-    def _without_constant(cls, basis: Array, values: Array, root: Array) -> Spectrum:
+    def _without_constant(cls, basis: Array, values: Array, root: Array) -> RidgeSpectrum:
         """Take the constant out of the eigenvectors: small ones have it by rounding."""
         basis, values = _kept(basis, values)
         constant = root / np.linalg.norm(root)

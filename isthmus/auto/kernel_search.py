@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
@@ -14,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
-from isthmus.auto.closed_form import Folds, Spectrum, is_partition
+from isthmus.auto.closed_form import Folds, RidgeSpectrum, is_partition
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.features import Landmarks
@@ -185,9 +184,9 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         features = None
         if len(Z) > _EXACT:
             features = self._landmarks(name, gamma).fit(Z)
-            spectrum = Spectrum.of_rows(np.asarray(features.transform(Z)), weights)
+            spectrum = RidgeSpectrum.of_rows(np.asarray(features.transform(Z)), weights)
         else:
-            spectrum = Spectrum.of_gram(_gram(name, gamma, Z), weights)
+            spectrum = RidgeSpectrum.of_gram(_gram(name, gamma, Z), weights)
         return choose_alphas(spectrum, Y, folds, Choice(name, gamma, spectrum, features))
 
     def _landmarks(self, name: str, gamma: float | None) -> Landmarks:
@@ -220,7 +219,7 @@ class Choice:
     """A kernel with its width, the best ridge weight of each target, and what they predict."""
 
     def __init__(
-        self, kernel: str, gamma: float | None, spectrum: Spectrum, features: Any = None
+        self, kernel: str, gamma: float | None, spectrum: RidgeSpectrum, features: Any = None
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -236,7 +235,7 @@ class Choice:
         return float(self.errors.mean())
 
 
-def choose_alphas(spectrum: Spectrum, Y: Array, folds: Folds, choice: Choice) -> Choice:
+def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choice) -> Choice:
     """Set the ridge weight of each target with the least squared error of left-out rows."""
     choice.errors = np.full(Y.shape[1], np.inf)
     choice.alpha = np.zeros(Y.shape[1])
@@ -254,6 +253,4 @@ def choose_alphas(spectrum: Spectrum, Y: Array, folds: Folds, choice: Choice) ->
 
 
 def _gram(name: str, gamma: float | None, Z: Array) -> Array:
-    if name in _DISTANCES:
-        return np.exp(-float(gamma or 1.0) * cdist(Z, Z, _DISTANCES[name]))
     return np.asarray(gram(resolve_kernel(name, Z, gamma=gamma), Z), dtype=np.float64)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
 from isthmus.auto.blends import Blend, blend_weights
-from isthmus.auto.closed_form import Spectrum
+from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.maps import LinearMap
 from isthmus.features.treatments import (
@@ -87,7 +87,7 @@ class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             spread[spread == 0] = 1.0
         Z = (rows - centre) / spread
         folds = list(check_cv(self.cv).split(Z, Y))
-        spectrum = Spectrum.of_rows(Z, sample_weight)
+        spectrum = RidgeSpectrum.of_rows(Z, sample_weight)
         best = choose_alphas(spectrum, Y, folds, Choice("linear", None, spectrum))
         coef = (Z.T @ spectrum.dual_coef(Y, best.alpha)).T * unit[:, None] / spread
         means = spectrum.center(Y)[0] * unit

@@ -32,35 +32,44 @@ def fit(
         str, typer.Argument(metavar="X", help="Inputs: CSV, TSV, Excel, Parquet, .npy, ... or -.")
     ],
     y_file: Annotated[
-        str | None, typer.Argument(metavar="Y", help="Outputs; or name --target-columns of X.")
+        str | None,
+        typer.Argument(
+            metavar="Y", help="Outputs. Without Y, name the columns of X with --target-columns."
+        ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the model goes.")
+        str, typer.Option("--output", "-o", help="Path of the model file.")
     ] = "model.isthmus",
-    report: Annotated[
-        str | None, typer.Option("--report", help="Where a report goes, HTML.")
-    ] = None,
+    report: Annotated[str | None, typer.Option("--report", help="Path of an HTML report.")] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="auto, or names of methods, pls,ridge.")
+        str, typer.Option("--method", "-m", help="auto, or a list of methods such as pls,ridge.")
     ] = "auto",
     prefer: Annotated[
-        str, typer.Option("--prefer", help="accurate (blends allowed), simple or small.")
+        str,
+        typer.Option(
+            "--prefer", help="Which answer to keep: accurate (blends allowed), simple or small."
+        ),
     ] = "accurate",
     kernel: Annotated[
         str,
         typer.Option("--kernel", help="Kernel of the kernel method, or auto to compare several."),
     ] = "auto",
-    loss: Annotated[str, typer.Option("--loss", help="Of the robust method.")] = "huber",
+    loss: Annotated[str, typer.Option("--loss", help="Loss of the robust method.")] = "huber",
     cv: Annotated[
         str,
-        typer.Option("--cv", help="Outer folds of the comparison, or time: train on earlier rows."),
+        typer.Option("--cv", help="Number of outer folds, or time to train on earlier rows only."),
     ] = "5",
-    components: Annotated[str, typer.Option("--components", help="auto, or how many.")] = "auto",
+    components: Annotated[
+        str, typer.Option("--components", help="auto, or the number of components.")
+    ] = "auto",
     scale: Annotated[
-        str, typer.Option("--scale", help="auto, yes or no: divide columns by their deviations.")
+        str,
+        typer.Option(
+            "--scale", help="Divide input columns by their standard deviations: auto, yes or no."
+        ),
     ] = "auto",
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", min=0, help="Seconds for the comparison.")
+        float | None, typer.Option("--time-limit", min=0, help="Most seconds for the comparison.")
     ] = None,
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,
@@ -71,13 +80,13 @@ def fit(
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
     sign: Annotated[
-        str | None, typer.Option("--sign", help="A private key (Ed25519) to sign the model with.")
+        str | None, typer.Option("--sign", help="Private key (Ed25519) that signs the model.")
     ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Compare methods by honest cross-validation, fit the answer that is preferred, save it.
+    """Compare methods by nested cross-validation, fit the preferred answer and save it.
 
     For example:
 

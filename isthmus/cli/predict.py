@@ -17,11 +17,13 @@ def register(app: Any) -> None:
 
 def predict(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that isthmus fit has written.")
+        str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
     ],
     new: Annotated[
         str,
-        typer.Argument(metavar="NEW", help="New rows, with the columns of training, or -."),
+        typer.Argument(
+            metavar="NEW", help="New rows with the columns of the training table, or -."
+        ),
     ],
     output: Annotated[
         str,
@@ -30,14 +32,15 @@ def predict(
     interval: Annotated[
         float | None,
         typer.Option(
-            "--interval", help="Add bounds that hold this share of new outputs, 0.95 say."
+            "--interval",
+            help="Add bounds that contain this share of new outputs, for example 0.95.",
         ),
     ] = None,
     raw: Annotated[
         bool,
         typer.Option(
             "--raw",
-            help="Keep texts that begin with = + - @ as they are; a spreadsheet would run them.",
+            help="Keep texts that begin with = + - @ unchanged; a spreadsheet would run them.",
         ),
     ] = False,
     id_column: IdColumn = None,

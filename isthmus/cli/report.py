@@ -28,11 +28,13 @@ def register(app: Any) -> None:
 
 def report(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that isthmus fit has written.")
+        str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
     ],
     x_file: Annotated[str, typer.Argument(metavar="X", help="Inputs.")],
     y_file: Annotated[str | None, typer.Argument(metavar="Y", help="Outputs, if not in X.")] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="HTML.")] = "report.html",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Path of the HTML report.")
+    ] = "report.html",
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,
     types: Types = None,
