@@ -32,6 +32,9 @@ SMOOTHING = 0.03  # seconds
 REACHED_ANGLE = np.radians(2.0)
 REACHED_TIP = 1e-3
 SPEED_SHARE = 99  # percent of the joint speeds that an automatic slowdown brings within the limits
+MISSED_SHARE = 0.005  # of the samples: a tip that is missed more often is given more time
+_MOST_TIMES_SLOWER = 4  # times that an automatic slowdown is doubled for the tip
+_MOST_MULTIPLIERS = 20  # rounds of multipliers for the tip
 _UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
 
 
@@ -210,8 +213,9 @@ class Retargeter:
             person's directions with the arm's own lengths put it.
         slowdown : float or "auto", default=1.0
             Times as slow as the person; "auto" is the factor at which 99 % of the joint speeds that the
-            movement asks for are within the limits (all of them, if a tip is asked for), at least 1.
-            Persons are faster than most arms.
+            movement asks for are within the limits, at least 1. If a tip is asked for, it is the factor
+            for all joint speeds, doubled while limits of speed keep the tip from more than 0.5 % of the
+            samples that it can reach. Persons are faster than most arms.
         start : array-like of shape (n, n_joints), default=None
             A path to begin from instead of the one that is found.
         """
@@ -227,13 +231,23 @@ class Retargeter:
             if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
                 raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
             dt *= slowdown
-        path = (
-            first_path(self.task, goal, dt, self.velocity)
-            if start is None
-            else np.array(start, dtype=np.float64)
-        )
-        found = self._solve(path, goal, dt)
-        return self._outcome(found, goal, dt)
+        done = self._retarget(goal, dt, start)
+        if slowdown == "auto" and self._wants_tip(goal):
+            for _ in range(_MOST_TIMES_SLOWER):
+                if np.mean(done.reachable & ~done.reached) <= MISSED_SHARE:
+                    break
+                done = self._retarget(goal, 2 * done.dt, start)
+        return done
+
+    def _retarget(self, goal: Goal, dt: float, start: ArrayLike | None) -> Retargeted:
+        if start is None:
+            path = first_path(self.task, goal, dt, self.velocity)
+        else:
+            path = np.array(start, dtype=np.float64)
+        return self._outcome(self._solve(path, goal, dt), goal, dt)
+
+    def _wants_tip(self, goal: Goal) -> bool:
+        return goal.tip is not None and bool(self.weights.get("tip"))
 
     def _slowdown(self, goal: Goal, dt: float) -> float:
         """How much faster than the limits the movement asks the joints to be."""
@@ -245,7 +259,7 @@ class Retargeter:
         found = solve_path(
             self._rows(goal), path, (self.smoothing / dt) ** 4, PathLimits(low, high, free, free)
         )
-        share = 100 if goal.tip is not None and self.weights.get("tip") else SPEED_SHARE
+        share = 100 if self._wants_tip(goal) else SPEED_SHARE
         speed = np.percentile(np.abs(np.diff(found.q, axis=0)), share, axis=0) / dt
         return max(1.0, float((speed / self.velocity).max()))
 
@@ -253,14 +267,15 @@ class Retargeter:
         limits = self._path_limits(dt)
         bend = (self.smoothing / dt) ** 4
         found = solve_path(self._rows(goal), path, bend, limits)
-        if goal.tip is None or not self.weights.get("tip"):
+        if goal.tip is None or not self._wants_tip(goal):
             return found
         shift = np.zeros_like(goal.tip)  # multipliers of the tip, divided by its weight
         n_iter = found.n_iter
-        for _ in range(6):
+        for _ in range(_MOST_MULTIPLIERS):
             miss = self.arm.limb(found.q, self.places)[0][:, 3] - goal.tip
-            small = np.linalg.norm(miss, axis=1) < 0.05  # further away it is out of reach
-            if not small.any() or np.abs(miss[small]).max() < 1e-8:
+            distance = np.linalg.norm(miss, axis=1)
+            small = distance < 0.05  # further away it is out of reach
+            if not (distance[small] > REACHED_TIP / 10).any():
                 break
             shift = np.where(small[:, None], shift - miss, 0.0)
             found = solve_path(self._rows(goal.moved(shift)), found.q, bend, limits, max_iter=10)
@@ -306,7 +321,7 @@ class Retargeter:
 
     def _asked(self, goal: Goal) -> list[str]:
         """The parts of the goal that count for having reached it."""
-        if goal.tip is not None and self.weights.get("tip"):
+        if self._wants_tip(goal):
             return ["tip"]
         given = {"upper": goal.upper, "fore": goal.fore, "normal": goal.normal}
         names = ("upper", "fore") if self.weights.get("directions") else ("normal",)

@@ -222,6 +222,17 @@ def test_a_tip_that_is_asked_for_is_met(clip, objective):
     assert_allclose(tip, target, atol=1e-4)
 
 
+def test_a_tip_that_the_limits_keep_away_is_given_more_time():
+    made = make_clip(120, random_state=5)
+    fast = ArmClip("fast", made.upper, made.fore, fps=10.0)
+    retargeter = Retargeter(pa10(), objective="weighted", velocity=1.0)
+    done = retargeter.retarget(fast, slowdown="auto")
+    assert np.mean(done.reachable & ~done.reached) <= 0.005
+    assert_within_limits(retargeter.arm, done.q, done.dt, 1.0, np.inf)
+    half = retargeter.retarget(fast, slowdown=done.dt * fast.fps / 2)  # what joint speeds alone ask for
+    assert np.mean(half.reachable & ~half.reached) > 0.02
+
+
 def test_the_normals_of_the_thesis_are_an_objective(clip):
     markers = markers_of(clip)
     arm = pa10()
