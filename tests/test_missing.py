@@ -9,9 +9,13 @@ from scipy import sparse
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
 
+import isthmus.problems.gaps as gaps_module
 import isthmus.problems.missing as missing_module
-from isthmus import PCR, PLS, Moments, ReducedRankRegression
+from isthmus import PCR, PLS, ComponentSearchCV, Moments, ReducedRankRegression
+from isthmus.problems import RowForm
 from isthmus.problems.missing import expected_moments
 
 ESTIMATORS = [PLS(2, missing="em"), PCR(2, missing="em"), ReducedRankRegression(2, missing="em")]
@@ -101,9 +105,9 @@ def test_leading_pairs_are_enough(monkeypatch):
 @pytest.mark.parametrize("c", [0, 1, 3, 9])
 def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
     """Every way to invert, every number of gaps, shared patterns: the normal law written row by row."""
-    monkeypatch.setattr(missing_module, "_BLOCK", block)
-    monkeypatch.setattr(missing_module, "_SWEPT_ORDER", order)
-    monkeypatch.setattr(missing_module, "_SWEPT_MANY", many)
+    monkeypatch.setattr(gaps_module, "_BLOCK", block)
+    monkeypatch.setattr(gaps_module, "_SWEPT_ORDER", order)
+    monkeypatch.setattr(gaps_module, "_SWEPT_MANY", many)
     rng = np.random.default_rng(c)
     d, n = 10, 120
     W, noise = rng.normal(size=(d, c)), 0.3
@@ -112,17 +116,18 @@ def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
     missing[:3], missing[3:6] = True, False
     missing[50:] = missing[rng.integers(0, 50, size=70)]
     R, weights = np.where(missing, 0.0, rng.normal(size=(n, d))), rng.random(n)
-    filled, covariance, log_det = R.copy(), np.zeros((d, d)), 0.0
+    filled, covariance, log_det, squares = R.copy(), np.zeros((d, d)), 0.0, 0.0
     for r, u, w in zip(filled, missing, weights):
         o = ~u
         K = np.linalg.solve(C[np.ix_(o, o)], C[np.ix_(o, u)])
         r[u] = r[o] @ K
         covariance[np.ix_(u, u)] += w * (C[np.ix_(u, u)] - C[np.ix_(u, o)] @ K)
         log_det += w * (np.linalg.slogdet(C[np.ix_(o, o)])[1] - np.linalg.slogdet(C)[1])
-    found = missing_module._Gaps(missing).fill(R, missing_module._Normal(W, noise), weights)
+        squares += w * (r[o] @ np.linalg.solve(C[np.ix_(o, o)], r[o]))
+    found = gaps_module.Gaps(missing).fill(R, gaps_module.Normal(W, noise), weights)
     assert_allclose(R, filled, atol=1e-10)
     assert_allclose(found[0], covariance, atol=1e-10)
-    assert_allclose(found[1], log_det, rtol=1e-10)
+    assert_allclose(found[1:], [log_det, squares], rtol=1e-10)
 
 
 def test_filled_is_the_conditional_mean():
@@ -258,6 +263,41 @@ def test_latent_dimensions_are_found(latent, n, p):
     Z = rng.normal(size=(n, latent)) @ W.T + rng.normal(size=(n, p + 2))
     _, model = em(with_gaps(Z[:, :p], 0.05), Z[:, p:], n_latent=None, tol=1e-6)
     assert model.loadings.shape[1] == latent
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PCR(10), PCR(), ReducedRankRegression(2), ReducedRankRegression(alpha=0.0), PLS(8)],
+    ids=str,
+)
+@pytest.mark.parametrize("n_gappy", [5, 120])
+def test_the_form_of_the_expected_moments_does_not_matter(model, n_gappy, monkeypatch):
+    """Of wide rows, the second moments are decomposed; rows that stand for them have all digits."""
+    X, Y = low_rank(40, 120, 3, 3)
+    X[:, :n_gappy] = with_gaps(X[:, :n_gappy], 0.2)
+    model = clone(model).set_params(missing="em").fit(X, Y)
+    assert model.solver_ in ("moments", "svd", "rows")
+    monkeypatch.setattr(type(model), "_cheapest_form", lambda *shape: RowForm)
+    exact = clone(model).fit(X, Y)
+    assert exact.solver_ in ("svd", "rows")
+    assert_allclose(model.coef_, exact.coef_, rtol=0, atol=1e-7 * abs(exact.coef_).max())
+    moments, _ = em(X, Y, n_latent=None, tol=1e-6)
+    rows, _ = moments.few_rows()
+    assert_allclose(rows.T @ rows, moments.xx, atol=1e-9 * abs(moments.xx).max())
+
+
+@pytest.mark.parametrize("alphas", [None, [0.0, 1.0]], ids=["PCR", "ridge"])
+def test_folds_of_wide_rows_with_gaps_equal_refits(alphas):
+    X, Y = low_rank(40, 120, 3, 3)
+    X = with_gaps(X, 0.1)
+    model = PCR(missing="em") if alphas is None else ReducedRankRegression(missing="em")
+    grid = {} if alphas is None else {"alpha": alphas}
+    search = ComponentSearchCV(model, n_components=[1, 3], cv=KFold(3), **grid).fit(X, Y)
+    for i, (train, test) in enumerate(KFold(3).split(X)):
+        for j, candidate in enumerate(search.cv_results_["params"]):
+            refit = clone(model).set_params(**candidate).fit(X[train], Y[train])
+            score = r2_score(Y[test], refit.predict(X[test]))
+            assert_allclose(search.cv_results_[f"split{i}_test_score"][j], score, rtol=1e-8)
 
 
 LAWS = {

@@ -16,6 +16,7 @@ solved from rows.
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
 ``missing.py``    expected moments of incomplete rows
+``gaps.py``       what is observed of a row tells of the rest of it
 ``splits.py``     rows and splits of a cross-validation
 ``paths.py``      predictions of a fold with every number of components, and their errors
 ``scores.py``     their scores

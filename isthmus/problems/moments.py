@@ -82,7 +82,9 @@ class MomentForm(SquaredForm):
 
     def exactly(self) -> RowForm:
         assert self.remake is not None
-        return self.remake()
+        form = self.remake()
+        form.data = self.data
+        return form
 
     def spectrum(self) -> Spectrum:
         squares, B = descending_eigh(self.xx)

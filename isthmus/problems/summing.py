@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ _LEAST_ROWS = 256
 _SPARSE_DENSITY = 0.05
 # A mean whose square is below this many variances is no reason to centre a copy of the rows.
 _NEAR = 16.0
+# Fewer digits than this are worth a warning.
+_FEW_DIGITS = 8.0
 
 Mean = tuple[Array, Array]
 """A mean as an unevaluated sum of two floats."""
@@ -107,3 +110,13 @@ def check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array 
         Y = Y.reshape(len(Y), -1)
     check_consistent_length(X, Y)
     return X, Y, check_weights(sample_weight, X)
+
+
+def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
+    """Warn if something has few correct digits left."""
+    if digits < _FEW_DIGITS:
+        warnings.warn(
+            f"{what}: about {int(digits)} of 16 digits are left; {remedy}.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -7,7 +7,6 @@ and can have a part taken away. Everything is float64 whatever comes in.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -29,10 +28,7 @@ from isthmus._linalg.roots import (
 )
 from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
-from isthmus.problems.summing import check_rows, difference, shifted, sum_rows
-
-# Fewer digits than this are worth a warning.
-_FEW_DIGITS = 8.0
+from isthmus.problems.summing import check_rows, difference, shifted, sum_rows, warn_of_digits
 
 
 class Moments:
@@ -102,6 +98,7 @@ class Moments:
     # were those proved: rows follow from it. Neither, where somebody has the rows anyway.
     _rows: Rows | None = None
     _proved: Array | None = None
+    _source: Callable[[], Iterable[Rows]] | None = None  # gives rows when they are asked for
 
     def __init__(self, n_features: int, n_targets: int = 0, *, full_yy: bool = True) -> None:
         check_memory(
@@ -192,21 +189,34 @@ class Moments:
         return np.hstack(triangular_rows(*self.few_rows()))
 
     @classmethod
-    def from_few_rows(
-        cls, X: Array, Y: Array, *, n_samples: int, weight: float, x_mean: Array, y_mean: Array
+    def from_squares(
+        cls,
+        second: Array,
+        mean: Array,
+        n_features: int,
+        n_samples: int,
+        weight: float,
+        rows: Callable[[], Iterable[Rows]],
     ) -> Moments:
-        """Moments with given means and the second moments of rows that are centred and weighted."""
-        moments = cls(X.shape[1], Y.shape[1])
+        """Moments with given means and second moments of x and y together.
+
+        ``rows`` gives rows that have these second moments, which are asked for where digits need them.
+        """
+        p = n_features
+        moments = cls(p, len(mean) - p)
         moments.n_samples = n_samples
         moments.weight = weight
-        moments._x_mean = x_mean, np.zeros_like(x_mean)
-        moments._y_mean = y_mean, np.zeros_like(y_mean)
-        moments.xx, moments.xy, moments.yy = X.T @ X, X.T @ Y, Y.T @ Y
-        moments._rows = few_rows_of([(X, Y)], *moments.xy.shape)
+        moments._x_mean = mean[:p], np.zeros(p)
+        moments._y_mean = mean[p:], np.zeros(len(mean) - p)
+        moments.xx, moments.xy, moments.yy = second[:p, :p], second[:p, p:], second[p:, p:]
+        moments._source = rows
         return moments
 
     def few_rows(self) -> Rows:
         """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
+        if self._source is not None:
+            self._settle(self._source)
+            self._source = None
         if self._rows is not None:
             return self._rows
         rows, digits = rows_of_moments(self.xx, self.xy, self._live())
@@ -237,7 +247,7 @@ class Moments:
         dx, dy = self.mean_difference(other)
         return root * dx[None], root * dy[None]
 
-    def _settle(self, rows: Callable[[], Iterable[Rows]], n_rows: int) -> None:
+    def _settle(self, rows: Callable[[], Iterable[Rows]], n_rows: float = np.inf) -> None:
         """Trust ``xx``, if it is well conditioned, or keep few rows that stand for those given."""
         if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
             self._proved = self.xx.diagonal().copy()
@@ -383,14 +393,4 @@ class Moments:
         return (
             f"Moments(n_features={p}, n_targets={q}, n_samples={self.n_samples}, "
             f"weight={self.weight:g})"
-        )
-
-
-def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
-    """Warn if something has few correct digits left."""
-    if digits < _FEW_DIGITS:
-        warnings.warn(
-            f"{what}: about {int(digits)} of 16 digits are left; {remedy}.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
         )

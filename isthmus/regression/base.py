@@ -204,22 +204,26 @@ class LatentRegression(FittedMap, ABC):
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
     ) -> None:
-        form, model = self._expected_form(X, Y, weights)
+        form, model = self._expected_form(X, Y, weights, n_components)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
         self._store(*self._solved(form, n_components), model.filled(X))
 
     def _expected_form(
-        self, X: NDArray, Y: NDArray, weights: Array | None
-    ) -> tuple[RowForm, MissingModel]:
+        self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
+    ) -> tuple[Form, MissingModel]:
         """The problem in the expected moments of incomplete rows, and the model of their gaps.
 
-        Neither knows of the number of components, so that one serves all of them.
+        The number of components decides of its form alone, so that one model serves all of them.
         """
         units = Units(weight=weight_unit(weights))
         weights = weights if weights is None else weights / units.weight
         moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
-        return RowForm.from_moments(moments, self.scale, units), model
+        # As many rows stand for all as there are columns, at least.
+        p = X.shape[1]
+        cheapest = self._cheapest_form(max(len(X), p), p, n_components)
+        kind = MomentForm if cheapest is MomentForm else RowForm
+        return kind.from_moments(moments, self.scale, units), model
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool

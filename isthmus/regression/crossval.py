@@ -133,7 +133,7 @@ def _expected(
     The model of the gaps is the one that a fit to the training rows finds, step by step; it serves all
     numbers of components and ridge weights.
     """
-    form, model = estimator._expected_form(*rows.take(split.train))
+    form, model = estimator._expected_form(*rows.take(split.train), max(ranks))
     form.data = Rows(model.filled(rows.X[split.test]), rows.Y, None)
     everything = np.arange(len(split.test))
     return estimator._fold_paths(form, everything, max(ranks), alphas)

@@ -57,7 +57,7 @@ class RankConstrained(LatentRegression):
                 return found
         spectrum = form.spectrum()
         alpha = self._alpha_in_frame(spectrum.norm, form)
-        if not spectrum.has_digits(form.n_directions, alpha):
+        if not _has_digits(form, spectrum, alpha):
             return None
         optimum = RankOptimum(form, spectrum, alpha)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
@@ -82,7 +82,7 @@ class RankConstrained(LatentRegression):
         pairs = []
         for alpha in alphas:
             alpha = ridge_in_units(alpha, unit)
-            if not spectrum.has_digits(form.n_directions, alpha):
+            if not _has_digits(form, spectrum, alpha):
                 return None
             pairs.append(_leading_pair(form, spectrum, alpha, n_components))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
@@ -164,6 +164,11 @@ def _leading_pair(
             return (kept.cross @ Q) / (kept.squares + alpha)[:, None], Q
     optimum = RankOptimum(form, spectrum, alpha)
     return optimum.factors(min(n_components, optimum.rank))
+
+
+def _has_digits(form: Form, spectrum: Spectrum, alpha: float) -> bool:
+    """Whether all directions that rows can have, or expected moments do have, keep their digits."""
+    return spectrum.has_digits(max(form.n_directions, spectrum.rank), alpha)
 
 
 def _kept(spectrum: Spectrum, alpha: float) -> Spectrum:
