@@ -15,6 +15,10 @@ solved from rows.
 ``sums.py``       ``Moments``: summed, merged, subtracted, with few rows that keep all digits
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
+``sources.py``    ``isthmus.Rows``: rows that do not fit into memory, block by block
+``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
+``checking.py``   checks of one such block
+``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
 ``missing.py``    expected moments of incomplete rows
 ``splits.py``     rows and splits of a cross-validation
 ``paths.py``      predictions of a fold with every number of components, and their errors

@@ -28,9 +28,11 @@ from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Momen
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
+from isthmus.problems.sources import as_rows
 from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
+from isthmus.regression.streamed import fit_source
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -52,6 +54,7 @@ class LatentRegression(FittedMap, ABC):
     _min_components = 1
     _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
     _ridge_path = False  # every ridge weight follows from one spectrum
+    _needs_full_yy = False  # whether a fit to moments needs the products of different outputs
 
     n_components: Any
     scale: bool | str
@@ -106,14 +109,15 @@ class LatentRegression(FittedMap, ABC):
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> LatentRegression:
         """Fit the map.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs. NaN is allowed with ``missing="em"``.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. NaN is allowed with ``missing="em"``. ``Rows`` hold inputs, outputs and weights, and are
+            read block by block, once.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs. NaN is allowed with ``missing="em"``.
         sample_weight : array of shape (n_samples,), default=None
@@ -124,6 +128,10 @@ class LatentRegression(FittedMap, ABC):
         self : object
             The fitted estimator.
         """
+        source = None if isinstance(X, np.ndarray) else as_rows(X, y, sample_weight)
+        if source is not None:
+            fit_source(self, source)
+            return self
         n_components = self._check_parameters()
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
         if weights is not None and not weights.all():
@@ -178,6 +186,11 @@ class LatentRegression(FittedMap, ABC):
         self.n_iter_ = 1
         self._store(*self._solved(MomentForm.from_moments(self.moments_, self.scale), n_components))
         return self
+
+    def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
+        """Fit to moments alone."""
+        form = MomentForm.from_moments(moments, self.scale)
+        self._store(*self._solved(form, n_components))
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""

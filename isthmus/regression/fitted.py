@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isthmus._linalg import Array, row_blocks
+from isthmus.problems.sources import by_blocks
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
@@ -48,13 +49,14 @@ class FittedMap(
     )  # turns the basis shown into one whose first columns are maps of smaller rank
     _y_is_1d: bool
 
+    @by_blocks
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` the predictions are yielded block by block.
 
         Returns
         -------
@@ -65,6 +67,7 @@ class FittedMap(
         Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
         return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
 
+    @by_blocks
     def predict_path(self, X: ArrayLike) -> NDArray:
         """Predict with 1, 2, ..., ``n_components_`` components.
 
@@ -102,13 +105,14 @@ class FittedMap(
             loadings = loadings @ self._nesting.T
         return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
 
+    @by_blocks
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` the scores are yielded block by block.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
 from isthmus.losses import Logistic
+from isthmus.problems.sources import by_blocks
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data
@@ -39,6 +40,7 @@ class PosteriorModel(LatentRegression):
         check_is_fitted(self)
         return self.right_draws_ @ self.left_draws_.transpose(0, 1, 3, 2)
 
+    @by_blocks
     def predict(self, X: ArrayLike, return_std: bool = False, interval: float | None = None) -> Any:
         """Posterior mean of the outputs, with their spread on request.
 
