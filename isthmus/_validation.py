@@ -107,6 +107,21 @@ def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
     return weights
 
 
+def is_dask(values: Any) -> bool:
+    """Whether values are a Dask collection; nothing of Dask is imported."""
+    return callable(getattr(type(values), "__dask_graph__", None))
+
+
+def refuse_dask(**named: Any) -> None:
+    """Refuse Dask collections where only arrays are taken: they would be gathered in silence."""
+    for name, values in named.items():
+        if is_dask(values):
+            raise TypeError(
+                f"{name} is a Dask {type(values).__name__}, which is not brought into memory in silence: "
+                f"call {name}.compute() if it fits there; docs/dask.md lists what takes Dask collections."
+            )
+
+
 def check_enough_samples(n_samples: int) -> None:
     """A map between centred data needs two rows."""
     if n_samples < 2:

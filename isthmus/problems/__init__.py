@@ -19,6 +19,9 @@ solved from rows.
 ``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
 ``checking.py``   checks of one such block
 ``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
+``dask_rows.py``  the same rows as Dask collections: a tree of sums
+``dask_chunks.py`` collections of inputs, outputs and weights, cut alike
+``dask_maps.py``  predictions of Dask collections, which stay lazy
 ``missing.py``    expected moments of incomplete rows
 ``splits.py``     rows and splits of a cross-validation
 ``paths.py``      predictions of a fold with every number of components, and their errors

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import check_number
+from isthmus._validation import check_number, is_dask, refuse_dask
 from isthmus.problems.checking import (
     check_block_weights,
     check_floats,
@@ -313,7 +313,15 @@ class Rows:
 
 
 def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
-    """Return the source that an estimator was handed in place of X, or None for anything else."""
+    """Return the source that an estimator was handed in place of X, or None for anything else.
+
+    Dask collections are a source, with their y and sample_weight beside them.
+    """
+    if is_dask(X):
+        from isthmus.problems.dask_rows import DaskRows
+
+        return DaskRows(X, y, sample_weight)
+    refuse_dask(y=y, sample_weight=sample_weight)
     if not isinstance(X, Rows):
         return None
     if y is not None or sample_weight is not None:

@@ -29,6 +29,9 @@ class BlockError(ValueError):
         self.block = block
         self.walk = walk
 
+    def __reduce__(self) -> tuple:  # errors of other processes arrive as pickles
+        return type(self), (str(self), self.block, self.walk)
+
 
 @dataclass
 class Walk:
