@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_number, is_dask, refuse_dask
@@ -341,6 +342,24 @@ def by_blocks(method: Callable[..., Any]) -> Any:
             return method(self, X, *args, **options)
         check_names(self, source)
         return source.apply(partial(_call, method, self, args, options))
+
+    return call
+
+
+def maps_blocks(method: Callable[..., Any]) -> Any:
+    """Let ``transform`` take a source as well: it returns a source of the transformed rows.
+
+    That has the same y and sample_weight, so that it can be handed to the next step of a pipeline.
+    """
+
+    @wraps(method)
+    def call(self: Any, X: Any) -> Any:
+        source = as_rows(X)
+        if source is None:
+            return method(self, X)
+        check_is_fitted(self)
+        check_names(self, source)
+        return source.map(partial(_call, method, self, (), {}), self._n_features_out)
 
     return call
 

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.problems.sources import by_blocks
+from isthmus.problems.sources import by_blocks, maps_blocks
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
@@ -105,14 +105,14 @@ class FittedMap(
             loadings = loadings @ self._nesting.T
         return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
 
-    @by_blocks
+    @maps_blocks
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features), or Rows
-            Inputs. Of ``Rows`` the scores are yielded block by block.
+            Inputs. Of ``Rows`` the result is ``Rows`` of the scores.
 
         Returns
         -------

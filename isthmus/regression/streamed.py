@@ -16,17 +16,36 @@ from sklearn.base import clone
 from isthmus._linalg import Array, column_scales
 from isthmus._validation import check_enough_samples
 from isthmus.problems import MomentForm, Moments
+from isthmus.problems.frame import scales_x
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
 from isthmus.problems.sources import Rows, name_features
-from isthmus.regression.crossval import PathScores, best_index, default_ranks
+from isthmus.regression.crossval import (
+    PathScores,
+    best_index,
+    default_ranks,
+    power_norm,
+    relative_alphas,
+)
 
 _AUTO_FOLDS = 5  # as in memory
 
 
-def fit_source(model: Any, source: Rows) -> Any:
+def fit_source(model: Any, source: Rows) -> None:
     """Fit a latent regression to the rows of a source."""
     n_components = model._check_parameters()
+    check_source(model)
+    if model.n_components == "auto":
+        parts = source.moments(_AUTO_FOLDS, full_yy=model._needs_full_yy)
+        n_components = choose_from_moments(model, parts)
+        moments = reduce(Moments.merge, parts)
+    else:
+        moments = source.moments(full_yy=model._needs_full_yy)
+    fit_moments(model, source, moments, n_components)
+
+
+def check_source(model: Any) -> None:
+    """Refuse parameters that need all rows at once."""
     if model.missing == "em":
         raise ValueError(
             "missing='em' needs all rows at once and does not take Rows: fill or leave out the rows with "
@@ -37,21 +56,18 @@ def fit_source(model: Any, source: Rows) -> Any:
             f"loss={model.loss!r} does not take Rows: fit a sample in memory, or call partial_fit with "
             "online='proximal' for each block of rows.blocks()."
         )
-    model.__dict__.pop("missing_model_", None)
-    if model.n_components == "auto":
-        parts = source.moments(_AUTO_FOLDS, full_yy=model._needs_full_yy)
-        n_components = choose_from_moments(model, parts)
-        moments = reduce(Moments.merge, parts)
-    else:
-        moments = source.moments(full_yy=model._needs_full_yy)
+
+
+def fit_moments(model: Any, source: Rows, moments: Moments, n_components: int | None) -> None:
+    """Fit a latent regression to the moments of a source."""
     check_targets(moments)
     check_enough_samples(moments.n_samples)
     name_features(model, source, len(moments.xx))
     model._y_is_1d = source.y_is_1d
     model.n_iter_ = 1
+    model.__dict__.pop("missing_model_", None)
     model._fit_moments(moments, n_components)
     model.__dict__.pop("moments_", None)
-    return model
 
 
 def check_targets(moments: Moments) -> None:
@@ -117,6 +133,15 @@ def check_folds(parts: list[Moments]) -> None:
             raise ValueError(
                 f"fold {i} has {part.n_samples} rows, at least 2 are needed: use fewer folds."
             )
+
+
+def moment_alphas(whole: Moments, scale: bool | str) -> list[float]:
+    """Return the default ridge weights of a search, as in memory."""
+    squares = whole.xx.diagonal()
+    varies = column_scales(squares, whole.x_mean, whole.weight, False)[1]
+    deviation = np.sqrt(np.where(varies, squares, 1.0) / whole.weight) if scales_x(scale) else 1.0
+    norm = power_norm(lambda u: whole.xx @ u, varies / deviation)
+    return relative_alphas(norm)
 
 
 # -- one fold --------------------------------------------------------------------------------------------

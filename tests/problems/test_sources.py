@@ -57,7 +57,8 @@ def test_a_fit_is_that_of_all_rows(data, model):
         ):
             assert_allclose(got, want, rtol=1e-10, atol=1e-12)
         assert_allclose(np.concatenate(list(found.predict(rows))), found.predict(X))
-        assert_allclose(np.concatenate(list(found.transform(rows))), found.transform(X))
+        scores = [block[0] for block in found.transform(rows).blocks()]
+        assert_allclose(np.concatenate(scores), found.transform(X))
 
 
 @pytest.mark.parametrize("model", [PLS("auto"), ReducedRankRegression("auto")], ids=str)
