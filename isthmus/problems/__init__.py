@@ -20,6 +20,7 @@ solved from rows.
 ``checking.py``   checks of one such block
 ``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
 ``dask_rows.py``  the same rows as Dask collections: a tree of sums
+``dask_door.py``  the way to it, without importing Dask
 ``dask_chunks.py`` collections of inputs, outputs and weights, cut alike
 ``dask_maps.py``  predictions of Dask collections, which stay lazy
 ``missing.py``    expected moments of incomplete rows

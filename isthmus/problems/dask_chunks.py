@@ -204,7 +204,7 @@ def _cut_like(X: Any, values: Any, name: str) -> Any:
     if values.numblocks[0] != X.numblocks[0]:
         raise ValueError(
             f"X has {X.numblocks[0]} chunks of rows and {name} has {values.numblocks[0]}, and some of "
-            f"their lengths are unknown: X.compute_chunk_sizes() and {name}.compute_chunk_sizes() find them."
+            f"their lengths are unknown: find them by compute_chunk_sizes() of X and of {name}."
         )
     return values
 

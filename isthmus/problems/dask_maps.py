@@ -10,17 +10,23 @@ import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus.problems.dask_chunks import as_plain, is_frame
+from isthmus.problems.dask_rows import DaskRows
+from isthmus.problems.sources import check_names
 
 
 def map_lazily(estimator: Any, method: str, X: Any, *args: Any, **options: Any) -> Any:
     """Call a method of a fitted estimator for each chunk: an array gives an array, a frame a frame.
 
-    X is in whole columns. Nothing is computed but the results for two rows of ones, which tell the shape
-    and the dtype.
+    Nothing is computed but the results for two rows of ones, which tell the shape and the dtype.
     """
+    check_is_fitted(estimator)
     _check_output(estimator)
+    source = DaskRows(X)
+    check_names(estimator, source)
+    X = source.chunks.X
     example = _example(estimator, method, X, args, options)
     call = _Call(method, args, options, example, _names(estimator, method, example))
     model = delayed(estimator, pure=False)  # each worker receives it once

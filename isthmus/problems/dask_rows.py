@@ -17,7 +17,6 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
 from isthmus.problems.dask_chunks import Chunks, aligned_chunks
-from isthmus.problems.dask_maps import map_lazily
 from isthmus.problems.readers import Numbered, Reader, Size
 from isthmus.problems.sources import BlockError, Rows
 from isthmus.problems.sums import Moments
@@ -82,11 +81,6 @@ class DaskRows(Rows):
         if self.progress is not None:
             self.progress(n_rows, self.n_samples)
         return parts[0] if folds is None else parts
-
-    def apply(self, function: Callable[[Any], Any]) -> Any:
-        """Return what a method that is called ``by_blocks`` makes of each chunk, lazily."""
-        method, estimator, args, options = function.args  # type: ignore[attr-defined]
-        return map_lazily(estimator, method.__name__, self.chunks.X, *args, **options)
 
     def gather(
         self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], *args: Any

@@ -22,6 +22,7 @@ from isthmus.problems.checking import (
     n_rows_of,
     three_parts,
 )
+from isthmus.problems.dask_door import dask_result, dask_source
 from isthmus.problems.readers import ArrayReader, ArrowReader, CallReader, ParquetReader, Reader
 from isthmus.problems.walks import (
     BlockError,
@@ -319,9 +320,7 @@ def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
     Dask collections are a source, with their y and sample_weight beside them.
     """
     if is_dask(X):
-        from isthmus.problems.dask_rows import DaskRows
-
-        return DaskRows(X, y, sample_weight)
+        return dask_source(X, y, sample_weight)
     refuse_dask(y=y, sample_weight=sample_weight)
     if not isinstance(X, Rows):
         return None
@@ -337,6 +336,8 @@ def by_blocks(method: Callable[..., Any]) -> Any:
 
     @wraps(method)
     def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if is_dask(X):
+            return dask_result(self, method.__name__, X, *args, **options)
         source = as_rows(X)
         if source is None:
             return method(self, X, *args, **options)
@@ -354,6 +355,8 @@ def maps_blocks(method: Callable[..., Any]) -> Any:
 
     @wraps(method)
     def call(self: Any, X: Any) -> Any:
+        if is_dask(X):
+            return dask_result(self, method.__name__, X)
         source = as_rows(X)
         if source is None:
             return method(self, X)
