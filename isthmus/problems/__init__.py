@@ -16,6 +16,7 @@ solved from rows.
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
 ``sources.py``    ``isthmus.Rows``: rows that do not fit into memory, block by block
+``blockwise.py``  what lets methods of estimators take these in place of an array
 ``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
 ``checking.py``   checks of one such block
 ``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
