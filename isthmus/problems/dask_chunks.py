@@ -25,6 +25,12 @@ class Chunks:
         self.y_is_1d = y_is_1d
         self.n_samples = None if is_frame(X) or np.isnan(X.shape[0]) else int(X.shape[0])
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of inputs and outputs together."""
+        n_targets = 0 if self.y is None else 1 if self.y.ndim == 1 else self.y.shape[1]
+        return int(self.X.shape[1] + n_targets)
+
     def tasks(self, function: Callable[..., Any], *args: Any) -> list[Delayed]:
         """One task for each chunk: ``function(number, X, y, weights, *args)``.
 

@@ -15,8 +15,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from isthmus.problems.dask_chunks import Chunks, aligned_chunks
+from isthmus.problems.dask_sample import Drawn, draw_rows, drawn_places, pick_rows
 from isthmus.problems.readers import Numbered, Reader, Size
 from isthmus.problems.sources import BlockError, Rows
 from isthmus.problems.sums import Moments
@@ -67,12 +69,12 @@ class DaskRows(Rows):
         assert isinstance(self._reader, DaskReader)
         return self._reader.chunks
 
-    def moments(self, folds: Any = None, *, full_yy: bool = False) -> Any:
+    def moments(self, folds: Any = None, *, full_yy: bool = False, squares: bool = False) -> Any:
         """Sum the second moments of all rows in one pass, by a tree of tasks; see :class:`Rows`."""
         labels = None if folds is None or np.ndim(folds) == 0 else np.asarray(folds)
         n_folds = 1 if folds is None else int(folds) if labels is None else int(labels.max()) + 1
         named = None if labels is None else self._named(labels)
-        tasks = self.chunks.tasks(_sum_chunk, self._here(), named, n_folds, full_yy)
+        tasks = self.chunks.tasks(_sum_chunk, self._here(), named, n_folds, (full_yy, squares))
         merge = _merge if labels is None else _merge_folds
         (found,) = dask.compute(tree(tasks, merge))
         if found is None:
@@ -82,16 +84,26 @@ class DaskRows(Rows):
             self.progress(n_rows, self.n_samples)
         return parts[0] if folds is None else parts
 
-    def gather(
-        self, function: Callable[..., Any], merge: Callable[[Any, Any], Any], *args: Any
-    ) -> Any:
-        """Return ``function(number, blocks, *args)`` of each chunk, merged by a tree of tasks.
+    def sample(self, n_rows: int, random_state: Any = None) -> tuple[Any, NDArray, NDArray]:
+        """Draw rows without replacement, in one pass; see :class:`Rows`.
 
-        ``blocks`` is a :class:`Rows` of the chunk alone, with all that is mapped on it; ``function`` is
-        not called for a chunk without rows, and None is returned where there is no other.
+        Where the lengths of the chunks are known and no row has a weight, the sample is that of the same
+        rows in memory; otherwise it depends on the chunks.
         """
-        tasks = self.chunks.tasks(_call_chunk, self._here(), function, *args)
-        return dask.compute(tree(tasks, _Merge(merge)))[0]
+        rng = check_random_state(random_state)
+        width = max(self.chunks.n_columns, self._width)
+        n_rows = min(n_rows, max(1, self.memory // (64 * width)))  # an eighth of the bound
+        if self.n_samples is not None and self.chunks.weights is None:
+            places = drawn_places(self.n_samples, n_rows, rng)
+            starts = np.cumsum([0, *self.chunks.lengths()])
+            plan = delayed((places, starts), pure=False)
+        else:
+            plan = rng.randint(np.iinfo(np.int32).max)
+        tasks = self.chunks.tasks(_sample_chunk, self._here(), plan, n_rows)
+        (found,) = dask.compute(tree(tasks, _Join(n_rows)))
+        if found is None:
+            raise ValueError("the source has no rows.")
+        return found.X, found.Y, found.places
 
     def _here(self) -> Delayed:
         """This source without its chunks, which each worker receives once."""
@@ -170,7 +182,7 @@ def _chunk_rows(source: Rows, number: int, X: Any, y: Any, w: Any) -> Rows:
 
 
 def _sum_chunk(
-    number: int, X: Any, y: Any, w: Any, source: Rows, named: Any, n_folds: int, full_yy: bool
+    number: int, X: Any, y: Any, w: Any, source: Rows, named: Any, n_folds: int, how: Any
 ) -> Sums | None:
     """The moments of each fold of a chunk; None if it has no rows."""
     if X.shape[0] == 0:
@@ -183,19 +195,25 @@ def _sum_chunk(
             return X.shape[0], []
     rows = _chunk_rows(source, number, X, y, w)
     try:
-        parts = rows.moments(folds, full_yy=full_yy)
+        parts = rows.moments(folds, full_yy=how[0], squares=how[1])
     except BlockError as error:
         raise _renamed(error) from error.__cause__
     return X.shape[0], parts
 
 
-def _call_chunk(
-    number: int, X: Any, y: Any, w: Any, source: Rows, function: Any, *args: Any
-) -> Any:
+def _sample_chunk(
+    number: int, X: Any, y: Any, w: Any, source: Rows, plan: Any, n_rows: int
+) -> Drawn | None:
+    """Rows of a chunk: those at given places of all rows, or some of its own; None if it has no rows."""
     if X.shape[0] == 0:
         return None
+    rows = _chunk_rows(source, number, X, y, w)
     try:
-        return function(number, _chunk_rows(source, number, X, y, w), *args)
+        if isinstance(plan, int):
+            return draw_rows(rows, n_rows, [plan, number])
+        places, starts = plan
+        first, last = np.searchsorted(places, starts[number : number + 2])
+        return pick_rows(rows, places[first:last] - starts[number])
     except BlockError as error:
         raise _renamed(error) from error.__cause__
 
@@ -229,12 +247,12 @@ def _merge_folds(parts: list[Sums | None]) -> Sums | None:
     return sum(n for n, _ in kept), joined
 
 
-class _Merge:
-    """Joins what chunks with rows return."""
+class _Join:
+    """Joins samples of neighbouring chunks."""
 
-    def __init__(self, merge: Callable[[Any, Any], Any]) -> None:
-        self.merge = merge
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
 
-    def __call__(self, parts: list[Any]) -> Any:
+    def __call__(self, parts: list[Drawn | None]) -> Drawn | None:
         kept = [part for part in parts if part is not None]
-        return reduce(self.merge, kept) if kept else None
+        return reduce(lambda a, b: a.merge(b, self.n_rows), kept) if kept else None

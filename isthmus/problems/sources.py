@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_number, is_dask, refuse_dask
@@ -22,15 +20,16 @@ from isthmus.problems.checking import (
     n_rows_of,
     three_parts,
 )
-from isthmus.problems.dask_door import dask_result, dask_source
+from isthmus.problems.dask_door import dask_source
 from isthmus.problems.readers import ArrayReader, ArrowReader, CallReader, ParquetReader, Reader
 from isthmus.problems.walks import (
     BlockError,
+    Sample,
     Walk,
+    add_rows,
     check_finite_sums,
     empty_moments,
     own_rows,
-    take_rows,
 )
 
 Block = tuple[Any, NDArray, "Array | None"]
@@ -237,7 +236,7 @@ class Rows:
             X = function(X)
         return X, Y, weights, shape
 
-    def moments(self, folds: Any = None, *, full_yy: bool = False) -> Any:
+    def moments(self, folds: Any = None, *, full_yy: bool = False, squares: bool = False) -> Any:
         """Sum the second moments of all rows in one pass.
 
         Parameters
@@ -247,6 +246,9 @@ class Rows:
             An array of whole numbers: the fold of each row.
         full_yy : bool, default=False
             Whether ``yy`` is the whole matrix or its diagonal alone.
+        squares : bool, default=False
+            Whether to sum squares alone, for maps with a ridge. Otherwise ill-conditioned moments keep
+            their digits by QR decompositions of the blocks, which cost about four times as much.
 
         Returns
         -------
@@ -267,7 +269,8 @@ class Rows:
                     walk.parts = [empty_moments(X, Y, full_yy) for _ in range(n_folds)]
                 begin, walk.n_rows = walk.n_rows, walk.n_rows + len(Y)
                 for fold, own in own_rows(begin, len(Y), n_folds, labels):
-                    take_rows(walk.parts[fold], X[own], Y[own], None if w is None else w[own])
+                    part = X[own], Y[own], None if w is None else w[own]
+                    walk.parts[fold] = add_rows(walk.parts[fold], *part, squares)
         except BlockError as error:
             error.walk = walk
             raise
@@ -275,6 +278,30 @@ class Rows:
             raise ValueError("the source has no rows.")
         check_finite_sums(walk.parts)
         return walk.parts[0] if folds is None else walk.parts
+
+    def sample(self, n_rows: int, random_state: Any = None) -> tuple[Any, NDArray, NDArray]:
+        """Draw rows without replacement, each as likely as any other, in one pass.
+
+        Every row has a random key, and those with the smallest keys are kept, so that the sample does not
+        depend on the blocks. Rows of weight zero are left out.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows to draw; fewer if there are no more, or if an eighth of the memory bound holds no more.
+        random_state : int, RandomState or None, default=None
+            Seed of the keys.
+
+        Returns
+        -------
+        X, y, places : ndarray of shape (m, n_features), (m, n_targets), (m,)
+            Inputs, outputs, and the numbers of these rows in the source, rising.
+        """
+        most = int(self.memory * _BLOCK_SHARE)
+        sample = Sample(n_rows, most, check_random_state(random_state))
+        for X, Y, w in self.blocks():
+            sample.add(X, Y, w)
+        return sample.rows()
 
     def resume(self, error: BlockError) -> Rows:
         """Return this source with what was summed before an error: a fit of it continues from there.
@@ -306,6 +333,9 @@ class Rows:
             "docs/scale.md lists those that do. For the others, fit a sample of the rows in memory."
         )
 
+    def __iter__(self) -> Any:
+        return self.__array__()
+
     def __repr__(self) -> str:
         n = "unknown" if self.n_samples is None else self.n_samples
         return f"Rows({type(self._reader).__name__}, n_samples={n})"
@@ -329,64 +359,3 @@ def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
             "Rows hold their own y and sample_weight: pass those to Rows, and only Rows to fit."
         )
     return X
-
-
-def by_blocks(method: Callable[..., Any]) -> Any:
-    """Let a method of new rows take a source as well: it then yields its results block by block."""
-
-    @wraps(method)
-    def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if is_dask(X):
-            return dask_result(self, method.__name__, X, *args, **options)
-        source = as_rows(X)
-        if source is None:
-            return method(self, X, *args, **options)
-        check_names(self, source)
-        return source.apply(partial(_call, method, self, args, options))
-
-    return call
-
-
-def maps_blocks(method: Callable[..., Any]) -> Any:
-    """Let ``transform`` take a source as well: it returns a source of the transformed rows.
-
-    That has the same y and sample_weight, so that it can be handed to the next step of a pipeline.
-    """
-
-    @wraps(method)
-    def call(self: Any, X: Any) -> Any:
-        if is_dask(X):
-            return dask_result(self, method.__name__, X)
-        source = as_rows(X)
-        if source is None:
-            return method(self, X)
-        check_is_fitted(self)
-        check_names(self, source)
-        return source.map(partial(_call, method, self, (), {}), self._n_features_out)
-
-    return call
-
-
-def name_features(estimator: Any, source: Rows, n_features: int) -> None:
-    """Set what scikit-learn's checks of new rows go by."""
-    estimator.n_features_in_ = n_features
-    estimator.__dict__.pop("feature_names_in_", None)
-    if source.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-
-
-def check_names(estimator: Any, source: Rows) -> None:
-    """Refuse columns with other names, or in another order, than those fitted."""
-    fitted = getattr(estimator, "feature_names_in_", None)
-    given = source.feature_names
-    if fitted is not None and given is not None and list(fitted) != list(given):
-        raise ValueError(
-            f"the rows have the columns {given}, but {type(estimator).__name__} was fitted with "
-            f"{list(fitted)}."
-        )
-
-
-def _call(method: Any, self: Any, args: Any, options: Any, X: Any) -> Any:
-    with warnings.catch_warnings():  # blocks are arrays; the names of the source have been checked
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return method(self, X, *args, **options)

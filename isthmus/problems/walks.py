@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.problems.splits import dense_rows
 from isthmus.problems.sums import Moments
 
 
@@ -64,13 +65,55 @@ def empty_moments(X: Any, Y: NDArray, full_yy: bool) -> Moments:
     return Moments(X.shape[1], Y.shape[1], full_yy=full_yy)
 
 
-def take_rows(moments: Moments, X: Any, Y: NDArray, w: Array | None) -> None:
-    """Add rows; those of weight zero are no rows."""
+def add_rows(moments: Moments, X: Any, Y: NDArray, w: Array | None, squares: bool) -> Moments:
+    """Return moments with more rows, in place if all digits are kept; those of weight zero are no rows."""
     if w is not None and not w.all():
         kept = w > 0
         X, Y, w = X[kept], Y[kept], w[kept]
-    if len(Y):
-        moments._take(X, Y, w)
+    if not len(Y):
+        return moments
+    if squares:
+        return moments.merge(Moments.squares_of(X, Y, w, full_yy=moments.yy.ndim == 2))
+    return moments._take(X, Y, w)
+
+
+class Sample:
+    """The rows with the smallest random keys of all rows seen so far."""
+
+    def __init__(self, n_rows: int, n_bytes: int, rng: np.random.RandomState) -> None:
+        self.n_rows, self.n_bytes, self.rng = n_rows, n_bytes, rng
+        self.n_seen = 0
+        self.bound = np.inf  # keys from here on are too large
+        self.parts: list[tuple[NDArray, NDArray, Any, NDArray]] = []
+
+    def add(self, X: Any, Y: NDArray, w: Array | None) -> None:
+        """Take in a block."""
+        if not self.parts:
+            self.n_rows = min(self.n_rows, max(1, self.n_bytes // (8 * (X.shape[1] + Y.shape[1]))))
+        keys = self.rng.random_sample(len(Y))
+        if w is not None:
+            keys[w == 0] = np.inf
+        new = np.flatnonzero(keys < self.bound)
+        self.parts.append((keys[new], new + self.n_seen, dense_rows(X[new]), Y[new]))
+        self.n_seen += len(Y)
+        if sum(len(part[0]) for part in self.parts) > 2 * self.n_rows:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        keys, places, X, Y = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        if len(keys) > self.n_rows:
+            kept = np.sort(np.argpartition(keys, self.n_rows - 1)[: self.n_rows])
+            keys, places, X, Y = keys[kept], places[kept], X[kept], Y[kept]
+            self.bound = keys.max()
+        self.parts = [(keys, places, X, Y)]
+
+    def rows(self) -> tuple[Any, NDArray, NDArray]:
+        """Return inputs, outputs and places, in the order of the source."""
+        if not self.parts:
+            raise ValueError("the source has no rows.")
+        self._shrink()
+        _, places, X, Y = self.parts[0]
+        return X, Y, places
 
 
 def check_finite_sums(parts: list[Moments]) -> None:

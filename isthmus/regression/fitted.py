@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.problems.sources import by_blocks, maps_blocks
+from isthmus.problems.blockwise import by_blocks, maps_blocks
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
