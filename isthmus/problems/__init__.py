@@ -17,6 +17,7 @@ solved from rows.
 ``blocks.py``     moments of blocks of rows, fold by fold
 ``sources.py``    ``isthmus.Rows``: rows that do not fit into memory, block by block
 ``blockwise.py``  what lets methods of estimators take these in place of an array
+``near_sums.py``  sums of one block about a point near its mean
 ``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
 ``checking.py``   checks of one such block
 ``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet

@@ -49,7 +49,7 @@ def check_floats(values: Any, name: str, columns: list[str] | None) -> Any:
         values = values.astype(np.float64)
         data = values.data if sparse.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
-        total = data.sum(dtype=np.float64)
+        total = data.sum()
     if not np.isfinite(total) and not np.isfinite(data).all():
         raise ValueError(_where_not_finite(values, name, columns))
     return values

@@ -267,10 +267,11 @@ class Rows:
             for _, (X, Y, w) in self._numbered(walk.n_rows):
                 if not walk.parts:
                     walk.parts = [empty_moments(X, Y, full_yy) for _ in range(n_folds)]
-                begin, walk.n_rows = walk.n_rows, walk.n_rows + len(Y)
-                for fold, own in own_rows(begin, len(Y), n_folds, labels):
+                parts = list(walk.parts)
+                for fold, own in own_rows(walk.n_rows, len(Y), n_folds, labels):
                     part = X[own], Y[own], None if w is None else w[own]
-                    walk.parts[fold] = add_rows(walk.parts[fold], *part, squares)
+                    parts[fold] = add_rows(parts[fold], *part, squares)
+                walk.parts, walk.n_rows = parts, walk.n_rows + len(Y)  # a block counts whole or not
         except BlockError as error:
             error.walk = walk
             raise

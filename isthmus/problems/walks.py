@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.problems.near_sums import add_block, near_moments
 from isthmus.problems.splits import dense_rows
 from isthmus.problems.sums import Moments
 
@@ -66,15 +67,15 @@ def empty_moments(X: Any, Y: NDArray, full_yy: bool) -> Moments:
 
 
 def add_rows(moments: Moments, X: Any, Y: NDArray, w: Array | None, squares: bool) -> Moments:
-    """Return moments with more rows, in place if all digits are kept; those of weight zero are no rows."""
+    """Return moments with more rows, those of weight zero are no rows."""
     if w is not None and not w.all():
         kept = w > 0
         X, Y, w = X[kept], Y[kept], w[kept]
     if not len(Y):
         return moments
     if squares:
-        return moments.merge(Moments.squares_of(X, Y, w, full_yy=moments.yy.ndim == 2))
-    return moments._take(X, Y, w)
+        return moments.merge(near_moments(X, Y, w, moments))
+    return add_block(moments, X, Y, w)
 
 
 class Sample:

@@ -215,3 +215,59 @@ def test_what_does_not_take_rows_says_so(data):
     with pytest.raises(TypeError, match="expected a callable"):
         Rows(data[0])
     assert as_rows(data[0]) is None
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "kind", ["plain", "drifting", "constant", "nearly dependent", "many targets"]
+)
+def test_sums_of_blocks_have_all_digits(kind, dtype):
+    """Against sums in extended precision about the mean of all rows."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(100, 1, size=(900, 5))
+    Y = rng.normal(-3, 1, size=(900, 9 if kind == "many targets" else 2))
+    if kind == "drifting":
+        X[:, 1] = np.repeat([0, 1e4, -1e5, 1e6, 0, 1], 150) + rng.normal(size=900)
+    elif kind == "constant":
+        X[:, 2], Y[:, 0] = 0.1, 7
+    elif kind == "nearly dependent":
+        X[:, 4] = X[:, 3] + 1e-9 * rng.normal(size=900)
+    X, Y = X.astype(dtype), Y.astype(dtype)
+    w = rng.uniform(0.5, 2, 900)
+    exact = [A.astype(np.longdouble) for A in (X, Y)]
+    centred = [(A - (w @ A) / w.sum()) * np.sqrt(w.astype(np.longdouble))[:, None] for A in exact]
+    want = [centred[0].T @ centred[0], centred[0].T @ centred[1], (centred[1] ** 2).sum(axis=0)]
+    found = Rows.from_arrays(X, Y, w, memory=0.03).moments()
+    scales = [np.sqrt(np.diag(want[0])), np.sqrt(want[2])]
+    live = scales[0] > 1e-6
+    units = np.where(live, scales[0], 1.0), np.where(scales[1] > 1e-6, scales[1], 1.0)
+    eps = 2e-14
+    assert np.abs((found.xx - want[0]) / np.outer(units[0], units[0])).max() < eps
+    assert np.abs((found.xy - want[1]) / np.outer(*units)).max() < eps
+    assert np.abs((found.yy - want[2]) / units[1] ** 2).max() < eps
+    assert_allclose(found.x_mean, (w @ exact[0]) / w.sum(), rtol=1e-15)
+
+
+def test_a_nearly_dependent_column_keeps_its_digits_out_of_core():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(600, 4))
+    X[:, 3] = X[:, 2] + 1e-6 * rng.normal(size=600)
+    coef = np.array([1.0, 2.0, -1e6, 1e6])
+    y = X @ coef
+    found = ReducedRankRegression(alpha=0.0).fit(Rows.from_arrays(X, y, memory=0.02))
+    assert_allclose(found.coef_, coef, rtol=1e-6)  # X'X alone has lost them
+
+
+def test_variances_that_grow_are_proved_again():
+    """One direction shrinks against the variances by so much that squares no longer do."""
+    rng = np.random.default_rng(7)
+    base = rng.normal(size=(2000, 1))
+    spread = np.geomspace(1, 1e7, 2000)[:, None]
+    X = np.hstack([spread * base, spread * base + rng.normal(size=(2000, 1))])
+    y = X @ [1.0, 1.0] + X[:, 1] - X[:, 0]
+    found = ReducedRankRegression(alpha=0.0).fit(Rows.from_arrays(X, y, memory=0.02))
+    want = ReducedRankRegression(alpha=0.0).fit(X, y)
+    assert_allclose(found.coef_, want.coef_, atol=1e-8)
