@@ -11,15 +11,16 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array, spreads
-from isthmus._validation import check_enough_samples, check_flag, check_option
+from isthmus._validation import (
+    check_array,
+    check_enough_samples,
+    check_flag,
+    check_option,
+    validate_data,
+)
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
@@ -32,7 +33,7 @@ from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
-from isthmus.problems.blockwise import by_blocks
+from isthmus.problems.blockwise import by_blocks, score_source
 from isthmus.problems.sources import as_rows
 
 _ENOUGH_TO_HOLD_OUT = 20
@@ -376,11 +377,9 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         return (answers, found[1]) if return_loss else answers
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R2 for vectors; otherwise one minus the normalised loss of the output kernel.
-
-        The loss is ``mean |phi(y) - phi(predicted)|^2 / mean |phi(y) - mean|^2``: a score of 1 is perfect,
-        0 is that of the mean of the training outputs.
-        """
+        """Return R2 for vectors, else 1 - ``mean |phi(y) - phi(predicted)|^2 / mean |phi(y) - mean|^2``."""
+        if self._vector_outputs and (source := as_rows(X, y, sample_weight)) is not None:
+            return score_source(self, source, len(self.embedding_intercept_))
         predicted = self.predict(X)
         if self._vector_outputs:
             return float(r2_score(y, predicted, sample_weight=sample_weight))

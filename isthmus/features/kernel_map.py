@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import check_option
+from isthmus._validation import check_array, check_option
 from isthmus.expansion import Expansion
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.exact import fit_exact

@@ -34,7 +34,7 @@ from isthmus.model_selection.candidates import (
 from isthmus.model_selection.routing import Routed, needs_refitting, route, search_router
 from isthmus.model_selection.scoring import Grid, rows_of, score_pipeline, score_rows, show_folds
 from isthmus.model_selection.splits import drop_empty, make_splits
-from isthmus.model_selection.streamed import search_source
+from isthmus.model_selection.streamed import search_source, source_score
 from isthmus.problems.sources import as_rows
 from isthmus.problems.splits import Split
 from isthmus.regression.base import LatentRegression
@@ -376,6 +376,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         check_is_fitted(self)
         several = self.multimetric_ and not callable(self.scorer_)
         scorer: Any = self.scorer_[self.refit] if several else self.scorer_
+        if (found := source_score(self, scorer, X, y, sample_weight)) is not None:
+            return found
         extra: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
         if extra and get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "score", **extra)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import r2_score
 from sklearn.model_selection import check_cv
 
 from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
 from isthmus.problems import Moments
-from isthmus.problems.sources import Rows
+from isthmus.problems.sources import Rows, as_rows
 from isthmus.regression.streamed import (
     check_folds,
     check_source,
@@ -58,6 +59,18 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
         begin = time.perf_counter()
         _refit(search, prefix, treatments, rows, whole)
         search.refit_time_ = time.perf_counter() - begin
+
+
+def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -> float | None:
+    """Return the R2 of the chosen model for a source; None for arrays."""
+    source = as_rows(X, y, sample_weight)
+    if source is None:
+        return None
+    if getattr(scorer, "_score_func", None) is not r2_score:
+        raise ValueError(
+            f"of Rows and Dask collections only R2 is known, not {scorer!r}: score arrays."
+        )
+    return float(search.best_estimator_.score(X, y, sample_weight))
 
 
 def _refit(search: Any, prefix: str, treatments: Any, rows: Rows, whole: Moments) -> None:

@@ -51,12 +51,31 @@ def maps_blocks(method: Callable[..., Any]) -> Any:
     return call
 
 
+def score_source(estimator: Any, source: Rows, n_targets: int) -> float:
+    """Return the mean R2 of the predictions for a source, in one pass that keeps sums alone."""
+    check_names(estimator, source)
+    pairs = source.map(partial(_columns, estimator), n_targets).moments()
+    shift = pairs.x_mean - pairs.y_mean
+    errors = pairs.xx.diagonal() - 2.0 * pairs.xy.diagonal() + pairs.yy + pairs.weight * shift**2
+    ratios = np.divide(errors, pairs.yy, where=pairs.yy > 0, out=(errors > 0).astype(np.float64))
+    return float(1.0 - ratios.mean())
+
+
+def _columns(estimator: Any, X: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return estimator.predict(X).reshape(X.shape[0], -1)
+
+
 def name_features(estimator: Any, source: Rows, n_features: int) -> None:
     """Set what scikit-learn's checks of new rows go by."""
     estimator.n_features_in_ = n_features
     estimator.__dict__.pop("feature_names_in_", None)
     if source.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+    estimator.__dict__.pop("_target_names", None)
+    if source.target_names:
+        estimator._target_names = list(source.target_names)
 
 
 def check_names(estimator: Any, source: Rows) -> None:

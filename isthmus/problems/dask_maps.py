@@ -93,6 +93,9 @@ def _names(estimator: Any, method: str, example: NDArray) -> list[str]:
         return names
     if method == "inverse_transform" and hasattr(estimator, "feature_names_in_"):
         return list(estimator.feature_names_in_)
+    names = list(getattr(estimator, "_target_names", []))
+    if method == "predict" and len(names) == n_columns:
+        return names
     return ["y"] if example.ndim == 1 else [f"y{i}" for i in range(n_columns)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from isthmus._linalg import Array, column_signs, safe_cholesky, weight_unit
 from isthmus._validation import (
@@ -23,6 +23,7 @@ from isthmus._validation import (
     check_rank,
     check_scale,
     check_weights,
+    validate_data,
 )
 from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
 from isthmus.problems.frame import Units
@@ -138,8 +139,8 @@ class LatentRegression(FittedMap, ABC):
             rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
         check_enough_samples(rows.shape[0])
         self.n_iter_ = 1
-        self.__dict__.pop("moments_", None)
-        self.__dict__.pop("missing_model_", None)
+        for name in ("moments_", "missing_model_", "_target_names"):
+            self.__dict__.pop(name, None)
         if self.n_components == "auto":
             n_components = choose_components(self, rows, Y, weights)
         if self.missing == "em":

@@ -14,10 +14,12 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.problems.blockwise import by_blocks, maps_blocks
+from isthmus._validation import check_array, validate_data
+from isthmus.problems.blockwise import by_blocks, maps_blocks, score_source
+from isthmus.problems.sources import as_rows
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
@@ -66,6 +68,29 @@ class FittedMap(
         rows = self._check_new(X)
         Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
         return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R2 of the predictions, averaged over the outputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` and Dask collections sums alone are kept.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        source = as_rows(X, y, sample_weight)
+        if source is None:
+            return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        return score_source(self, source, len(self.y_mean_))
 
     @by_blocks
     def predict_path(self, X: ArrayLike) -> NDArray:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import check_array
 from isthmus.losses import Logistic
 from isthmus.problems.blockwise import by_blocks
 from isthmus.regression.base import LatentRegression
