@@ -14,6 +14,8 @@ from isthmus.problems.sums import Moments
 
 # Rows in float64 that stay in the cache between being shifted and being multiplied.
 _BUFFER_BYTES = 2**20
+# With fewer rows for each column than this, adding up the products costs more than making them.
+_ROWS_PER_COLUMN = 2
 # A point is near a mean if the square of their distance is below so many variances: four bits are lost.
 _NEAR = 16.0
 _FIRST_ROWS = 256  # whose mean is near that of all, before any is known
@@ -56,7 +58,7 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
 def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> tuple[Array, Array]:
     """Second moments and sums of both sides together, less a point."""
     p, width = X.shape[1], len(point)
-    n_rows = min(max(256, _BUFFER_BYTES // (8 * width)), len(Y))
+    n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
     buffer = np.empty((n_rows, width))
     products, sums = np.zeros((width, width)), np.zeros(width)
     ones = np.ones(n_rows)

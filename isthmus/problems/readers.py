@@ -99,7 +99,9 @@ class ArrowReader(Reader):
         self.pa = import_pyarrow()
         self.can_repeat = not isinstance(data, self.pa.RecordBatchReader)
         self.is_walked = False
-        if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "collect_batches"):
+        # A Dataset has a scanner, a Scanner a reader, a lazy frame of Polars its batches.
+        known = ("__arrow_c_stream__", "scanner", "to_reader", "collect_batches")
+        if not any(hasattr(data, name) for name in known):
             raise TypeError(
                 f"data is a {type(data).__name__}, expected an object with __arrow_c_stream__ or a "
                 "Polars LazyFrame."
@@ -127,7 +129,7 @@ class ArrowReader(Reader):
     def _schema(self) -> list[str]:
         if hasattr(self.data, "collect_schema"):  # a lazy frame, whose schema costs no rows
             return list(self.data.collect_schema().names())
-        schema = getattr(self.data, "schema", None)
+        schema = getattr(self.data, "projected_schema", None) or getattr(self.data, "schema", None)
         if isinstance(schema, self.pa.Schema):
             return list(schema.names)
         return list(self.pa.RecordBatchReader.from_stream(self.data).schema.names)
@@ -142,8 +144,10 @@ class ArrowReader(Reader):
         if hasattr(self.data, "collect_batches"):  # Polars, which streams a lazy frame
             for frame in self.data.collect_batches(chunk_size=n_rows, maintain_order=True):
                 yield from self.pa.RecordBatchReader.from_stream(frame)
-        elif hasattr(self.data, "to_batches") and hasattr(self.data, "count_rows"):  # a Dataset
-            yield from self.data.to_batches(batch_size=n_rows)
+        elif hasattr(self.data, "scanner"):
+            yield from self.data.scanner(batch_size=n_rows).to_reader()
+        elif hasattr(self.data, "to_reader") and not hasattr(self.data, "__arrow_c_stream__"):
+            yield from self.data.to_reader()
         elif not self.can_repeat:
             yield from self.data
         else:

@@ -222,7 +222,7 @@ def test_what_does_not_take_rows_says_so(data):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "kind", ["plain", "drifting", "constant", "nearly dependent", "many targets"]
+    "kind", ["plain", "drifting", "constant", "nearly dependent", "many targets", "light outlier"]
 )
 def test_sums_of_blocks_have_all_digits(kind, dtype):
     """Against sums in extended precision about the mean of all rows."""
@@ -237,6 +237,8 @@ def test_sums_of_blocks_have_all_digits(kind, dtype):
         X[:, 4] = X[:, 3] + 1e-9 * rng.normal(size=900)
     X, Y = X.astype(dtype), Y.astype(dtype)
     w = rng.uniform(0.5, 2, 900)
+    if kind == "light outlier":
+        X[0, 1], w[0] = 1e9, 1e-25
     exact = [A.astype(np.longdouble) for A in (X, Y)]
     centred = [(A - (w @ A) / w.sum()) * np.sqrt(w.astype(np.longdouble))[:, None] for A in exact]
     want = [centred[0].T @ centred[0], centred[0].T @ centred[1], (centred[1] ** 2).sum(axis=0)]
