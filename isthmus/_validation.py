@@ -9,9 +9,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
+from sklearn.utils import check_array as _check_array
+from sklearn.utils.validation import validate_data as _validate_data
 
 _ALWAYS_FREE = 2**26  # bytes that are not worth a look at the machine's memory
+
+
+def is_dask(values: Any) -> bool:
+    """Whether values are a Dask collection; nothing of Dask is imported."""
+    return callable(getattr(type(values), "__dask_graph__", None))
+
+
+def refuse_dask(**named: Any) -> None:
+    """Refuse Dask collections where only arrays are taken: they would be gathered in silence."""
+    for name, values in named.items():
+        if is_dask(values):
+            raise TypeError(
+                f"{name} is a Dask {type(values).__name__}, which is not brought into memory in silence: "
+                f"call {name}.compute() if it fits there; docs/dask.md lists what takes Dask collections."
+            )
+
+
+def check_array(array: Any, **options: Any) -> Any:
+    """As in scikit-learn; Dask collections are refused."""
+    refuse_dask(**{options.get("input_name") or "X": array})
+    return _check_array(array, **options)
+
+
+def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """As in scikit-learn; Dask collections are refused."""
+    refuse_dask(X=X, y=y)
+    return _validate_data(estimator, X, y, **options)
 
 
 def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_array, check_option, validate_data
 from isthmus.auto.intervals import half_widths
 from isthmus.reports import write_report
 

@@ -15,9 +15,10 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import validate_data
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion

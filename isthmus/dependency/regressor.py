@@ -11,18 +11,20 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array, spreads
-from isthmus._validation import check_enough_samples, check_flag, check_option
+from isthmus._validation import (
+    check_array,
+    check_enough_samples,
+    check_flag,
+    check_option,
+    validate_data,
+)
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
+from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags
@@ -31,6 +33,8 @@ from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
+from isthmus.problems.blockwise import by_blocks, score_source
+from isthmus.problems.sources import as_rows
 
 _ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)
@@ -130,13 +134,13 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
 
     # -- fit -----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> DependencyRegressor:
+    def fit(self, X: Any, y: Any = None) -> DependencyRegressor:
         """Fit all stages.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features) or sequence of objects
-            Inputs; a square matrix of kernel values where the inputs' kernel is precomputed.
+            Inputs; kernel values where the kernel is precomputed; ``Rows`` (vector outputs, landmarks).
         y : array of shape (n_samples,) or (n_samples, n_targets), or sequence of objects
             Outputs.
 
@@ -147,6 +151,9 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         """
         check_option("solver", self.solver, ("auto", "dual", "stages"))
         check_flag("scale_y", self.scale_y)
+        source = as_rows(X, y)
+        if source is not None:
+            return fit_source(self, source)
         inputs = KernelMap() if self.inputs is None else clone(self.inputs)
         map_ = Ridge() if self.map is None else clone(self.map)
         for stage in (inputs, self.outputs):
@@ -154,8 +161,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
                 stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
         check_enough_samples(len(Y))
-        for name in ("inputs_", "map_", "outputs_", "preimage_", "expansion_", "y_loadings_"):
-            self.__dict__.pop(name, None)
+        forget_stages(self)
         self.y_scale_ = self._output_scale(Y)
         Y = Y if self.y_scale_ is None else Y / self.y_scale_
         Psi = self._embed_outputs(Y)
@@ -194,7 +200,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
             Y = y if isinstance(y, np.ndarray) else list(y)
         check_consistent_length(X, Y)
         single = any(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
-        self._single = single and _is_single(X) and _is_single(Y)
+        self._single = single and is_single(X) and is_single(Y)
         return X, Y
 
     def _output_scale(self, Y: Any) -> Array | None:
@@ -306,6 +312,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
 
     # -- prediction ----------------------------------------------------------------------------
 
+    @by_blocks
     def predict_embedding(self, X: Any) -> Array:
         """Return points of the output feature space, as scores (n_samples, n_components_y).
 
@@ -317,7 +324,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
 
     def _out_dtype(self, X: Any) -> Any:
         """Return float32 if the training and query data are float32; computations are in float64."""
-        return np.float32 if self._single and _is_single(X) else np.float64
+        return np.float32 if self._single and is_single(X) else np.float64
 
     def _scores(self, X: Any) -> Array:
         if self.expansion_ is None:
@@ -329,6 +336,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         values += self.embedding_intercept_
         return values
 
+    @by_blocks
     def predict(self, X: Any, *, return_loss: bool = False, **options: Any) -> Any:
         """Predict objects.
 
@@ -369,11 +377,9 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         return (answers, found[1]) if return_loss else answers
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R2 for vectors; otherwise one minus the normalised loss of the output kernel.
-
-        The loss is ``mean |phi(y) - phi(predicted)|^2 / mean |phi(y) - mean|^2``: a score of 1 is perfect,
-        0 is that of the mean of the training outputs.
-        """
+        """Return R2 for vectors, else 1 - ``mean |phi(y) - phi(predicted)|^2 / mean |phi(y) - mean|^2``."""
+        if self._vector_outputs and (source := as_rows(X, y, sample_weight)) is not None:
+            return score_source(self, source, len(self.embedding_intercept_))
         predicted = self.predict(X)
         if self._vector_outputs:
             return float(r2_score(y, predicted, sample_weight=sample_weight))
@@ -391,9 +397,3 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         tags.target_tags.required = True
         kernel = getattr(self.inputs, "kernel", "rbf")
         return set_kernel_tags(tags, kernel)
-
-
-def _is_single(samples: Any) -> bool:
-    """Return whether samples are float32; objects have no dtype and follow the others."""
-    kind = getattr(getattr(samples, "dtype", None), "kind", "O")
-    return kind != "f" or samples.dtype == np.float32

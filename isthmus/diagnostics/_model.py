@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_weights
+from isthmus._validation import check_array, check_weights, validate_data
 from isthmus.losses import Loss
 from isthmus.regression.base import LatentRegression
 

@@ -12,7 +12,10 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.features.samples import check_no_kernel, check_samples
+from isthmus.features.sampling import fit_sample
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, resolve_kernel
+from isthmus.problems.blockwise import maps_blocks
+from isthmus.problems.sources import as_rows
 
 NAMES = "rbf, laplacian and l2_laplacian"
 
@@ -61,6 +64,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def fit(self, X: Any, y: Any = None) -> FourierFeatures:
         """Draw the waves; ``X`` only sets the width of the kernel and the number of columns."""
+        source = as_rows(X)
+        if source is not None:
+            return fit_sample(self, source)
         check_no_kernel(self.n_components, type(self).__name__)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         X = check_samples(self, X, "rbf", reset=True)
@@ -71,6 +77,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         return self
 
+    @maps_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the features of ``X`` (n_samples, 2 m)."""
         check_is_fitted(self)

@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import check_option
+from isthmus._validation import check_array, check_option
 from isthmus.expansion import Expansion
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_fourier, fit_landmarks
 from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
+from isthmus.features.streamed import fit_map
 from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.blockwise import maps_blocks
+from isthmus.problems.sources import as_rows
 
 EXACT_ROWS = 3000
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
@@ -106,7 +109,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     mean_coef_ : ndarray of shape (n_points,)
         Coefficients of the training mean; zeros without centring.
     residual_ : ndarray of shape (n_samples,)
-        Squared distance of each training sample from the span of the axes.
+        Squared distance of each training sample from the span of the axes; not after ``Rows``.
     solver_ : str
         The solver that was used: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
     n_components_ : int
@@ -157,7 +160,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- fit ------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> KernelMap:
-        """Find the axes of ``X``: rows, objects, or a square matrix of kernel values."""
+        """Find the axes of ``X``: samples, a square matrix of kernel values, or ``Rows``."""
         self._fit(X)
         return self
 
@@ -165,7 +168,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Fit and return the coordinates of the training samples."""
         return self._fit(X)
 
-    def _fit(self, X: Any) -> NDArray:
+    def _fit(self, X: Any) -> Any:
+        if (source := as_rows(X)) is not None:
+            fit_map(self, source)
+            return self.transform(X)
         self._check_options()
         X = check_samples(self, X, self.kernel, reset=True)
         if self.center and len(X) < 2:
@@ -176,8 +182,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
         self.solver_ = self._chosen_solver(len(X))
-        for name in _OF_ONE_SOLVER:
-            self.__dict__.pop(name, None)  # set by an earlier fit with another solver
+        self._forget_axes()
         axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options())
         for name, value in axes.attributes().items():
             setattr(self, name, value)
@@ -185,6 +190,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.preimage is not None:
             self._fit_preimage(X, axes.scores)
         return axes.scores
+
+    def _forget_axes(self) -> None:
+        for name in _OF_ONE_SOLVER:
+            self.__dict__.pop(name, None)  # set by an earlier fit with another solver
 
     def _options(self) -> MapOptions:
         return MapOptions(
@@ -230,6 +239,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- new samples ----------------------------------------------------------------------------
 
+    @maps_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the coordinates of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
         check_is_fitted(self)

@@ -19,6 +19,7 @@ from isthmus.features.samples import (
     check_samples,
     set_kernel_tags,
 )
+from isthmus.features.sampling import fit_sample
 from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
 from isthmus.kernels.checks import (
     SMALL,
@@ -32,6 +33,8 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.blockwise import maps_blocks
+from isthmus.problems.sources import as_rows
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22
@@ -106,7 +109,13 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Landmarks:
-        """Choose the landmarks among ``X``: rows, objects, or a square matrix of kernel values."""
+        """Choose the landmarks among ``X``: rows, objects, a square matrix of kernel values, or ``Rows``.
+
+        Those of ``Rows`` are chosen from a uniform sample of them, drawn in one pass.
+        """
+        source = as_rows(X)
+        if source is not None:
+            return fit_sample(self, source)
         X, points = self._choose(X)
         is_matrix = is_precomputed(self.kernel_)
         K = X[np.ix_(points, points)] if is_matrix else gram(self.kernel_, points)
@@ -199,6 +208,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self.selection
         return "uniform" if takes_vectors(self.kernel_, X) else "cholesky"
 
+    @maps_blocks
     def transform(self, X: Any) -> NDArray:
         """Return the features of ``X`` (n_samples, n_components_), in blocks of bounded memory."""
         check_is_fitted(self)

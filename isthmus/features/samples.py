@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
-from sklearn.utils.validation import validate_data
 
+from isthmus._validation import refuse_dask, validate_data
 from isthmus.kernels.resolve import kernel_names
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
@@ -17,6 +17,7 @@ from isthmus.kernels.wrappers import is_precomputed
 
 def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:
     """Vectors and kernel values as a checked array (float32 kept), other objects as a list."""
+    refuse_dask(X=X)
     if takes_vectors(kernel, X):
         X = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False

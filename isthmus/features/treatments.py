@@ -15,9 +15,10 @@ from scipy.linalg import solveh_banded
 from scipy.signal import savgol_filter
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import validate_data
 
 
 class Treatment(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

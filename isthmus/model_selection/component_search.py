@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -33,8 +32,10 @@ from isthmus.model_selection.candidates import (
     results_table,
 )
 from isthmus.model_selection.routing import Routed, needs_refitting, route, search_router
-from isthmus.model_selection.scoring import Grid, rows_of, score_pipeline, score_rows
+from isthmus.model_selection.scoring import Grid, rows_of, score_pipeline, score_rows, show_folds
 from isthmus.model_selection.splits import drop_empty, make_splits
+from isthmus.model_selection.streamed import search_source, source_score
+from isthmus.problems.sources import as_rows
 from isthmus.problems.splits import Split
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import best_index, default_score
@@ -161,8 +162,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: Any,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> ComponentSearchCV:
@@ -170,8 +171,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs; for a pipeline whatever its first step takes.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs; for a pipeline whatever its first step takes. ``Rows`` are read once. With an int k as
+            ``cv``, row i is in fold i modulo k; scores are those that follow from squared errors; the
+            steps of a pipeline before the regression are fitted once, to all rows.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
         sample_weight : array of shape (n_samples,), default=None
@@ -193,6 +196,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         named, self.multimetric_ = named_scorings(self.scoring)
         if self.multimetric_:
             self._check_refit(named)
+        source = as_rows(X, y, sample_weight)
+        if source is not None:
+            search_source(self, model, prefix, source, named)
+            return self
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         routed = route(self, given, prefix)
@@ -259,7 +266,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     ) -> Grid:
         engine, public = make_scorers(self.estimator, named, default)
         self.scorer_ = public if self.multimetric_ else public["score"]
-        progress = _progress if self.verbose else None
+        progress = show_folds if self.verbose else None
         return Grid(ranks, alphas, engine, model._y_is_1d, self.n_jobs, self.error_score, progress)
 
     def _keep(self, found: Any, prefix: str, n_splits: int) -> None:
@@ -369,6 +376,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         check_is_fitted(self)
         several = self.multimetric_ and not callable(self.scorer_)
         scorer: Any = self.scorer_[self.refit] if several else self.scorer_
+        if (found := source_score(self, scorer, X, y, sample_weight)) is not None:
+            return found
         extra: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
         if extra and get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "score", **extra)
@@ -388,8 +397,3 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         tags.input_tags = inner.input_tags
         tags.transformer_tags = inner.transformer_tags
         return tags
-
-
-def _progress(done: int, total: int) -> None:
-    end = "\n" if done == total else ""
-    print(f"\rfold {done} of {total}", end=end, file=sys.stderr, flush=True)

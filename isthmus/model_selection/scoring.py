@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -141,6 +142,12 @@ def _joined(found: list[Any], error: Exception | None, grid: Grid) -> PathScores
     }
     seconds = [part.seconds if isinstance(part, PathScores) else np.zeros(1) for part in found]
     return PathScores(good[0].ranks, good[0].alphas, scores, np.concatenate(seconds))
+
+
+def show_folds(done: int, total: int) -> None:
+    """Print how many folds are done."""
+    end = "\n" if done == total else ""
+    print(f"\rfold {done} of {total}", end=end, file=sys.stderr, flush=True)
 
 
 def rows_of(X: Any, rows: NDArray) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_enough_samples
+from isthmus._validation import check_count, check_enough_samples, validate_data
 
 
 class PaperRegression(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import check_array
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets

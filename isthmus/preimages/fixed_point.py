@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array
 
 from isthmus._linalg import Array
+from isthmus._validation import check_array
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 from isthmus.preimages.targets import Targets, parts

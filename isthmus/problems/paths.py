@@ -37,7 +37,7 @@ class FoldPath:
             return self._residual_errors(error, observed_weights(Y, weights))[picked]
         w = mean_weights(len(Y), weights)
         weighted = T.T * w
-        errors = _expanded(weighted @ T, weighted @ error, w @ error**2, self.loadings)
+        errors = expanded_errors(weighted @ T, weighted @ error, w @ error**2, self.loadings)
         if (errors < _CANCELLED * errors[0]).any():
             errors = self._residual_errors(error, w[:, None])
         return errors[picked]
@@ -51,7 +51,7 @@ class FoldPath:
         return np.array(errors)
 
 
-def _expanded(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:
+def expanded_errors(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:
     """||e - sum_i t_i l_i||^2 for 0..k components and each output, from products of the scores."""
     L = loadings.T
     below = 2.0 * np.tril(gram)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from isthmus._linalg import Array, row_blocks, two_sum
-from isthmus._validation import check_weights
+from isthmus._validation import check_array, check_weights
 from isthmus.problems.splits import dense_rows
 
 # Blocks of centred rows that stay in the cache between being centred and being multiplied.

@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from isthmus._linalg import Array
-from isthmus._validation import check_alpha, check_enough_samples, check_memory, check_option
+from isthmus._validation import (
+    check_alpha,
+    check_enough_samples,
+    check_memory,
+    check_option,
+    validate_data,
+)
 from isthmus.features.samples import check_no_kernel
 from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors

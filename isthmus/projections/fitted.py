@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take

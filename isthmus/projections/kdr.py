@@ -10,10 +10,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
-from isthmus._validation import check_enough_samples
+from isthmus._validation import check_enough_samples, validate_data
 from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs

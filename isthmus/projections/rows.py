@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
-from sklearn.utils import check_array
 
 from isthmus._linalg import Array
+from isthmus._validation import check_array
 from isthmus.features import Landmarks
 from isthmus.kernels import (
     Linear,

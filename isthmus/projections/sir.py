@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from isthmus._linalg import Array
+from isthmus._validation import validate_data
 from isthmus.kernels import Linear
 from isthmus.projections.base import KernelProjection, OutputSide, Projection, seed_of
 from isthmus.projections.couplings import SliceMeans

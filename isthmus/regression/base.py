@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from isthmus._linalg import Array, column_signs, safe_cholesky, weight_unit
 from isthmus._validation import (
@@ -23,14 +23,17 @@ from isthmus._validation import (
     check_rank,
     check_scale,
     check_weights,
+    validate_data,
 )
 from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
+from isthmus.problems.sources import as_rows
 from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
+from isthmus.regression.streamed import fit_source
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -52,6 +55,7 @@ class LatentRegression(FittedMap, ABC):
     _min_components = 1
     _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
     _ridge_path = False  # every ridge weight follows from one spectrum
+    _needs_full_yy = False  # whether a fit to moments needs the products of different outputs
 
     n_components: Any
     scale: bool | str
@@ -106,14 +110,15 @@ class LatentRegression(FittedMap, ABC):
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> LatentRegression:
         """Fit the map.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs. NaN is allowed with ``missing="em"``.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. NaN is allowed with ``missing="em"``. ``Rows`` hold inputs, outputs and weights, and are
+            read block by block, once.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs. NaN is allowed with ``missing="em"``.
         sample_weight : array of shape (n_samples,), default=None
@@ -124,14 +129,18 @@ class LatentRegression(FittedMap, ABC):
         self : object
             The fitted estimator.
         """
+        source = None if isinstance(X, np.ndarray) else as_rows(X, y, sample_weight)
+        if source is not None:
+            fit_source(self, source)
+            return self
         n_components = self._check_parameters()
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
         if weights is not None and not weights.all():
             rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
         check_enough_samples(rows.shape[0])
         self.n_iter_ = 1
-        self.__dict__.pop("moments_", None)
-        self.__dict__.pop("missing_model_", None)
+        for name in ("moments_", "missing_model_", "_target_names"):
+            self.__dict__.pop(name, None)
         if self.n_components == "auto":
             n_components = choose_components(self, rows, Y, weights)
         if self.missing == "em":
@@ -178,6 +187,11 @@ class LatentRegression(FittedMap, ABC):
         self.n_iter_ = 1
         self._store(*self._solved(MomentForm.from_moments(self.moments_, self.scale), n_components))
         return self
+
+    def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
+        """Fit to moments alone."""
+        form = MomentForm.from_moments(moments, self.scale)
+        self._store(*self._solved(form, n_components))
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""

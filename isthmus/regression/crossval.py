@@ -187,10 +187,15 @@ def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[flo
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
     unit = weight_unit(weights)
     norm = _squared_norm(X, weights if weights is None else weights / unit, scales_x(scale)) * unit
+    return relative_alphas(norm)
+
+
+def relative_alphas(norm: float) -> list[float]:
+    """The default ridge weights for inputs of a squared norm."""
     return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
-def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30) -> float:
+def _squared_norm(X: Any, weights: Array | None, scale: bool) -> float:
     """||X||_2^2 of centred columns by power iteration: a scale for a grid, no more."""
     w = np.ones(X.shape[0]) if weights is None else weights
     mean = (X.T @ w) / w.sum()
@@ -206,6 +211,11 @@ def _squared_norm(X: Any, weights: Array | None, scale: bool, n_steps: int = 30)
     if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
         xx = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights).xx
         product = partial(np.matmul, xx)
+    return power_norm(product, factor)
+
+
+def power_norm(product: Callable[[Array], Array], factor: Array, n_steps: int = 30) -> float:
+    """Largest eigenvalue of a product with columns times ``factor``, by power iteration."""
     v, norm = factor.copy(), 0.0
     for _ in range(n_steps):
         length = np.linalg.norm(v)

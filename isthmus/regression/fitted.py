@@ -14,9 +14,12 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import check_array, validate_data
+from isthmus.problems.blockwise import by_blocks, maps_blocks, score_source
+from isthmus.problems.sources import as_rows
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
@@ -48,13 +51,14 @@ class FittedMap(
     )  # turns the basis shown into one whose first columns are maps of smaller rank
     _y_is_1d: bool
 
+    @by_blocks
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` the predictions are yielded block by block.
 
         Returns
         -------
@@ -65,6 +69,30 @@ class FittedMap(
         Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
         return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R2 of the predictions, averaged over the outputs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` and Dask collections sums alone are kept.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        source = as_rows(X, y, sample_weight)
+        if source is None:
+            return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        return score_source(self, source, len(self.y_mean_))
+
+    @by_blocks
     def predict_path(self, X: ArrayLike) -> NDArray:
         """Predict with 1, 2, ..., ``n_components_`` components.
 
@@ -102,13 +130,14 @@ class FittedMap(
             loadings = loadings @ self._nesting.T
         return rotations / self.x_scale_[:, None], loadings * self.y_scale_[:, None]
 
+    @maps_blocks
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs. Of ``Rows`` the result is ``Rows`` of the scores.
 
         Returns
         -------

@@ -15,6 +15,8 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
+from isthmus._validation import refuse_dask
+
 
 class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Classify by regression on indicator targets: with ``PLS`` it is PLS-DA.
@@ -72,6 +74,7 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "This IndicatorClassifier estimator requires y to be passed, but the target y is None"
             )
+        refuse_dask(X=X, y=y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -35,6 +35,10 @@ class ProximalRegression(RankConstrained):
     tol: float
     _nesting: NDArray | None
 
+    def _fit_moments(self, moments: Any, n_components: int | None) -> None:
+        self.loss_ = get_loss(self.loss)
+        super()._fit_moments(moments, n_components)
+
     def _partial_fit_proximal(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.scale:
             raise ValueError(

@@ -14,6 +14,7 @@ from isthmus._linalg import Array
 from isthmus._solvers import Reason
 from isthmus._validation import check_flag, check_number, check_option, check_verbose
 from isthmus.losses import Squared, get_loss
+from isthmus.problems.blockwise import by_blocks
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
@@ -209,13 +210,13 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
 
     @with_callbacks
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> StiefelRegression:
         """Fit the map.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
             Inputs; sparse for the squared loss only.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
@@ -352,6 +353,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
 
     # -- use -----------------------------------------------------------------------------------
 
+    @by_blocks
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs, on the scale of the targets.
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._linalg.eigen import leading_pairs
-from isthmus._validation import check_alpha, check_count, check_enough_samples
+from isthmus._validation import check_alpha, check_count, check_enough_samples, validate_data
 from isthmus.kernels import center_train, gram, resolve_kernel
 
 _RANK = 1e-10  # of the largest eigenvalue of a Gram matrix: less is rounding error

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._geometry import Geometry, Grassmann, Product, Stiefel
 from isthmus._linalg import Array
 from isthmus._solvers import SolverResult
-from isthmus._validation import check_alpha, check_option
+from isthmus._validation import check_alpha, check_option, validate_data
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
 from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel

@@ -13,7 +13,8 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
-from isthmus.problems import Form, Frame, MomentForm, RowForm
+from isthmus.problems import Form, Frame, MomentForm, Moments, RowForm
+from isthmus.problems.sources import as_rows
 from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
 from isthmus.regression.bayesian.parameters import check_parameters, choose_sampler
@@ -33,14 +34,14 @@ from isthmus.regression.bayesian.summary import (
     watched_draws,
 )
 from isthmus.regression.factors import Factors
+from isthmus.regression.streamed import fit_source
+
+_BLOCKS_NEED = "needs likelihood='gaussian', fit_intercept=True, a fixed n_components."
 
 
 def _takes_blocks(self: BayesianStiefelRegression) -> bool:
-    if self.n_components == "auto" or not self.fit_intercept or not self._needs_no_rows():
-        raise AttributeError(
-            "partial_fit keeps moments alone: it needs likelihood='gaussian', fit_intercept=True and a "
-            "fixed n_components."
-        )
+    if not self._keeps_moments():
+        raise AttributeError(f"partial_fit {_BLOCKS_NEED}")
     return True
 
 
@@ -151,6 +152,7 @@ class BayesianStiefelRegression(PosteriorModel):
     """
 
     missing = "error"
+    _needs_full_yy = True
     scale = False  # of the frame of the base class; units of the priors are ``units``
 
     def __init__(
@@ -195,6 +197,9 @@ class BayesianStiefelRegression(PosteriorModel):
     def _needs_no_rows(self) -> bool:
         return isinstance(self.likelihood, str) and self.likelihood in ("gaussian", "squared")
 
+    def _keeps_moments(self) -> bool:
+        return self.n_components != "auto" and self.fit_intercept and self._needs_no_rows()
+
     def _is_nested(self) -> bool:
         return False
 
@@ -208,14 +213,14 @@ class BayesianStiefelRegression(PosteriorModel):
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> BayesianStiefelRegression:
         """Draw from the posterior.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Inputs; sparse for Gaussian noise only.
+        X : array or sparse matrix of shape (n_samples, n_features), or Rows
+            Inputs; sparse and ``Rows`` for Gaussian noise only.
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
         sample_weight : array of shape (n_samples,), default=None
@@ -227,6 +232,12 @@ class BayesianStiefelRegression(PosteriorModel):
         self : object
             The fitted estimator.
         """
+        source = as_rows(X, y, sample_weight)
+        if source is not None:
+            if not self._keeps_moments():
+                raise ValueError(f"fit of Rows {_BLOCKS_NEED}")
+            fit_source(self, source)
+            return self
         n_components = self._check_parameters()
         rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
         if weights is not None and not weights.all():
@@ -278,6 +289,10 @@ class BayesianStiefelRegression(PosteriorModel):
         """Chains from moments alone, for ``partial_fit``."""
         yy = self.moments_.yy if self.noise == "full" else None
         return self._sample(form, self._make_problem(form, None, yy), n_components)
+
+    def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
+        self.moments_ = moments
+        super()._fit_moments(moments, n_components)
 
     def _settings(self) -> Settings:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import check_array
 from isthmus.losses import Logistic
+from isthmus.problems.blockwise import by_blocks
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data
@@ -39,6 +41,7 @@ class PosteriorModel(LatentRegression):
         check_is_fitted(self)
         return self.right_draws_ @ self.left_draws_.transpose(0, 1, 3, 2)
 
+    @by_blocks
     def predict(self, X: ArrayLike, return_std: bool = False, interval: float | None = None) -> Any:
         """Posterior mean of the outputs, with their spread on request.
 

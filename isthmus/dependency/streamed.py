@@ -1,0 +1,119 @@
+"""Kernel dependency estimation from a source of row blocks: two passes, a sample and the moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from isthmus._linalg import Array
+from isthmus._validation import check_enough_samples
+from isthmus.dependency.linear_part import map_factors
+from isthmus.expansion import Expansion
+from isthmus.features import KernelMap
+from isthmus.features.streamed import fit_map
+from isthmus.problems import Moments
+from isthmus.problems.blockwise import name_features
+from isthmus.problems.sources import Rows
+from isthmus.regression import ReducedRankRegression
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.streamed import check_source, check_targets
+
+
+def fit_source(model: Any, source: Rows) -> Any:
+    """Fit a ``DependencyRegressor`` with landmarks, outputs being vectors."""
+    inputs = KernelMap() if model.inputs is None else clone(model.inputs)
+    map_ = _streamed_map(model.map)
+    if type(inputs) is not KernelMap:
+        raise ValueError(
+            f"inputs is a {type(inputs).__name__}: of Rows DependencyRegressor takes a KernelMap. For "
+            "others, fit a pipeline, such as make_pipeline(Landmarks(), PLS())."
+        )
+    if not model._linear_outputs():
+        raise ValueError(
+            "outputs with a kernel need all rows at once: fit a sample of them in memory."
+        )
+    if model.solver == "dual":
+        raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
+    forget_stages(model)
+    moments, means, axes = fit_map(inputs, source)
+    check_targets(moments)
+    check_enough_samples(moments.n_samples)
+    model._y_is_1d = source.y_is_1d
+    model._vector_outputs = True
+    model._single = (
+        inputs.dual_coef_.dtype == np.float32 if hasattr(inputs, "dual_coef_") else False
+    )
+    scores = _score_moments(moments, means, axes)
+    model.y_scale_ = None
+    if model.scale_y:
+        model.y_scale_ = _spreads(scores)
+        scores.xy, scores.yy = scores.xy / model.y_scale_, scores.yy / model.y_scale_**2
+        scores._y_mean = tuple(part / model.y_scale_ for part in scores._y_mean)
+    map_._y_is_1d = False
+    map_.n_iter_ = 1
+    map_.n_features_in_ = len(scores.xx)
+    map_._fit_moments(scores, map_._check_parameters())
+    model.inputs_, model.map_, model.outputs_ = inputs, map_, None
+    model.solver_ = "stages"
+    model.expansion_, model.y_loadings_ = None, None
+    model.embedding_intercept_ = np.zeros(scores.xy.shape[1])
+    factors = None if inputs.solver_ == "fourier" else map_factors(map_)
+    if factors is not None:
+        W, model.y_loadings_, model.embedding_intercept_ = factors
+        coef, offset = inputs.collapse(W)
+        model.expansion_ = Expansion(inputs.points_, coef, inputs.kernel_, offset)
+    name_features(model, source, inputs.n_features_in_)
+    return model
+
+
+def forget_stages(model: Any) -> None:
+    """Drop what an earlier fit has set."""
+    for name in ("inputs_", "map_", "outputs_", "preimage_", "expansion_", "y_loadings_"):
+        model.__dict__.pop(name, None)
+
+
+def _streamed_map(given: Any) -> Any:
+    """Return the map as a regression that fits to moments."""
+    if given is None:
+        return ReducedRankRegression(alpha=1.0)
+    if type(given) is Ridge:
+        if not given.fit_intercept or given.positive or np.ndim(given.alpha):
+            raise ValueError(
+                f"map == {given!r}: of Rows a Ridge has an intercept, one alpha, and any signs."
+            )
+        return ReducedRankRegression(alpha=given.alpha)
+    if not isinstance(given, LatentRegression) or given.n_components == "auto":
+        raise ValueError(
+            f"map == {given!r}: of Rows it must be Ridge, or a latent regression such as PLS or "
+            "ReducedRankRegression with a fixed n_components."
+        )
+    check_source(given)
+    return clone(given)
+
+
+def _score_moments(moments: Moments, means: Array, axes: Array) -> Moments:
+    """The moments of the scores ``(F - means) axes`` from those of the features F."""
+    q = moments.xy.shape[1]
+    scores = Moments(axes.shape[1], q, full_yy=moments.yy.ndim == 2)
+    scores.n_samples, scores.weight = moments.n_samples, moments.weight
+    scores._x_mean = (moments.x_mean - means) @ axes, np.zeros(axes.shape[1])
+    scores._y_mean = moments._y_mean
+    scores.xx = axes.T @ moments.xx @ axes
+    scores.xy = axes.T @ moments.xy
+    scores.yy = moments.yy
+    return scores
+
+
+def _spreads(moments: Moments) -> Array:
+    """Standard deviations of the outputs; 1 for one that does not vary."""
+    deviations = np.sqrt(moments.yy / moments.weight)
+    return np.where(deviations > 0, deviations, 1.0)
+
+
+def is_single(samples: Any) -> bool:
+    """Return whether samples are float32; objects have no dtype and follow the others."""
+    kind = getattr(getattr(samples, "dtype", None), "kind", "O")
+    return kind != "f" or samples.dtype == np.float32

@@ -1,0 +1,87 @@
+"""Feature maps of a source: landmarks of a sample of its rows, axes from the moments of their features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from isthmus._linalg import Array, column_signs
+from isthmus.features.axes import choose_rank
+from isthmus.features.fourier import FourierFeatures
+from isthmus.features.landmarks import Landmarks
+from isthmus.features.sampling import draw_sample
+from isthmus.problems import Moments
+from isthmus.problems.blockwise import name_features
+from isthmus.problems.sources import Rows
+
+
+def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
+    """Fit a ``KernelMap``, in one pass after the sample.
+
+    Returns the moments of the features and of y, the means of the features and the axes in their space.
+    """
+    kernel_map._check_options()
+    solver = "landmarks" if kernel_map.solver == "auto" else kernel_map.solver
+    if solver == "exact":
+        raise ValueError(
+            "solver == 'exact' needs all rows at once: Rows take 'landmarks' or 'fourier'."
+        )
+    if kernel_map.preimage is not None:
+        raise ValueError("preimage needs all rows at once: Rows take preimage=None.")
+    options = kernel_map._options()
+    X, _, _ = draw_sample(source, options.n_landmarks, options.random_state)
+    kernel_map.kernel_ = kernel = kernel_map._resolve(X)
+    features: Any
+    if solver == "landmarks":
+        features = Landmarks(
+            options.n_landmarks,
+            kernel,
+            selection=options.selection,
+            indefinite=options.indefinite,
+            random_state=options.random_state,
+            n_jobs=options.n_jobs,
+        )
+    else:
+        features = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state)
+    features.fit(X)
+    moments = source.map(features.transform, features._n_features_out).moments(squares=True)
+    means, values, axes = _principal_axes(moments, options, X.dtype)
+    kernel_map._forget_axes()
+    kernel_map.solver_ = solver
+    kernel_map.eigenvalues_ = values
+    kernel_map.mean_ = float(means @ means)
+    kernel_map.n_components_ = len(values)
+    if solver == "landmarks":
+        L = features.factor_
+        kernel_map.points_ = features.points_
+        kernel_map.dual_coef_ = solve_triangular(L, axes, lower=True, trans="T").astype(X.dtype)
+        kernel_map.row_means_ = L @ means
+        kernel_map.mean_coef_ = solve_triangular(L, means, lower=True, trans="T")
+    else:
+        kernel_map.features_ = features
+        kernel_map.feature_means_ = means.astype(X.dtype)
+        kernel_map.components_ = axes.astype(X.dtype)
+    name_features(kernel_map, source, X.shape[1])
+    return moments, means, axes
+
+
+def _principal_axes(moments: Moments, options: Any, dtype: Any) -> tuple[Array, Array, Array]:
+    second, means = moments.xx, moments.x_mean
+    total = float(second.trace()) + moments.weight * float(means @ means)
+    if not options.center:
+        second = second + moments.weight * np.outer(means, means)
+        means = np.zeros_like(means)
+    values, vectors = np.linalg.eigh(second)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    r = choose_rank(
+        values,
+        options.n_components,
+        trace=float(np.maximum(values, 0).sum()),
+        tol=options.rank_tol(dtype),
+        noise=8.0 * float(np.finfo(dtype).eps) * total,
+        remedy=" More need a larger n_landmarks.",
+    )
+    axes = vectors[:, :r]
+    return means, values[:r].copy(), axes * column_signs(axes)

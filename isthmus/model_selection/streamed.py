@@ -1,0 +1,118 @@
+"""A search over the rows of a source: one pass, then moments of the folds."""
+
+from __future__ import annotations
+
+import time
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.model_selection import check_cv
+
+from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
+from isthmus.problems import Moments
+from isthmus.problems.sources import Rows, as_rows
+from isthmus.regression.streamed import (
+    check_folds,
+    check_source,
+    check_targets,
+    fit_moments,
+    moment_alphas,
+    score_moments,
+    train_moments,
+)
+
+
+def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any) -> None:
+    """Score all candidates of a ``ComponentSearchCV`` and fit the chosen one, from the moments of folds.
+
+    The steps before the regression of a pipeline are fitted once, to all rows.
+    """
+    check_source(model)
+    treatments = clone(search.estimator[:-1]) if prefix else None
+    rows = source if treatments is None else treatments.fit_transform(source)
+    parts = rows.moments(fold_rule(search.cv, source))
+    check_targets(parts[0])
+    check_folds(parts)
+    model._y_is_1d = source.y_is_1d
+    n_train = min(part.n_samples for part in train_moments(parts))
+    ranks = candidate_ranks(search.n_components, model, (n_train, *parts[0].xy.shape))
+    whole = reduce(Moments.merge, parts)
+    if search.alpha is None and hasattr(model, "alpha"):
+        alphas = moment_alphas(whole, model.scale)
+    else:
+        alphas = candidate_alphas(search.alpha, model, None, None)
+    grid = search._grid(model, ranks, alphas, named, "r2")
+    for name, scorer in grid.scorers.items():
+        if not isinstance(scorer, str):
+            raise ValueError(
+                f"scoring {name!r} needs the rows themselves: of Rows only r2, neg_mean_squared_error and "
+                "neg_root_mean_squared_error are known, from the moments of the folds."
+            )
+    found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
+    search._keep(found, prefix, len(parts))
+    search._choose(ranks, alphas)
+    if search.refit is not False:
+        begin = time.perf_counter()
+        _refit(search, prefix, treatments, rows, whole)
+        search.refit_time_ = time.perf_counter() - begin
+
+
+def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -> float | None:
+    """Return the R2 of the chosen model for a source; None for arrays."""
+    source = as_rows(X, y, sample_weight)
+    if source is None:
+        return None
+    if getattr(scorer, "_score_func", None) is not r2_score:
+        raise ValueError(
+            f"of Rows and Dask collections only R2 is known, not {scorer!r}: score arrays."
+        )
+    return float(search.best_estimator_.score(X, y, sample_weight))
+
+
+def _refit(search: Any, prefix: str, treatments: Any, rows: Rows, whole: Moments) -> None:
+    best = clone(search.estimator).set_params(**search.best_params_)
+    last = best.steps[-1][1] if prefix else best
+    fit_moments(last, rows, whole, last._check_parameters())
+    if prefix:
+        best.steps = [*treatments.steps, best.steps[-1]]
+    search.best_estimator_ = best
+    search.n_features_in_ = best.n_features_in_
+    if hasattr(best, "feature_names_in_"):
+        search.feature_names_in_ = best.feature_names_in_
+
+
+def fold_rule(cv: Any, source: Rows) -> int | NDArray:
+    """Return k for row i in fold i modulo k, or the fold of each row of a splitter."""
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv == {cv}, must be at least 2 folds.")
+        return int(cv)
+    n = source.n_samples
+    if n is None:
+        raise ValueError(
+            f"cv == {cv!r} needs the number of rows, which this source does not know: pass an int k, "
+            "which puts row i into fold i modulo k."
+        )
+    if 8 * n > source.memory:
+        raise MemoryError(
+            f"cv == {cv!r} needs {8 * n / 2**20:.0f} MiB for the folds of {n} rows, more than the bound: "
+            "pass an int k, which puts row i into fold i modulo k."
+        )
+    labels = np.full(n, -1)
+    n_tests = 0
+    for fold, (train, test) in enumerate(check_cv(cv).split(np.broadcast_to(0.0, (n, 1)))):
+        labels[test] = fold
+        n_tests += len(test)
+        if len(train) + len(test) != n:
+            n_tests = -1
+            break
+    if n_tests != n or (labels < 0).any():
+        raise ValueError(
+            f"cv == {cv!r} is no partition into folds, which Rows need: each row is tested once and "
+            "trained on otherwise."
+        )
+    return labels

@@ -1,0 +1,99 @@
+"""Sums of a block of rows about a point near its mean, in one pass over the block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus._linalg import EPS, Array, row_blocks, two_sum
+from isthmus._linalg.roots import TRUSTED
+from isthmus.problems.sums import Moments
+
+# Rows in float64 that stay in the cache between being shifted and being multiplied.
+_BUFFER_BYTES = 2**20
+# With fewer rows for each column than this, adding up the products costs more than making them.
+_ROWS_PER_COLUMN = 2
+# A point is near a mean if the square of their distance is below so many variances: four bits are lost.
+_NEAR = 16.0
+_FIRST_ROWS = 256  # whose mean is near that of all, before any is known
+# Up to this share of targets the products of targets cost less than a matrix product of their own.
+_FEW_TARGETS = 0.5
+
+
+def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> Moments:
+    """Return the moments of a block as squares; ``before`` are those of the blocks before.
+
+    Rows are seen from the mean of the rows before, which saves a pass over the block to find its own. Where
+    that mean is far from the block's, its own is taken.
+    """
+    full_yy = before.yy.ndim == 2
+    if sparse.issparse(X) or Y.shape[1] > _FEW_TARGETS * X.shape[1]:
+        return Moments.squares_of(X, Y, weights, full_yy)
+    p, q = X.shape[1], Y.shape[1]
+    if before.weight > 0:
+        point = np.concatenate([before.x_mean, before.y_mean])
+    else:
+        point = np.concatenate([A[:_FIRST_ROWS].mean(axis=0, dtype=np.float64) for A in (X, Y)])
+    weight = float(len(Y)) if weights is None else float(weights.sum())
+    products, sums = _sum_about(X, Y, weights, point)
+    rest = sums / weight
+    products -= np.outer(sums, rest)
+    squares = products.diagonal()
+    is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
+    if is_far.any():
+        return Moments.squares_of(X, Y, weights, full_yy)
+    moments = Moments(p, q, full_yy=full_yy)
+    moments.n_samples, moments.weight = len(Y), weight
+    moments._x_mean = two_sum(point[:p], rest[:p])
+    moments._y_mean = two_sum(point[p:], rest[p:])
+    moments.xx = products[:p, :p].copy()
+    moments.xy = products[:p, p:].copy()
+    moments.yy = products[p:, p:].copy() if full_yy else squares[p:].copy()
+    return moments
+
+
+def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> tuple[Array, Array]:
+    """Second moments and sums of both sides together, less a point."""
+    p, width = X.shape[1], len(point)
+    n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
+    buffer = np.empty((n_rows, width))
+    products, sums = np.zeros((width, width)), np.zeros(width)
+    ones = np.ones(n_rows)
+    for rows in row_blocks(len(Y), n_rows):
+        A = buffer[: rows.stop - rows.start]
+        np.subtract(X[rows], point[:p], out=A[:, :p])
+        np.subtract(Y[rows], point[p:], out=A[:, p:])
+        root = ones[: len(A)]
+        if weights is not None:
+            root = np.sqrt(weights[rows])
+            A *= root[:, None]
+        products += A.T @ A
+        sums += root @ A
+    return products, sums
+
+
+def add_block(before: Moments, X: Any, Y: NDArray, weights: Array | None) -> Moments:
+    """Return the moments of the rows before and of a block, with all digits."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        part = near_moments(X, Y, weights, before)
+        n_rows = part.n_samples
+        total = before._join(part, lambda: part._centred_blocks(X, Y, weights), n_rows)
+    if total._proved is not None and total._proved is not before._proved:
+        total._proved = total._proved * _slack(total)
+    return total
+
+
+def _slack(moments: Moments) -> float:
+    """Factor by which variances may grow before well-conditioned moments have to be proved so again.
+
+    Rows that are added to moments with the smallest eigenvalue s, in units of the variances, leave at least
+    s over the growth of the variances, and the largest is at most the number of columns.
+    """
+    live = moments._live()
+    scales = np.sqrt(moments.xx.diagonal()[live])
+    scaled = moments.xx[np.ix_(live, live)] / scales / scales[:, None]
+    smallest = float(np.linalg.eigvalsh(scaled)[0]) if len(scaled) else 1.0
+    return max(1.0, smallest / max(len(scaled), 1) / TRUSTED)

@@ -1,0 +1,238 @@
+"""Fit and choose from a source of row blocks: one pass, then moments alone."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from isthmus._linalg import Array, column_scales
+from isthmus._validation import check_enough_samples
+from isthmus.problems import MomentForm, Moments
+from isthmus.problems.blockwise import name_features
+from isthmus.problems.frame import scales_x
+from isthmus.problems.paths import expanded_errors
+from isthmus.problems.scores import score_path
+from isthmus.problems.sources import Rows
+from isthmus.regression.crossval import (
+    PathScores,
+    best_index,
+    default_ranks,
+    power_norm,
+    relative_alphas,
+)
+
+_AUTO_FOLDS = 5  # as in memory
+
+
+def fit_source(model: Any, source: Rows) -> None:
+    """Fit a latent regression to the rows of a source."""
+    n_components = model._check_parameters()
+    check_source(model)
+    if model.n_components == "auto":
+        parts = source.moments(_AUTO_FOLDS, full_yy=model._needs_full_yy)
+        n_components = choose_from_moments(model, parts)
+        moments = reduce(Moments.merge, parts)
+    else:
+        moments = source.moments(full_yy=model._needs_full_yy)
+    fit_moments(model, source, moments, n_components)
+
+
+def check_source(model: Any) -> None:
+    """Refuse parameters that need all rows at once."""
+    if model.missing == "em":
+        raise ValueError(
+            "missing='em' needs all rows at once and does not take Rows: fill or leave out the rows with "
+            "NaN, or fit a sample of the rows in memory."
+        )
+    if getattr(model, "_is_exact", None) is not None and not model._is_exact():
+        raise ValueError(
+            f"loss={model.loss!r} does not take Rows: fit a sample in memory, or call partial_fit with "
+            "online='proximal' for each block of rows.blocks()."
+        )
+
+
+def fit_moments(model: Any, source: Rows, moments: Moments, n_components: int | None) -> None:
+    """Fit a latent regression to the moments of a source."""
+    check_targets(moments)
+    check_enough_samples(moments.n_samples)
+    name_features(model, source, len(moments.xx))
+    model._y_is_1d = source.y_is_1d
+    model.n_iter_ = 1
+    model.__dict__.pop("missing_model_", None)
+    model._fit_moments(moments, n_components)
+    model.__dict__.pop("moments_", None)
+
+
+def check_targets(moments: Moments) -> None:
+    """Refuse rows without outputs."""
+    if not moments.xy.shape[1]:
+        raise ValueError(
+            "the rows have no y: yield (X, y), or name target columns, Rows.from_parquet(path, y=[...])."
+        )
+
+
+def train_moments(parts: list[Moments]) -> list[Moments]:
+    """Return the moments of all parts but one, for each; sums alone, so that no digits are lost."""
+    before = list(accumulate(parts[:-1], Moments.merge))
+    after = list(accumulate(parts[:0:-1], Moments.merge))[::-1]
+    inner = [a.merge(b) for a, b in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *inner, before[-1]]
+
+
+def score_moments(
+    model: Any,
+    parts: list[Moments],
+    ranks: list[int],
+    alphas: list[Any],
+    scorers: dict[str, Any],
+    progress: Callable[[int, int], None] | None = None,
+) -> PathScores:
+    """Score every rank and ridge weight on every fold, from the moments of the folds.
+
+    ``scorers`` maps names to the names of scores that follow from squared errors.
+    """
+    shape = (len(alphas), len(ranks), len(parts))
+    result = PathScores(ranks, alphas, {}, np.zeros(len(parts)))
+    overall = _variances(reduce(Moments.merge, parts))
+    with warnings.catch_warnings():  # fewer components in a fold are no news
+        warnings.filterwarnings("ignore", message="n_components")
+        for i, (train, test) in enumerate(zip(train_moments(parts), parts, strict=True)):
+            begin = time.perf_counter()
+            held_out = _HeldOut(test, overall)
+            for a, path in enumerate(_fold_paths(model, train, test, ranks, alphas)):
+                for name, values in score_path(path, held_out, ranks, scorers).items():  # type: ignore[arg-type]
+                    result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = values
+            result.seconds[i] = time.perf_counter() - begin
+            if progress is not None:
+                progress(i + 1, len(parts))
+    return result
+
+
+def choose_from_moments(model: Any, parts: list[Moments]) -> int:
+    """Return the number of components with the best mean R2 over the folds."""
+    check_targets(parts[0])
+    check_folds(parts)
+    n_train = min(part.n_samples for part in train_moments(parts))
+    ranks = default_ranks(model, n_train, *parts[0].xy.shape)
+    alphas = [getattr(model, "alpha", None)]
+    found = score_moments(model, parts, ranks, alphas, {"score": "r2"})
+    return ranks[best_index(found.scores["score"][0], ranks, alphas, "best")]
+
+
+def check_folds(parts: list[Moments]) -> None:
+    """Refuse folds of which R2 or a fit is not defined."""
+    for i, part in enumerate(parts):
+        if part.n_samples < 2:
+            raise ValueError(
+                f"fold {i} has {part.n_samples} rows, at least 2 are needed: use fewer folds."
+            )
+
+
+def moment_alphas(whole: Moments, scale: bool | str) -> list[float]:
+    """Return the default ridge weights of a search, as in memory."""
+    squares = whole.xx.diagonal()
+    varies = column_scales(squares, whole.x_mean, whole.weight, False)[1]
+    deviation = np.sqrt(np.where(varies, squares, 1.0) / whole.weight) if scales_x(scale) else 1.0
+    norm = power_norm(lambda u: whole.xx @ u, varies / deviation)
+    return relative_alphas(norm)
+
+
+# -- one fold --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _MomentPath:
+    """Errors of a fold with 0..k components; scores and residuals are known by their products."""
+
+    gram: Array  # mean products of the scores, (k, k)
+    cross: Array  # of the scores with y less its training mean, (k, q)
+    squares: Array  # of that, (q,)
+    loadings: Array  # (q, k)
+
+    @classmethod
+    def of(cls, test: Moments, train: Moments, D: Array, Q: Array) -> _MomentPath:
+        """Of scores ``(x - x_mean) D`` with loadings Q, all in the user's units."""
+        dx, dy = test.mean_difference(train)
+        shift = dx @ D
+        gram = D.T @ (test.xx @ D) / test.weight + np.outer(shift, shift)
+        cross = D.T @ test.xy / test.weight + np.outer(shift, dy)
+        return cls(gram, cross, _y_squares(test) / test.weight + dy**2, Q)
+
+    def errors(self, Y: Any, weights: Any, ranks: list[int]) -> Array:
+        errors = expanded_errors(self.gram, self.cross, self.squares, self.loadings)
+        picked = [min(rank, self.loadings.shape[1]) for rank in ranks]
+        return np.maximum(errors, 0.0)[picked]
+
+
+class _HeldOut:
+    """The test rows of a fold as the scores ask for them."""
+
+    in_units = weights = None
+    has_gaps = False
+    unit = 1.0
+
+    def __init__(self, test: Moments, overall: Array) -> None:
+        self.first = test.y_mean
+        self.variances = _variances(test)
+        self.overall = overall
+
+
+def _y_squares(moments: Moments) -> Array:
+    return moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
+
+
+def _variances(moments: Moments) -> Array:
+    """Of each output; 0 where it does not vary."""
+    squares = _y_squares(moments)
+    live = column_scales(squares, moments.y_mean, moments.weight, False)[1]
+    return np.where(live, squares / moments.weight, 0.0)
+
+
+def _fold_paths(
+    model: Any, train: Moments, test: Moments, ranks: list[int], alphas: list[Any]
+) -> list[Any]:
+    """The path of every ridge weight."""
+    if "auto" in alphas or not model._is_nested():
+        return [_refitted_path(model, train, test, ranks, alpha) for alpha in alphas]
+    form: Any = MomentForm.from_moments(train, model.scale)
+    found = model._solve_path(form, max(ranks), alphas)
+    if found is None:
+        form = form.exactly()
+        found = model._solve_path(form, max(ranks), alphas)
+        assert found is not None
+    R, loadings = found
+    frame = form.frame
+    D = R / frame.x_scale[:, None]
+    # One product for all ridge weights, cut afterwards.
+    whole = _MomentPath.of(test, train, D, D)
+    ends = np.cumsum([Q.shape[1] for Q in loadings])
+    paths = []
+    for Q, end in zip(loadings, ends, strict=True):
+        own = slice(end - Q.shape[1], end)
+        scaled = Q * frame.y_scale[:, None]
+        paths.append(_MomentPath(whole.gram[own, own], whole.cross[own], whole.squares, scaled))
+    return paths
+
+
+def _refitted_path(model: Any, train: Moments, test: Moments, ranks: list[int], alpha: Any) -> Any:
+    """The path of what has no faster way: a fit, and one for every rank if ranks are not nested."""
+    fixed = {} if alpha is None else {"alpha": alpha}
+    if not model._is_nested():
+        raise ValueError(
+            f"{type(model).__name__} with these parameters has no path of ranks in moments: search in "
+            "memory, or fit Rows with the rank you need."
+        )
+    fitted = clone(model).set_params(n_components=max(ranks), **fixed)
+    fitted._check_parameters()
+    fitted._y_is_1d = False
+    fitted._fit_moments(train, max(ranks))
+    D, Q = fitted._path_factors()
+    return _MomentPath.of(test, train, D, Q)
