@@ -50,7 +50,7 @@ _CLASSES = {
     "isthmus.preimages.ngram_index": "NgramIndex",
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
-    "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
+    "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
     "ReducedRankRegression StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",

@@ -31,7 +31,7 @@ _PROJECTION = {"points_": "n .", "dual_coef_": ". r", "offset_": "r"}
 _PREIMAGE = {"coordinates_": "n .", "residual_": "n"}
 _LAWS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
-        ("PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
+        ("OPLS", "PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
          "StiefelRegression", "MetropolisedGibbsRegression"), _LATENT,
     ),
     **dict.fromkeys(

@@ -3,6 +3,7 @@
 ==========================  ==================================================================
 ``pcr.py``                  ``PCR``: least squares on principal components
 ``pls.py``                  ``PLS``: partial least squares
+``opls.py``                 ``OPLS``: its map, turned into predictive and orthogonal components
 ``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
 ``stiefel.py``              ``StiefelRegression``: low rank under any loss, batch and online
 ``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
@@ -23,12 +24,14 @@
 from isthmus.regression.bayesian import BayesianStiefelRegression
 from isthmus.regression.indicator import IndicatorClassifier
 from isthmus.regression.manifold_pls import ManifoldPLS
+from isthmus.regression.opls import OPLS
 from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
 from isthmus.regression.reduced_rank import ReducedRankRegression
 from isthmus.regression.stiefel import StiefelRegression
 
 __all__ = [
+    "OPLS",
     "PCR",
     "PLS",
     "BayesianStiefelRegression",

@@ -67,6 +67,7 @@ from isthmus.preimages import (
     Nearest,
     SequenceSearch,
 )
+from isthmus.regression import OPLS
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -119,6 +120,7 @@ def of_words():
 # Name of the class, or a word after it: a function that fits, and what is asked.
 FITTED = {
     "PLS": (lambda: PLS(2).fit(X, Y), predicted),
+    "OPLS": (lambda: OPLS(2).fit(X, Y), predicted),
     "PCR": (lambda: PCR(2).fit(X, Y), predicted),
     "ReducedRankRegression": (lambda: ReducedRankRegression(2, alpha=0.1).fit(X, Y), predicted),
     "StiefelRegression": (lambda: StiefelRegression(2, loss="huber").fit(X, Y), predicted),
