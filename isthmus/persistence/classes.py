@@ -28,7 +28,7 @@ _CLASSES = {
     "isthmus.dependency": "DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
-    "isthmus.features": "FourierFeatures KernelMap Landmarks",
+    "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
     "isthmus.features.treatments": "Absorbance Detrend GapDerivative NormalVariate SavitzkyGolay "
     "ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
@@ -51,7 +51,7 @@ _CLASSES = {
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "ReducedRankRegression StiefelRegression",
+    "ReducedRankRegression SlopeBias StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",

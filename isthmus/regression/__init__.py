@@ -9,6 +9,7 @@
 ``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
 ``bayesian/``               ``BayesianStiefelRegression``: the posterior over maps of low rank
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
+``recalibration.py``        ``SlopeBias`` and ``spike``: an old calibration on a new instrument
 ``base.py``                 what they share: fit, partial_fit, explain, folds
 ``fitted.py``               what they share once fitted: predict, transform, paths
 ``factors.py``              the two factors of a map, as solvers hand them over
@@ -27,6 +28,7 @@ from isthmus.regression.manifold_pls import ManifoldPLS
 from isthmus.regression.opls import OPLS
 from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
+from isthmus.regression.recalibration import SlopeBias, spike
 from isthmus.regression.reduced_rank import ReducedRankRegression
 from isthmus.regression.stiefel import StiefelRegression
 
@@ -38,5 +40,7 @@ __all__ = [
     "IndicatorClassifier",
     "ManifoldPLS",
     "ReducedRankRegression",
+    "SlopeBias",
     "StiefelRegression",
+    "spike",
 ]
