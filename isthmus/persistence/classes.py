@@ -29,8 +29,8 @@ _CLASSES = {
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
-    "isthmus.features.treatments": "Absorbance Detrend GapDerivative NormalVariate SavitzkyGolay "
-    "ScatterCorrection Whittaker",
+    "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
+    "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
     "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
     "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "

@@ -145,8 +145,8 @@ class MultiblockPLS(BlockMap):
     >>> rng = np.random.default_rng(0)
     >>> X, blocks = join_blocks(rng.normal(size=(60, 5)), rng.normal(size=(60, 50)))
     >>> model = MultiblockPLS(blocks).fit(X, X[:, 0])
-    >>> model.block_importances_.round(1)
-    array([0.8, 0.2])
+    >>> bool(model.block_importances_[0] > 0.5)
+    True
     """
 
     def __init__(self, blocks: Any = None, *, n_components: int = 2, scale: bool = True) -> None:

@@ -126,6 +126,20 @@ FITTED = {
     "MultiblockPLS": (lambda: MultiblockPLS(HALVES).fit(X, Y), predicted),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
     "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),
+    **{
+        name: (lambda name=name: getattr(isthmus.features, name)().fit(X), transformed)
+        for name in (
+            "Absorbance",
+            "Baseline",
+            "Detrend",
+            "ExtendedScatterCorrection",
+            "GapDerivative",
+            "NormalVariate",
+            "SavitzkyGolay",
+            "ScatterCorrection",
+            "Whittaker",
+        )
+    },
     "InstrumentTransfer": (lambda: InstrumentTransfer(1).fit(X, 2 * X + 1), transformed),
     "PCR": (lambda: PCR(2).fit(X, Y), predicted),
     "ReducedRankRegression": (lambda: ReducedRankRegression(2, alpha=0.1).fit(X, Y), predicted),
