@@ -4,6 +4,7 @@
 name                        what it is
 =========================== ============================================================
 :class:`ComponentSearchCV`  a grid search that gets all candidates from one fit per fold
+:func:`interval_pls`        the error of PLS on each stretch of a curve
 :func:`kennard_stone`       rows that cover the inputs
 :func:`spxy`                rows that cover inputs and outputs
 :func:`duplex`              training and test rows that both cover the inputs
@@ -11,6 +12,14 @@ name                        what it is
 """
 
 from isthmus.model_selection.component_search import ComponentSearchCV
+from isthmus.model_selection.interval_pls import IntervalPLS, interval_pls
 from isthmus.model_selection.sample_selection import duplex, kennard_stone, spxy
 
-__all__ = ["ComponentSearchCV", "duplex", "kennard_stone", "spxy"]
+__all__ = [
+    "ComponentSearchCV",
+    "IntervalPLS",
+    "duplex",
+    "interval_pls",
+    "kennard_stone",
+    "spxy",
+]

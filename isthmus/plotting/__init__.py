@@ -6,6 +6,7 @@ name                         file                       question
 ``ComponentCurveDisplay``    ``component_curve.py``     how many components?
 ``ScoresDisplay``            ``scores.py``              how do the rows lie, and which lie apart?
 ``LoadingsDisplay``          ``loadings.py``            what is a component made of?
+``CoefficientsDisplay``      ``coefficients.py``        what does the map weigh, wavelength by wavelength?
 ``VIPDisplay``               ``importance.py``          which inputs matter?
 ``ParityDisplay``            ``parity.py``              how near is predicted to observed?
 ``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
@@ -19,6 +20,7 @@ name                         file                       question
 ``ax_`` and ``figure_`` are what was drawn in. matplotlib is imported when something is drawn.
 """
 
+from isthmus.plotting.coefficients import CoefficientsDisplay
 from isthmus.plotting.component_curve import ComponentCurveDisplay
 from isthmus.plotting.compression import CompressionDisplay
 from isthmus.plotting.explained_variance import ExplainedVarianceDisplay
@@ -31,6 +33,7 @@ from isthmus.plotting.scores import ScoresDisplay
 from isthmus.plotting.subspace import SubspaceDisplay
 
 __all__ = [
+    "CoefficientsDisplay",
     "ComponentCurveDisplay",
     "CompressionDisplay",
     "ExplainedVarianceDisplay",
