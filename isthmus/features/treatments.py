@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import validate_data
 
+_BASELINE_STEPS = 50  # most curves need fewer than ten
+
 
 class Treatment(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A transformer of curves that keeps the number of points."""
@@ -186,11 +188,8 @@ class Whittaker(LinearTreatment):
         p = rows.shape[1]
         if p < 3:
             return rows.copy()
-        differences = np.diff(np.eye(p), 2, axis=0)
-        penalty = np.eye(p) + self.strength * differences.T @ differences
-        bands = np.zeros((3, p))
-        for k in range(3):
-            bands[2 - k, k:] = np.diagonal(penalty, k)
+        bands = _difference_bands(p, self.strength)
+        bands[2] += 1.0
         return np.ascontiguousarray(solveh_banded(bands, rows.T).T)
 
 
@@ -222,6 +221,89 @@ class ScatterCorrection(Treatment):
         return _divide(rows - means, slopes) + self.reference_.mean()
 
 
+class ExtendedScatterCorrection(Treatment):
+    r"""Fit each curve by the mean curve and a polynomial, and undo both (EMSC), [MS1991]_.
+
+    .. math::
+        x = b\, m + \sum_k c_k \lambda^k + e, \qquad x \mapsto m + e / b
+
+    with the mean :math:`m` of the training rows; ``degree=0`` is multiplicative scatter correction.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Degree of the polynomial along the curve.
+
+    Attributes
+    ----------
+    reference_ : ndarray of shape (n_points,)
+        The mean of the training rows.
+    """
+
+    def __init__(self, degree: int = 2) -> None:
+        self.degree = degree
+
+    def _check(self) -> None:
+        check_scalar(self.degree, "degree", Integral, min_val=0)
+
+    def _learn(self, rows: Array) -> None:
+        self.reference_ = rows.mean(axis=0)
+
+    def _treat(self, rows: Array) -> Array:
+        p = rows.shape[1]
+        basis, _ = np.linalg.qr(np.vander(np.linspace(-1, 1, p), min(self.degree + 1, p)))
+        # What the polynomial leaves of the reference decides the slope.
+        own = self.reference_ - basis @ (basis.T @ self.reference_)
+        norm = float(own @ own)
+        slopes = (rows @ own)[:, None] / (norm if norm > 0 else 1.0)
+        left = rows - (rows @ basis) @ basis.T
+        return _divide(left, slopes) + (self.reference_ - own)
+
+
+class Baseline(Treatment):
+    r"""Subtract a smooth baseline that lies below the peaks: asymmetric least squares, [EB2005]_.
+
+    .. math::
+        \min_z \sum_i w_i (x_i - z_i)^2 + \lambda \|D_2 z\|^2, \qquad
+        w_i = a \text{ where } x_i > z_i \text{, else } 1 - a
+
+    Parameters
+    ----------
+    strength : float, default=1e5
+        The penalty :math:`\lambda` on second differences; a larger one gives a stiffer baseline.
+    asymmetry : float, default=0.01
+        The weight :math:`a` of points above the baseline, between 0 and 1.
+    """
+
+    def __init__(self, strength: float = 1e5, asymmetry: float = 0.01) -> None:
+        self.strength = strength
+        self.asymmetry = asymmetry
+
+    def _check(self) -> None:
+        check_scalar(self.strength, "strength", Real, min_val=0)
+        check_scalar(
+            self.asymmetry, "asymmetry", Real, min_val=0, max_val=1, include_boundaries="neither"
+        )
+
+    def _treat(self, rows: Array) -> Array:
+        if rows.shape[1] < 3:
+            return rows - rows.min(axis=1, keepdims=True)
+        return rows - np.array([self._baseline(row) for row in rows])
+
+    def _baseline(self, row: Array) -> Array:
+        penalty = _difference_bands(len(row), self.strength)
+        weights = np.ones(len(row))
+        for _ in range(_BASELINE_STEPS):  # until the weights, which are two numbers, stay the same
+            bands = penalty.copy()
+            bands[2] += weights
+            z = solveh_banded(bands, weights * row)
+            new = np.where(row > z, self.asymmetry, 1 - self.asymmetry)
+            if (new == weights).all():
+                break
+            weights = new
+        return np.asarray(z)
+
+
 class Absorbance(Treatment):
     """Turn reflectances into absorbances, ``log10(1 / R)``.
 
@@ -239,6 +321,16 @@ class Absorbance(Treatment):
 
     def _treat(self, rows: Array) -> Array:
         return -np.log10(np.maximum(rows, self.least))
+
+
+def _difference_bands(p: int, strength: float) -> Array:
+    """Return the upper bands of ``strength`` times D'D, D the second differences of p points."""
+    bands = np.zeros((3, p))
+    for start in range(3):  # the stencil 1, -2, 1 against itself
+        for k in range(3 - start):
+            product = (1.0, -2.0, 1.0)[start] * (1.0, -2.0, 1.0)[start + k]
+            bands[2 - k, start + k : p - 2 + start + k] += strength * product
+    return bands
 
 
 def _divide(rows: Array, by: Array) -> Array:

@@ -46,6 +46,11 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     else:
         alphas = candidate_alphas(search.alpha, model, None, None)
     grid = search._grid(model, ranks, alphas, named, "r2")
+    if grid.keep_squares:
+        raise ValueError(
+            f"rule == {search.rule!r} needs the error of every row, of which Rows keep sums only: "
+            "use 'best' or 'one_se'."
+        )
     for name, scorer in grid.scorers.items():
         if not isinstance(scorer, str):
             raise ValueError(
@@ -54,7 +59,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
             )
     found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
     search._keep(found, prefix, len(parts))
-    search._choose(ranks, alphas)
+    search._choose(ranks, alphas, None)
     if search.refit is not False:
         begin = time.perf_counter()
         _refit(search, prefix, treatments, rows, whole)

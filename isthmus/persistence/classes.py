@@ -28,9 +28,9 @@ _CLASSES = {
     "isthmus.dependency": "DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
-    "isthmus.features": "FourierFeatures KernelMap Landmarks",
-    "isthmus.features.treatments": "Absorbance Detrend GapDerivative NormalVariate SavitzkyGolay "
-    "ScatterCorrection Whittaker",
+    "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
+    "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
+    "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
     "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
     "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
@@ -50,8 +50,8 @@ _CLASSES = {
     "isthmus.preimages.ngram_index": "NgramIndex",
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
-    "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "ReducedRankRegression StiefelRegression",
+    "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
+    "BlockRidge MultiblockPLS ReducedRankRegression SequentialPLS SlopeBias StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",

@@ -22,6 +22,7 @@ _LATENT = {
     "left_draws_": "c d p r", "right_draws_": "c d s r", "intercept_draws_": "c d s",
 }  # fmt: skip
 _LINEAR = {"coef_": "q p|p", "intercept_": "q|"}
+_BLOCKS = {**_LINEAR, "x_mean_": "p", "x_rotations_": "p r"}
 _CLASSIFIER = {"coef_": ". p|p"}
 _SUPPORT = {
     "support_vectors_": "m p", "support_": "m", "_dual_coef_": "k m", "dual_coef_": "k m",
@@ -31,14 +32,14 @@ _PROJECTION = {"points_": "n .", "dual_coef_": ". r", "offset_": "r"}
 _PREIMAGE = {"coordinates_": "n .", "residual_": "n"}
 _LAWS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
-        ("PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
+        ("OPLS", "PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
          "StiefelRegression", "MetropolisedGibbsRegression"), _LATENT,
     ),
     **dict.fromkeys(
         ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV",
          "MultiTaskLasso", "MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV",
          "BayesianRidge", "HuberRegressor", "LinearSVR",
-         "GeodesicStiefelRegression", "LinearMap", "RiemannianPLS"), _LINEAR,
+         "BlockRidge", "GeodesicStiefelRegression", "LinearMap", "RiemannianPLS"), _LINEAR,
     ),
     **dict.fromkeys(("LogisticRegression", "RidgeClassifier", "LinearSVC"), _CLASSIFIER),
     **dict.fromkeys(("COIR", "InverseMORP", "MORP", "SIR", "KernelCCA", "KernelSIR"), _PROJECTION),
@@ -55,6 +56,8 @@ _LAWS: dict[str, dict[str, str]] = {
     },
     "FourierFeatures": {"waves_": "p ."},
     "GaussianProcessRegressor": {"X_train_": "n p", "alpha_": "n .|n", "L_": "n n"},
+    **dict.fromkeys(("MultiblockPLS", "SequentialPLS"), _BLOCKS),
+    "InstrumentTransfer": {"coef_": "q w", "columns_": "q w", "x_mean_": "p", "y_mean_": "q"},
     "KDR": {"components_": "r p"},
     "KernelMap": {"points_": "n .", "dual_coef_": "n r", "eigenvalues_": "r", "row_means_": "n"},
     "KernelPCA": {"X_fit_": "n p", "eigenvectors_": "n r", "eigenvalues_": "r"},

@@ -6,11 +6,13 @@ name                         file                       question
 ``ComponentCurveDisplay``    ``component_curve.py``     how many components?
 ``ScoresDisplay``            ``scores.py``              how do the rows lie, and which lie apart?
 ``LoadingsDisplay``          ``loadings.py``            what is a component made of?
+``CoefficientsDisplay``      ``coefficients.py``        what does the map weigh, wavelength by wavelength?
 ``VIPDisplay``               ``importance.py``          which inputs matter?
 ``ParityDisplay``            ``parity.py``              how near is predicted to observed?
 ``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
 ``CompressionDisplay``       ``compression.py``         how many points does a kernel model need?
 ``PreimageDisplay``          ``preimages.py``           what do the pre-images look like?
+``SPlotDisplay``             ``s_plot.py``              which inputs go with the predictive score?
 ``SubspaceDisplay``          ``subspace.py``            do the coordinates tell of held-out rows?
 ============================ ========================== =========================================
 
@@ -18,6 +20,7 @@ name                         file                       question
 ``ax_`` and ``figure_`` are what was drawn in. matplotlib is imported when something is drawn.
 """
 
+from isthmus.plotting.coefficients import CoefficientsDisplay
 from isthmus.plotting.component_curve import ComponentCurveDisplay
 from isthmus.plotting.compression import CompressionDisplay
 from isthmus.plotting.explained_variance import ExplainedVarianceDisplay
@@ -25,16 +28,19 @@ from isthmus.plotting.importance import VIPDisplay
 from isthmus.plotting.loadings import LoadingsDisplay
 from isthmus.plotting.parity import ParityDisplay
 from isthmus.plotting.preimages import PreimageDisplay
+from isthmus.plotting.s_plot import SPlotDisplay
 from isthmus.plotting.scores import ScoresDisplay
 from isthmus.plotting.subspace import SubspaceDisplay
 
 __all__ = [
+    "CoefficientsDisplay",
     "ComponentCurveDisplay",
     "CompressionDisplay",
     "ExplainedVarianceDisplay",
     "LoadingsDisplay",
     "ParityDisplay",
     "PreimageDisplay",
+    "SPlotDisplay",
     "ScoresDisplay",
     "SubspaceDisplay",
     "VIPDisplay",

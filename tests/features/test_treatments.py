@@ -7,7 +7,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus.features.treatments import (
     Absorbance,
+    Baseline,
     Detrend,
+    ExtendedScatterCorrection,
     GapDerivative,
     NormalVariate,
     SavitzkyGolay,
@@ -53,6 +55,36 @@ def test_corrections_of_rows_undo_offset_and_slope():
     assert_allclose(Absorbance().fit_transform([[0.1, 1.0], [0.01, 1e-9]]), [[1, 0], [2, 6]])
 
 
+def test_extended_scatter_correction_undoes_scale_and_polynomial():
+    base = np.sin(9 * T) + 2
+    rows = np.stack([b * base + c + d * T + e * T**2 for b, c, d, e in np.eye(4) + 0.5])
+    found = ExtendedScatterCorrection(2).fit_transform(rows)
+    assert_allclose(found, np.tile(rows.mean(axis=0), (4, 1)), atol=1e-10)
+    # By hand: regression of a noisy curve on the reference and powers.
+    fitted = ExtendedScatterCorrection(2).fit(ROWS)
+    design = np.column_stack([fitted.reference_, np.ones(30), T, T**2])
+    for row, treated in zip(ROWS, fitted.transform(ROWS), strict=True):
+        slopes = np.linalg.lstsq(design, row, rcond=None)[0]
+        expected = fitted.reference_ + (row - design @ slopes) / slopes[0]
+        assert_allclose(treated, expected, atol=1e-8)
+    plain = ScatterCorrection().fit(ROWS)
+    assert_allclose(
+        ExtendedScatterCorrection(0).fit(ROWS).transform(ROWS), plain.transform(ROWS), atol=1e-9
+    )
+
+
+def test_the_baseline_meets_its_equations_and_lies_below_peaks():
+    places = np.linspace(0, 1, 200)
+    slow = 3 + 2 * places - places**2
+    peaks = np.exp(-((places - 0.3) ** 2) / 2e-4) + 2 * np.exp(-((places - 0.7) ** 2) / 2e-4)
+    treated = Baseline(1e4, 1e-3).fit_transform((slow + peaks)[None])[0]
+    assert_allclose(treated, peaks, atol=0.05)  # peaks of height 1 and 2
+    row, D = ROWS[0], np.diff(np.eye(30), 2, axis=0)
+    z = row - Baseline(10.0, 0.1).fit_transform(row[None])[0]
+    W = np.diag(np.where(row > z, 0.1, 0.9))
+    assert_allclose((W + 10 * D.T @ D) @ z, W @ row, atol=1e-10)
+
+
 def test_the_reference_is_that_of_the_training_rows():
     fitted = ScatterCorrection().fit(ROWS[:3])
     assert_allclose(fitted.reference_, ROWS[:3].mean(axis=0))
@@ -66,6 +98,8 @@ def test_the_reference_is_that_of_the_training_rows():
         (SavitzkyGolay(5, 2, 3), "derivative == 3"),
         (GapDerivative(0), "gap == 0"),
         (Whittaker(-1.0), "strength == -1.0"),
+        (Baseline(asymmetry=1.0), "asymmetry == 1.0"),
+        (ExtendedScatterCorrection(-1), "degree == -1"),
     ],
 )
 def test_errors_name_the_parameter(treatment, message):
@@ -73,6 +107,15 @@ def test_errors_name_the_parameter(treatment, message):
         treatment.fit(ROWS)
 
 
-@parametrize_with_checks([*LINEAR, NormalVariate(), ScatterCorrection(), Absorbance()])
+CORRECTIONS = [
+    NormalVariate(),
+    ScatterCorrection(),
+    ExtendedScatterCorrection(),
+    Baseline(),
+    Absorbance(),
+]
+
+
+@parametrize_with_checks([*LINEAR, *CORRECTIONS])
 def test_sklearn_contract(estimator, check):
     check(estimator)

@@ -1,0 +1,251 @@
+"""Banded ridge: a ridge weight for each block of columns, chosen by exact cross-validation."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._linalg import EPS, Array
+from isthmus._validation import check_alpha, check_enough_samples
+from isthmus.regression.blocks import resolve_blocks
+
+_RELATIVE_ALPHAS = np.logspace(-6, 2, 9)
+_MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
+_SWEEPS = 3
+
+
+class BlockRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Ridge regression with a weight of its own for each block of columns (banded ridge).
+
+    .. math::
+        \min_{B, c} \|Y - \textstyle\sum_b X_b B_b - 1 c^\top\|_F^2 + \sum_b \alpha_b \|B_b\|_F^2
+
+    The weights are chosen by cross-validation without refitting, [NHG2019]_: with the Gram matrices
+    :math:`K_b = X_b X_b^\top` of centred columns every combination of weights is the kernel ridge of
+    :math:`\sum_b K_b / \alpha_b`, combinations of the same proportions share one eigendecomposition, and
+    the residuals of left-out rows :math:`f` are :math:`(I - H_{ff})^{-1} (y_f - \hat y_f)`, exactly. Where
+    there are fewer columns than rows the moments :math:`X_b^\top X_{b'}` take the place of the Gram
+    matrices.
+
+    Parameters
+    ----------
+    blocks : list of slice, of column numbers or of column names, default=None
+        Columns of each block, see :func:`join_blocks`; None is one block: plain ridge.
+    alphas : sequence of float, default=None
+        Candidate weights, tried for every block in all combinations (one block after another where these
+        are more than 1500). None: nine values from 1e-6 to 100 times the squared norm of each block. A
+        sequence with one value is no search.
+    cv : int, splitter or None, default=None
+        Folds whose test rows are disjoint, as k-fold; None leaves one row out.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_blocks,)
+        The weight of each block.
+    coef_ : ndarray of shape (n_targets, n_features) or (n_features,)
+        The map: a prediction is ``X @ coef_.T + intercept_``.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    block_importances_ : ndarray of shape (n_blocks,)
+        Share of each block in the variance of the fitted outputs; they sum to one, and a block that
+        works against others has a negative one.
+    alphas_ : ndarray of shape (n_candidates, n_blocks)
+        All combinations that were tried.
+    cv_errors_ : ndarray of shape (n_candidates,)
+        Their mean squared errors of left-out rows, in units of the outputs' variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.regression import BlockRidge, join_blocks
+    >>> rng = np.random.default_rng(0)
+    >>> X, blocks = join_blocks(rng.normal(size=(40, 5)), rng.normal(size=(40, 100)))
+    >>> y = X[:, :5].sum(axis=1) + 0.1 * rng.normal(size=40)
+    >>> model = BlockRidge(blocks).fit(X, y)
+    >>> bool(model.block_importances_[0] > 0.9)
+    True
+    """
+
+    def __init__(self, blocks: Any = None, *, alphas: Any = None, cv: Any = None) -> None:
+        self.blocks = blocks
+        self.alphas = alphas
+        self.cv = cv
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> BlockRidge:
+        """Choose the weights and fit the map.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        check_enough_samples(len(rows))
+        Y = np.asarray(y, dtype=np.float64).reshape(len(rows), -1)
+        names = getattr(self, "feature_names_in_", None)
+        columns = resolve_blocks(self.blocks, rows.shape[1], names)
+        x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
+        problem = _BlockProblem(rows - x_mean, Y - y_mean, columns)
+        candidates = self._candidates(problem)
+        folds = self._folds(rows, Y)
+        if len(candidates) == 1:
+            self.alphas_ = candidates
+            self.cv_errors_ = problem.errors(candidates, folds)
+        else:
+            self.alphas_, self.cv_errors_ = self._search(problem, candidates, folds)
+        self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
+        coef = problem.solve(self.alpha_)
+        parts = [problem.X[:, block] @ coef[block] for block in columns]
+        total = sum(parts)
+        variance = float((total**2).sum())
+        shares = [float((part * total).sum()) for part in parts]
+        self.block_importances_ = np.array(shares) / (variance or 1.0)
+        intercept = y_mean - x_mean @ coef
+        is_1d = np.ndim(y) == 1
+        self.coef_ = coef[:, 0] if is_1d else coef.T
+        self.intercept_ = float(intercept[0]) if is_1d else intercept
+        return self
+
+    def _candidates(self, problem: _BlockProblem) -> Array:
+        """Weights to try, (n_candidates, n_blocks): those of a block in each column."""
+        n_blocks = len(problem.columns)
+        if self.alphas is None:
+            return np.outer(_RELATIVE_ALPHAS, problem.squared_norms)
+        values = np.atleast_1d(np.asarray(self.alphas, dtype=object)).tolist()
+        checked = [check_alpha(value) for value in values]
+        if not checked or min(checked) <= 0:
+            raise ValueError(f"alphas == {self.alphas!r}, must hold at least one number, all > 0.")
+        return np.tile(np.array(checked)[:, None], (1, n_blocks))
+
+    def _folds(self, rows: Array, Y: Array) -> list[NDArray]:
+        n = len(rows)
+        if self.cv is None:
+            return [np.array([i]) for i in range(n)]
+        tests = [test for _, test in check_cv(self.cv).split(rows, Y)]
+        if (np.bincount(np.concatenate(tests), minlength=n) > 1).any():
+            raise ValueError(f"cv == {self.cv!r} tests a row twice; folds must be disjoint.")
+        return tests
+
+    def _search(
+        self, problem: _BlockProblem, grid: Array, folds: list[NDArray]
+    ) -> tuple[Array, Array]:
+        m, n_blocks = grid.shape
+        if m**n_blocks <= _MOST_COMBINATIONS:
+            choices = np.array(list(product(range(m), repeat=n_blocks)))
+            tried = grid[choices, np.arange(n_blocks)]
+            return tried, problem.errors(tried, folds)
+        place = np.full(n_blocks, m // 2)
+        tried, errors = [], []
+        for _ in range(_SWEEPS):
+            before = place.copy()
+            for b in range(n_blocks):
+                choices = np.tile(place, (m, 1))
+                choices[:, b] = np.arange(m)
+                tried.append(grid[choices, np.arange(n_blocks)])
+                errors.append(problem.errors(tried[-1], folds))
+                place[b] = int(errors[-1].argmin())
+            if (place == before).all():
+                break
+        return np.vstack(tried), np.concatenate(errors)
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+
+class _BlockProblem:
+    """Centred rows, and the Gram matrices of blocks or the moments of columns, whichever is smaller."""
+
+    def __init__(self, X: Array, Y: Array, columns: list[NDArray]) -> None:
+        self.X, self.Y, self.columns = X, Y, columns
+        n, p = X.shape
+        self.is_dual = n <= p
+        if self.is_dual:
+            self.grams = [X[:, block] @ X[:, block].T for block in columns]
+        else:
+            self.moments = X.T @ X
+        norms = [np.linalg.norm(X[:, block], 2) ** 2 for block in columns]
+        self.squared_norms = np.array([norm if norm > 0 else 1.0 for norm in norms])
+        variances = (Y**2).mean(axis=0)
+        self.y_unit = np.where(variances > 0, variances, np.inf)
+
+    def spectrum(self, shares: Array) -> tuple[Array, Array]:
+        """Return U and s of ``sum_b shares_b K_b = U diag(s) U'``, without what is rounding."""
+        n, p = self.X.shape
+        if self.is_dual:
+            s, U = np.linalg.eigh(sum(w * K for w, K in zip(shares, self.grams)))
+            kept = s > n * EPS * max(s[-1], 0.0)
+            return U[:, kept], s[kept]
+        scales = np.empty(p)
+        for w, block in zip(shares, self.columns):
+            scales[block] = np.sqrt(w)
+        s, V = np.linalg.eigh(scales[:, None] * self.moments * scales)
+        kept = s > p * EPS * max(s[-1], 0.0)
+        U = (self.X * scales) @ V[:, kept]
+        return U / np.linalg.norm(U, axis=0), s[kept]
+
+    def errors(self, alphas: Array, folds: list[NDArray]) -> Array:
+        """Return the squared errors of left-out rows for each combination of weights."""
+        found = np.empty(len(alphas))
+        # Proportions decide the eigenvectors; digits beyond those of a grid are rounding.
+        first = alphas[:, :1]
+        proportions = np.round(np.log(first / alphas), 10)
+        for group in np.unique(proportions, axis=0):
+            members = np.flatnonzero((proportions == group).all(axis=1))
+            U, s = self.spectrum(np.exp(group))
+            along = U.T @ self.Y
+            for i in members:
+                filtered = s / (s + first[i, 0])
+                residual = self.Y - U @ (filtered[:, None] * along)
+                found[i] = self._left_out(U, filtered, residual, folds)
+        return found
+
+    def _left_out(self, U: Array, filtered: Array, residual: Array, folds: list[NDArray]) -> float:
+        n, total, count = len(U), np.zeros(residual.shape[1]), 0
+        if all(len(fold) == 1 for fold in folds):
+            rows = np.concatenate(folds)
+            leverage = 1 / n + (U[rows] ** 2) @ filtered
+            error = residual[rows] / np.maximum(1 - leverage, EPS)[:, None]
+            return float(((error**2).mean(axis=0) / self.y_unit).mean())
+        for fold in folds:
+            H = 1 / n + (U[fold] * filtered) @ U[fold].T
+            error = np.linalg.lstsq(np.eye(len(fold)) - H, residual[fold], rcond=None)[0]
+            total += (error**2).sum(axis=0)
+            count += len(fold)
+        return float((total / count / self.y_unit).mean())
+
+    def solve(self, alpha: Array) -> Array:
+        """Return the coefficients, (p, q)."""
+        shares = alpha[0] / alpha
+        U, s = self.spectrum(shares)
+        dual = U @ ((U.T @ self.Y) / (s + alpha[0])[:, None])
+        coef = self.X.T @ dual
+        for w, block in zip(shares, self.columns):
+            coef[block] *= w
+        return np.asarray(coef)

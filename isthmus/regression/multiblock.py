@@ -1,0 +1,315 @@
+"""PLS on several blocks of columns: side by side with super-scores, or one block after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._linalg import Array
+from isthmus._validation import check_count, check_enough_samples, check_flag
+from isthmus.regression.blocks import resolve_blocks
+from isthmus.regression.pls import PLS
+
+
+class BlockMap(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
+    """A linear map from blocks of columns through a few scores, once its factors are found."""
+
+    blocks: Any
+    scale: bool
+    x_mean_: Array
+    x_rotations_: Array
+    coef_: Array
+    intercept_: Any
+
+    def _prepare(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, list[NDArray], Array]:
+        """Checked rows, outputs (n, q), columns of the blocks and the scale of each column.
+
+        Columns have unit variance if ``scale``, and every block has the same total variance.
+        """
+        check_flag("scale", self.scale)
+        rows, outputs = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
+        )
+        check_enough_samples(len(rows))
+        self._y_is_1d = np.ndim(outputs) == 1
+        Y = np.asarray(outputs, dtype=np.float64).reshape(len(rows), -1)
+        names = getattr(self, "feature_names_in_", None)
+        columns = resolve_blocks(self.blocks, rows.shape[1], names)
+        self.x_mean_ = rows.mean(axis=0)
+        deviations = rows.std(axis=0)
+        deviations[deviations <= 1e-14 * np.abs(self.x_mean_)] = 0.0  # a constant, but for rounding
+        scales = (
+            np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(len(deviations))
+        )
+        for block in columns:
+            scales[block] *= np.linalg.norm(deviations[block] / scales[block]) or 1.0
+        return rows, Y, columns, scales
+
+    def _keep(self, rotations: Array, loadings: Array, y_mean: Array) -> None:
+        """Keep the factors, in the user's units."""
+        self.x_rotations_ = rotations
+        coef = loadings @ rotations.T
+        intercept = y_mean - coef @ self.x_mean_
+        self.coef_ = coef[0] if self._y_is_1d else coef
+        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Scores of the inputs.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+
+        Returns
+        -------
+        T : ndarray of shape (n_samples, n_scores)
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray((rows - self.x_mean_) @ self.x_rotations_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.x_rotations_.shape[1]
+
+
+class MultiblockPLS(BlockMap):
+    r"""PLS on several blocks that count the same, with super-scores and block scores, [WKM1998]_.
+
+    Each block is divided by the root of its total variance. With super-scores for deflation the algorithm
+    finds the components of PLS on all columns; the weight vector of a component falls into parts
+    :math:`w_b`, the super-weight of block b is :math:`\|w_b\|` and its score :math:`X_b w_b / \|w_b\|`.
+
+    Parameters
+    ----------
+    blocks : list of slice, of column numbers or of column names, default=None
+        Columns of each block, see :func:`join_blocks`.
+    n_components : int, default=2
+        Number of components.
+    scale : bool, default=True
+        Whether columns of X and y are divided by their standard deviations before.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        The map: a prediction is ``X @ coef_.T + intercept_``.
+    x_rotations_ : ndarray of shape (n_features, n_components_)
+        ``(X - x_mean_) @ x_rotations_`` are the super-scores.
+    super_weights_ : ndarray of shape (n_blocks, n_components_)
+        Weight of each block in each component; their squares sum to one.
+    block_importances_ : ndarray of shape (n_blocks,)
+        Mean of the squared super-weights, weighted by the variance of y that each component explains.
+    pls_ : PLS
+        The fit to all columns in the scale of the blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.regression import MultiblockPLS, join_blocks
+    >>> rng = np.random.default_rng(0)
+    >>> X, blocks = join_blocks(rng.normal(size=(60, 5)), rng.normal(size=(60, 50)))
+    >>> model = MultiblockPLS(blocks).fit(X, X[:, 0])
+    >>> bool(model.block_importances_[0] > 0.5)
+    True
+    """
+
+    def __init__(self, blocks: Any = None, *, n_components: int = 2, scale: bool = True) -> None:
+        self.blocks = blocks
+        self.n_components = n_components
+        self.scale = scale
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> MultiblockPLS:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, Y, columns, scales = self._prepare(X, y)
+        # Blocks are centred here, so that a block far from zero keeps its digits.
+        scaled = (rows - self.x_mean_) / scales
+        self.pls_ = PLS(self.n_components, scale="y" if self.scale else False).fit(scaled, Y)
+        self.n_components_ = self.pls_.n_components_
+        loadings = self.pls_.y_loadings_ * self.pls_.y_scale_[:, None]
+        self._keep(self.pls_.x_rotations_ / scales[:, None], loadings, self.pls_.y_mean_)
+        self._scales = scales
+        weights = self.pls_.x_weights_
+        self.super_weights_ = np.array([np.linalg.norm(weights[b], axis=0) for b in columns])
+        shares = self.pls_.y_explained_variance_ratio_
+        total = shares.sum()
+        self.block_importances_ = (self.super_weights_**2) @ (
+            shares / (total if total > 0 else 1.0)
+        )
+        return self
+
+    def block_scores(self, X: ArrayLike) -> list[Array]:
+        """Scores of each block, of which the super-scores are the sums weighted by ``super_weights_``.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+
+        Returns
+        -------
+        scores : list of ndarray of shape (n_samples, n_components_)
+            One array per block.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        names = getattr(self, "feature_names_in_", None)
+        left = (rows - self.x_mean_) / self._scales
+        weights, loadings = self.pls_.x_weights_, self.pls_.x_loadings_
+        columns = resolve_blocks(self.blocks, rows.shape[1], names)
+        found = [np.zeros((len(rows), self.n_components_)) for _ in columns]
+        for k in range(self.n_components_):
+            for scores, block, length in zip(found, columns, self.super_weights_[:, k]):
+                scores[:, k] = left[:, block] @ weights[block, k] / (length or 1.0)
+            left = left - np.outer(left @ weights[:, k], loadings[:, k])
+        return found
+
+
+class SequentialPLS(BlockMap):
+    r"""Sequential and orthogonalised PLS: each block explains what those before it have left, [NTMM2011]_.
+
+    Block b is made orthogonal to all scores so far and PLS is fitted to what is left of the outputs. The
+    scores of all blocks are orthogonal, so that each block has its own share of the explained variance.
+
+    Parameters
+    ----------
+    blocks : list of slice, of column numbers or of column names, default=None
+        Columns of each block in the order of the sequence, see :func:`join_blocks`.
+    n_components : int or sequence of int, default=2
+        Number of components of each block; 0 leaves a block out.
+    scale : bool, default=True
+        Whether columns of X and y are divided by their standard deviations before.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        The map: a prediction is ``X @ coef_.T + intercept_``.
+    x_rotations_ : ndarray of shape (n_features, n_scores)
+        ``(X - x_mean_) @ x_rotations_`` are the scores of all blocks, one block after another.
+    n_components_ : list of int
+        Number of components found in each block.
+    block_explained_variance_ : ndarray of shape (n_blocks,)
+        Share of the variance of y (scaled if ``scale``) that each block adds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.regression import SequentialPLS, join_blocks
+    >>> rng = np.random.default_rng(0)
+    >>> X, blocks = join_blocks(rng.normal(size=(60, 5)), rng.normal(size=(60, 3)))
+    >>> model = SequentialPLS(blocks, n_components=[3, 2]).fit(X, X[:, 0] + X[:, 5])
+    >>> bool(model.block_explained_variance_.sum() > 0.9)
+    True
+    """
+
+    def __init__(self, blocks: Any = None, *, n_components: Any = 2, scale: bool = True) -> None:
+        self.blocks = blocks
+        self.n_components = n_components
+        self.scale = scale
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SequentialPLS:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs, all blocks side by side.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows, Y, columns, scales = self._prepare(X, y)
+        ranks = self._ranks(len(columns))
+        y_mean = Y.mean(axis=0)
+        deviations = Y.std(axis=0)
+        y_scale = np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(Y.shape[1])
+        left = (Y - y_mean) / y_scale
+        total = float((left**2).sum())
+        Z = (rows - self.x_mean_) / scales
+        n, p = Z.shape
+        T, rotations, loadings = np.zeros((n, 0)), np.zeros((p, 0)), np.zeros((Y.shape[1], 0))
+        self.n_components_ = []
+        explained = np.zeros(len(columns))
+        for b, (block, rank) in enumerate(zip(columns, ranks, strict=True)):
+            if rank == 0 or not left.any():
+                self.n_components_.append(0)
+                continue
+            along = np.linalg.lstsq(T, Z[:, block], rcond=None)[0]  # (k, p_b)
+            part = Z[:, block] - T @ along
+            pls = PLS(rank, scale=False).fit(part, left)
+            R = np.zeros((p, pls.n_components_))
+            R[block] = pls.x_rotations_
+            rotations = np.hstack([rotations, R - rotations @ (along @ pls.x_rotations_)])
+            T = np.hstack([T, part @ pls.x_rotations_])
+            loadings = np.hstack([loadings, pls.y_loadings_])
+            before = float((left**2).sum())
+            left = left - part @ pls.x_rotations_ @ pls.y_loadings_.T
+            explained[b] = (before - float((left**2).sum())) / total
+            self.n_components_.append(pls.n_components_)
+        self.block_explained_variance_ = explained
+        self._keep(rotations / scales[:, None], loadings * y_scale[:, None], y_mean)
+        return self
+
+    def _ranks(self, n_blocks: int) -> list[int]:
+        given = self.n_components
+        if isinstance(given, Integral) and not isinstance(given, bool):
+            given = [given] * n_blocks
+        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+            raise ValueError(f"n_components == {given!r}, must be an int or one for each block.")
+        if len(given) != n_blocks:
+            raise ValueError(
+                f"n_components has {len(given)} numbers, expected {n_blocks}: one per block."
+            )
+        return [check_count("n_components", value, minimum=0) for value in given]
