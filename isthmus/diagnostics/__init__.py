@@ -12,17 +12,19 @@ name                       file                question
 ``coefficient_intervals``  ``coefficients.py`` how sure are the coefficients?
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
+``Domain``, ``Trust``      ``domain.py``       which new rows may be predicted? Of any fitted model.
 =========================  ==================  ==================================================
 
-All take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`, :class:`~isthmus.ReducedRankRegression`,
-:class:`~isthmus.StiefelRegression` or :class:`~isthmus.ManifoldPLS` and never change it; an error says
-why where a question has no answer, as for a map moved by blocks (``online="proximal"``), which knows
-nothing of its rows. Sample weights mean what they mean in
-``fit``: a whole number counts as that many copies of the row. Answers with more than one part are
-small frozen records with named fields.
+All others take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
+:class:`~isthmus.ReducedRankRegression`, :class:`~isthmus.StiefelRegression` or
+:class:`~isthmus.ManifoldPLS` and never change it; an error says why where a question has no answer, as for
+a map moved by blocks (``online="proximal"``), which knows nothing of its rows. Sample weights mean what
+they mean in ``fit``: a whole number counts as that many copies of the row. Answers with more than one part
+are small frozen records with named fields.
 """
 
 from isthmus.diagnostics.coefficients import CoefficientIntervals, coefficient_intervals
+from isthmus.diagnostics.domain import Domain, Trust
 from isthmus.diagnostics.importance import selectivity_ratio, vip
 from isthmus.diagnostics.outliers import OutlierStatistic, hotelling_t2, leverage, q_residuals
 from isthmus.diagnostics.permutation import PermutationTest, permutation_test
@@ -31,10 +33,12 @@ from isthmus.diagnostics.variance import ExplainedVariance, explained_variance
 
 __all__ = [
     "CoefficientIntervals",
+    "Domain",
     "ExplainedVariance",
     "OutlierStatistic",
     "PermutationTest",
     "PredictionInterval",
+    "Trust",
     "coefficient_intervals",
     "explained_variance",
     "hotelling_t2",
