@@ -34,6 +34,7 @@ from isthmus import (
 )
 from isthmus.features import FourierFeatures
 from isthmus.losses import Huber
+from isthmus.regression import OPLS
 
 N_TARGETS = 3
 COUPLED = "below full rank the outputs share directions, and unscaled ones count by their variance"
@@ -79,6 +80,7 @@ CASES = [
         exempt={"duplicates": RIDGE, "weights": RIDGE},
     ),
     Case(ReducedRankRegression(2, alpha=0.0, scale=True)),
+    Case(OPLS(3)),
     Case(ManifoldPLS(2), exempt={"output unit": COUPLED}),
     Case(ManifoldPLS(2, scale=True)),
     Case(ManifoldPLS(2, manifold="product", scale=True)),

@@ -12,10 +12,12 @@ name                       file                question
 ``coefficient_intervals``  ``coefficients.py`` how sure are the coefficients?
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
-``Domain``, ``Trust``      ``domain.py``       which new rows may be predicted? Of any fitted model.
+``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
+``rmse``                   ``merit.py``        RMSEC, RMSECV or RMSEP, in units of each output
+``Domain``, ``Trust``      ``domain.py``       which new rows may be predicted? Of any fitted model
 =========================  ==================  ==================================================
 
-All others take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
+All but the last three take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
 :class:`~isthmus.ReducedRankRegression`, :class:`~isthmus.StiefelRegression` or
 :class:`~isthmus.ManifoldPLS` and never change it; an error says why where a question has no answer, as for
 a map moved by blocks (``online="proximal"``), which knows nothing of its rows. Sample weights mean what
@@ -26,6 +28,7 @@ are small frozen records with named fields.
 from isthmus.diagnostics.coefficients import CoefficientIntervals, coefficient_intervals
 from isthmus.diagnostics.domain import Domain, Trust
 from isthmus.diagnostics.importance import selectivity_ratio, vip
+from isthmus.diagnostics.merit import FiguresOfMerit, figures_of_merit, rmse
 from isthmus.diagnostics.outliers import OutlierStatistic, hotelling_t2, leverage, q_residuals
 from isthmus.diagnostics.permutation import PermutationTest, permutation_test
 from isthmus.diagnostics.prediction import PredictionInterval, prediction_interval
@@ -35,17 +38,20 @@ __all__ = [
     "CoefficientIntervals",
     "Domain",
     "ExplainedVariance",
+    "FiguresOfMerit",
     "OutlierStatistic",
     "PermutationTest",
     "PredictionInterval",
     "Trust",
     "coefficient_intervals",
     "explained_variance",
+    "figures_of_merit",
     "hotelling_t2",
     "leverage",
     "permutation_test",
     "prediction_interval",
     "q_residuals",
+    "rmse",
     "selectivity_ratio",
     "vip",
 ]

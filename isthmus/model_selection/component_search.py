@@ -17,7 +17,6 @@ from sklearn.base import (
     RegressorMixin,
     clone,
 )
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
@@ -32,10 +31,16 @@ from isthmus.model_selection.candidates import (
     named_scorings,
     results_table,
 )
+from isthmus.model_selection.pooled import POOLED_RULES, REFITTED, PooledErrors, choose_pooled, pool
 from isthmus.model_selection.routing import Routed, needs_refitting, route, search_router
-from isthmus.model_selection.scoring import Grid, rows_of, score_pipeline, score_rows
+from isthmus.model_selection.scoring import (
+    Grid,
+    rows_of,
+    score_by_refits,
+    score_pipeline,
+    score_rows,
+)
 from isthmus.model_selection.splits import drop_empty, make_splits
-from isthmus.problems.splits import Split
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import best_index, default_score
 
@@ -88,9 +93,12 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         targets (``missing="em"``) are left out: each output is scored on its observed rows, and the mean
         is taken; a callable receives the rows whose targets are complete. Folds without any observed
         target are left out.
-    rule : {"best", "one_se"}, default="best"
-        Best mean score, or the simplest model (fewest components, then largest ``alpha``) within one
-        standard error of it.
+    rule : {"best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="best"
+        Best mean score over the folds, or the simplest model (fewest components, then largest ``alpha``)
+        within one standard error of it. The others pool the squared errors of all left-out rows, the
+        convention of R's pls [MW2007]_, whatever ``scoring`` is: the smallest pooled RMSECV; the simplest
+        model within one standard error of it; or the simplest that a randomization test [V1994]_ at level
+        0.01 does not tell from it. With several outputs each error is in units of its output's variance.
     refit : bool, str or callable, default=True
         Whether to fit the chosen model to all rows; with several scorers the name of the one to go by. A
         callable receives ``cv_results_`` and returns the index of the chosen candidate.
@@ -110,6 +118,9 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         The chosen candidate.
     best_estimator_ : estimator
         Fitted to all rows.
+    rmsecv_ : ndarray of shape (n_candidates,) or (n_candidates, n_targets)
+        Pooled error of each candidate in units of the outputs, in the order of ``cv_results_``; with a
+        pooled rule only.
     n_splits_, refit_time_, scorer_, multimetric_ :
         As in scikit-learn's searches.
 
@@ -184,7 +195,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         self : object
             The fitted search.
         """
-        check_option("rule", self.rule, ("best", "one_se"))
+        check_option("rule", self.rule, ("best", "one_se", *POOLED_RULES))
         if isinstance(self.error_score, str):
             check_option("error_score", self.error_score, ("raise",))
         model, prefix = self._regression()
@@ -240,8 +251,13 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         ranks = candidate_ranks(self.n_components, model, shape)
         alphas = candidate_alphas(self.alpha, model, rows, weights_kept)
         grid = self._grid(model, ranks, alphas, named, default_score(kept_y, splits))
+        self.__dict__.pop("rmsecv_", None)
+        squares = None
         if needs_refitting(self.estimator, named, prefix, routed):
-            self._search_grid(X, y, given, all_splits, grid, prefix)
+            if grid.keep_squares:
+                raise ValueError(REFITTED.format(self.rule))
+            search = score_by_refits(self, X, y, given, all_splits, grid, prefix)
+            self.cv_results_, self.n_splits_ = search.cv_results_, search.n_splits_
         else:
             if treatments is None:
                 found = score_rows(model, rows, kept_y, weights_kept, splits, grid)
@@ -252,7 +268,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
                     treatments, model, samples, targets, weights_kept, splits, grid
                 )
             self._keep(found, prefix, len(splits))
-        self._choose(ranks, alphas)
+            if found.squares is not None:
+                squares = pool(found.squares, splits, weights_kept, kept_y)
+                self.rmsecv_ = squares.rmsecv[:, 0] if model._y_is_1d else squares.rmsecv
+        self._choose(ranks, alphas, squares)
 
     def _grid(
         self, model: Any, ranks: list[int], alphas: list[Any], named: dict[str, Any], default: str
@@ -260,7 +279,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         engine, public = make_scorers(self.estimator, named, default)
         self.scorer_ = public if self.multimetric_ else public["score"]
         progress = _progress if self.verbose else None
-        return Grid(ranks, alphas, engine, model._y_is_1d, self.n_jobs, self.error_score, progress)
+        return Grid(
+            ranks, alphas, engine, model._y_is_1d, self.n_jobs, self.error_score, progress,
+            keep_squares=self.rule in POOLED_RULES and not callable(self.refit),
+        )  # fmt: skip
 
     def _keep(self, found: Any, prefix: str, n_splits: int) -> None:
         if not self.multimetric_ and set(found.scores) != {"score"}:  # a callable returned a dict
@@ -269,26 +291,6 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         self.n_splits_ = n_splits
         self.cv_results_ = results_table(found, prefix)
 
-    def _search_grid(
-        self, X: Any, y: Any, given: dict[str, Any], splits: list[Split], grid: Grid, prefix: str
-    ) -> None:
-        """Fit every candidate in every fold, by scikit-learn."""
-        candidates = {f"{prefix}n_components": grid.ranks}
-        if grid.alphas != [None]:
-            candidates[f"{prefix}alpha"] = grid.alphas
-        search = GridSearchCV(
-            self.estimator,
-            candidates,
-            scoring=self.scorer_,
-            cv=[(split.train, split.test) for split in splits],
-            refit=False,
-            n_jobs=self.n_jobs,
-            error_score=self.error_score,
-            verbose=self.verbose,
-        )
-        search.fit(X, y, **{name: v for name, v in given.items() if name != "groups"})
-        self.cv_results_, self.n_splits_ = search.cv_results_, search.n_splits_
-
     def _check_refit(self, names: Iterable[str]) -> None:
         if self.refit is not False and not callable(self.refit) and self.refit not in names:
             raise ValueError(
@@ -296,7 +298,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
                 "or a callable."
             )
 
-    def _choose(self, ranks: list[int], alphas: list[Any]) -> None:
+    def _choose(self, ranks: list[int], alphas: list[Any], squares: PooledErrors | None) -> None:
         if self.multimetric_ and self.refit is False:
             return
         results = self.cv_results_
@@ -308,7 +310,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             return
         name = self.refit if self.multimetric_ else "score"
         scores = [results[f"split{i}_test_{name}"] for i in range(self.n_splits_)]
-        self.best_index_ = best_index(np.column_stack(scores), ranks, alphas, self.rule)
+        if squares is None:
+            self.best_index_ = best_index(np.column_stack(scores), ranks, alphas, self.rule)
+        else:
+            self.best_index_ = choose_pooled(squares, ranks, alphas, self.rule)
         self.best_score_ = float(results[f"mean_test_{name}"][self.best_index_])
         self.best_params_ = results["params"][self.best_index_]
 

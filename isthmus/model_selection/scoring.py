@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -35,6 +36,7 @@ class Grid:
     n_jobs: int | None
     error_score: Any
     progress: Callable[[int, int], None] | None
+    keep_squares: bool = False
 
 
 def score_rows(
@@ -45,7 +47,7 @@ def score_rows(
     def score(some: list[Split]) -> PathScores:
         return path_scores(
             model, X, Y, weights, some, grid.ranks, grid.alphas, grid.scorers,
-            y_is_1d=grid.y_is_1d, progress=grid.progress,
+            y_is_1d=grid.y_is_1d, progress=grid.progress, keep_squares=grid.keep_squares,
         )  # fmt: skip
 
     # The folds take the threads that BLAS may use.
@@ -96,10 +98,30 @@ def _score_fold(
         fold = Split(np.arange(n_train), np.arange(n_train, len(rows)), len(rows))
         return path_scores(
             model, checked, Y, w, [fold], grid.ranks, grid.alphas, grid.scorers,
-            y_is_1d=grid.y_is_1d,
+            y_is_1d=grid.y_is_1d, keep_squares=grid.keep_squares,
         )  # fmt: skip
     except Exception as error:
         return error
+
+
+def score_by_refits(
+    search: Any, X: Any, y: Any, given: dict[str, Any], splits: list[Split], grid: Grid, prefix: str
+) -> GridSearchCV:
+    """Fit every candidate of a search in every fold, by scikit-learn."""
+    candidates = {f"{prefix}n_components": grid.ranks}
+    if grid.alphas != [None]:
+        candidates[f"{prefix}alpha"] = grid.alphas
+    grid_search = GridSearchCV(
+        search.estimator,
+        candidates,
+        scoring=search.scorer_,
+        cv=[(split.train, split.test) for split in splits],
+        refit=False,
+        n_jobs=search.n_jobs,
+        error_score=search.error_score,
+        verbose=search.verbose,
+    )
+    return grid_search.fit(X, y, **{name: v for name, v in given.items() if name != "groups"})
 
 
 def _one_by_one(tasks: list[Callable[[], PathScores]], first: Exception, grid: Grid) -> PathScores:
@@ -117,7 +139,7 @@ def _joined(found: list[Any], error: Exception | None, grid: Grid) -> PathScores
     """Join the scores of folds; a fold that failed has the error score for every candidate."""
     good = [part for part in found if isinstance(part, PathScores)]
     if error is not None:
-        if not good:
+        if not good or grid.keep_squares:  # a pooled error needs all rows
             raise error
         warnings.warn(
             f"{len(found) - len(good)} of {len(found)} folds failed and have the score "
@@ -140,7 +162,8 @@ def _joined(found: list[Any], error: Exception | None, grid: Grid) -> PathScores
         for name in good[0].scores
     }
     seconds = [part.seconds if isinstance(part, PathScores) else np.zeros(1) for part in found]
-    return PathScores(good[0].ranks, good[0].alphas, scores, np.concatenate(seconds))
+    squares = [square for part in good for square in part.squares or []] or None
+    return PathScores(good[0].ranks, good[0].alphas, scores, np.concatenate(seconds), squares)
 
 
 def rows_of(X: Any, rows: NDArray) -> Any:

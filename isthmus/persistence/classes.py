@@ -30,7 +30,7 @@ _CLASSES = {
     "isthmus.diagnostics.distances": "FeatureDistance Neighbours Ranges Subspace",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
-    "isthmus.features": "FourierFeatures KernelMap Landmarks",
+    "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
     "isthmus.features.treatments": "Absorbance Detrend GapDerivative NormalVariate SavitzkyGolay "
     "ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
@@ -52,8 +52,8 @@ _CLASSES = {
     "isthmus.preimages.ngram_index": "NgramIndex",
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
-    "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "ReducedRankRegression StiefelRegression",
+    "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
+    "ReducedRankRegression SlopeBias StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",

@@ -31,7 +31,7 @@ _PROJECTION = {"points_": "n .", "dual_coef_": ". r", "offset_": "r"}
 _PREIMAGE = {"coordinates_": "n .", "residual_": "n"}
 _LAWS: dict[str, dict[str, str]] = {
     **dict.fromkeys(
-        ("PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
+        ("OPLS", "PCR", "PLS", "BayesianStiefelRegression", "ManifoldPLS", "ReducedRankRegression",
          "StiefelRegression", "MetropolisedGibbsRegression"), _LATENT,
     ),
     **dict.fromkeys(
@@ -55,6 +55,7 @@ _LAWS: dict[str, dict[str, str]] = {
     },
     "FourierFeatures": {"waves_": "p ."},
     "GaussianProcessRegressor": {"X_train_": "n p", "alpha_": "n .|n", "L_": "n n"},
+    "InstrumentTransfer": {"coef_": "q w", "columns_": "q w", "x_mean_": "p", "y_mean_": "q"},
     "KDR": {"components_": "r p"},
     "KernelMap": {"points_": "n .", "dual_coef_": "n r", "eigenvalues_": "r", "row_means_": "n"},
     "KernelPCA": {"X_fit_": "n p", "eigenvectors_": "n r", "eigenvalues_": "r"},

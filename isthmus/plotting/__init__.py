@@ -11,6 +11,7 @@ name                         file                       question
 ``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
 ``CompressionDisplay``       ``compression.py``         how many points does a kernel model need?
 ``PreimageDisplay``          ``preimages.py``           what do the pre-images look like?
+``SPlotDisplay``             ``s_plot.py``              which inputs go with the predictive score?
 ``SubspaceDisplay``          ``subspace.py``            do the coordinates tell of held-out rows?
 ============================ ========================== =========================================
 
@@ -25,6 +26,7 @@ from isthmus.plotting.importance import VIPDisplay
 from isthmus.plotting.loadings import LoadingsDisplay
 from isthmus.plotting.parity import ParityDisplay
 from isthmus.plotting.preimages import PreimageDisplay
+from isthmus.plotting.s_plot import SPlotDisplay
 from isthmus.plotting.scores import ScoresDisplay
 from isthmus.plotting.subspace import SubspaceDisplay
 
@@ -35,6 +37,7 @@ __all__ = [
     "LoadingsDisplay",
     "ParityDisplay",
     "PreimageDisplay",
+    "SPlotDisplay",
     "ScoresDisplay",
     "SubspaceDisplay",
     "VIPDisplay",

@@ -3,11 +3,13 @@
 ==========================  ==================================================================
 ``pcr.py``                  ``PCR``: least squares on principal components
 ``pls.py``                  ``PLS``: partial least squares
+``opls.py``                 ``OPLS``: its map, turned into predictive and orthogonal components
 ``reduced_rank.py``         ``ReducedRankRegression``: the best map of given rank, with a ridge
 ``stiefel.py``              ``StiefelRegression``: low rank under any loss, batch and online
 ``manifold_pls.py``         ``ManifoldPLS``: PLS with all components found at once
 ``bayesian/``               ``BayesianStiefelRegression``: the posterior over maps of low rank
 ``indicator.py``            ``IndicatorClassifier``: any of them as a classifier
+``recalibration.py``        ``SlopeBias`` and ``spike``: an old calibration on a new instrument
 ``base.py``                 what they share: fit, partial_fit, explain, folds
 ``fitted.py``               what they share once fitted: predict, transform, paths
 ``factors.py``              the two factors of a map, as solvers hand them over
@@ -23,17 +25,22 @@
 from isthmus.regression.bayesian import BayesianStiefelRegression
 from isthmus.regression.indicator import IndicatorClassifier
 from isthmus.regression.manifold_pls import ManifoldPLS
+from isthmus.regression.opls import OPLS
 from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
+from isthmus.regression.recalibration import SlopeBias, spike
 from isthmus.regression.reduced_rank import ReducedRankRegression
 from isthmus.regression.stiefel import StiefelRegression
 
 __all__ = [
+    "OPLS",
     "PCR",
     "PLS",
     "BayesianStiefelRegression",
     "IndicatorClassifier",
     "ManifoldPLS",
     "ReducedRankRegression",
+    "SlopeBias",
     "StiefelRegression",
+    "spike",
 ]

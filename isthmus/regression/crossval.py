@@ -42,6 +42,7 @@ class PathScores:
     alphas: list[Any]
     scores: dict[str, Array]
     seconds: Array  # a split, (n_splits,)
+    squares: list[Array] | None = None  # squared errors of a split, (n_alphas, n_ranks, n_test, q)
 
 
 def path_scores(
@@ -56,8 +57,11 @@ def path_scores(
     *,
     y_is_1d: bool,
     progress: Callable[[int, int], None] | None = None,
+    keep_squares: bool = False,
 ) -> PathScores:
     """Score every rank and ridge weight on every split.
+
+    ``keep_squares`` keeps the squared errors of all test rows beside the scores.
 
     ``scorers`` maps names to scikit-learn scorers or to the names of those that are computed from the
     residuals of all ranks at once ("r2", "q2", "neg_mean_squared_error", ...). A single
@@ -65,6 +69,8 @@ def path_scores(
     """
     shape = (len(alphas), len(ranks), len(splits))
     result = PathScores(ranks, alphas, {}, np.zeros(len(splits)))
+    if keep_squares:
+        result.squares = [np.empty(0)] * len(splits)
     asks = not all(isinstance(scorer, str) for scorer in scorers.values())
     has_gaps = bool(estimator.missing == "em" and np.isnan(Y).any())
     scale = weight_unit(weights)
@@ -81,6 +87,9 @@ def path_scores(
             test = splits[i].test
             w = None if weights is None else weights[test]
             rows = TestRows(X[test] if asks else None, Y[test], w, y_is_1d, has_gaps, unit, overall)
+            if result.squares is not None:
+                errors = [[path.predict(k) - rows.in_units for k in ranks] for path in paths]
+                result.squares[i] = np.square(errors) * unit * unit
             for a, path in enumerate(paths):
                 for name, value in score_path(path, rows, ranks, scorers).items():
                     result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = value
@@ -235,12 +244,17 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
         return best
     spread = scores[best].std(ddof=1) if scores.shape[1] > 1 else 0.0
     good = np.flatnonzero(mean >= mean[best] - spread / np.sqrt(scores.shape[1]))
+    return simplest(good, ranks, alphas)
+
+
+def simplest(candidates: NDArray, ranks: Sequence[int], alphas: Sequence[Any]) -> int:
+    """Return the candidate of a flattened (alpha, rank) grid with fewest components and largest ridge."""
 
     def simplicity(candidate: int) -> tuple[int, float]:
         a, r = divmod(candidate, len(ranks))
         return ranks[r], -(alphas[a] if isinstance(alphas[a], (int, float)) else 0.0)
 
-    return min(good.tolist(), key=simplicity)
+    return min(candidates.tolist(), key=simplicity)
 
 
 def default_score(Y: NDArray, splits: Sequence[Split]) -> str:

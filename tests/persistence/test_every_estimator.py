@@ -48,7 +48,7 @@ from isthmus import (
     save,
 )
 from isthmus.datasets import make_low_rank_regression
-from isthmus.features import FourierFeatures
+from isthmus.features import FourierFeatures, InstrumentTransfer
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import SequenceKernel
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
@@ -67,6 +67,7 @@ from isthmus.preimages import (
     Nearest,
     SequenceSearch,
 )
+from isthmus.regression import OPLS, SlopeBias
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -119,6 +120,9 @@ def of_words():
 # Name of the class, or a word after it: a function that fits, and what is asked.
 FITTED = {
     "PLS": (lambda: PLS(2).fit(X, Y), predicted),
+    "OPLS": (lambda: OPLS(2).fit(X, Y), predicted),
+    "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),
+    "InstrumentTransfer": (lambda: InstrumentTransfer(1).fit(X, 2 * X + 1), transformed),
     "PCR": (lambda: PCR(2).fit(X, Y), predicted),
     "ReducedRankRegression": (lambda: ReducedRankRegression(2, alpha=0.1).fit(X, Y), predicted),
     "StiefelRegression": (lambda: StiefelRegression(2, loss="huber").fit(X, Y), predicted),

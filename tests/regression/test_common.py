@@ -29,12 +29,14 @@ from isthmus import (
     ReducedRankRegression,
     StiefelRegression,
 )
+from isthmus.regression import OPLS
 
 ESTIMATORS = [
     PLS(3),
     PLS(3, scale=False),
     PLS(3, algorithm="simpls"),
     PLS(3, algorithm="kernel"),
+    OPLS(3),
     PCR(3),
     PCR(3, scale=True),
     ReducedRankRegression(2, alpha=0.5),
@@ -50,6 +52,7 @@ CONTRACT = [
     PLS(algorithm="kernel"),
     PLS("auto"),
     PLS(missing="em"),
+    OPLS(),
     PCR(),
     PCR(missing="em"),
     ReducedRankRegression(),
@@ -65,6 +68,7 @@ CONTRACT = [
     ComponentSearchCV(PCR(), rule="one_se"),
     ComponentSearchCV(ReducedRankRegression()),
     IndicatorClassifier(PLS()),
+    IndicatorClassifier(OPLS()),
     IndicatorClassifier(ReducedRankRegression()),
 ]
 SHAPES = {"tall": (60, 6, 4), "wide": (12, 40, 4), "square": (9, 9, 3)}

@@ -1,0 +1,183 @@
+"""Transfer between instruments: a map from the spectra of one to those of another, window by window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._linalg import Array, row_blocks
+from isthmus._validation import check_count, check_flag, check_number, check_rank
+
+_BLOCK = 2**20  # numbers of windows that are decomposed at a time
+
+
+class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Map spectra of a secondary instrument to those of the primary one, from a few common standards.
+
+    Each column :math:`j` of the primary instrument is regressed on a window :math:`X_j` of columns of the
+    secondary one (piecewise direct standardisation, [WVK1991]_), or on all of them (direct
+    standardisation):
+
+    .. math::
+        \min_b \|y_j - X_j b\|^2 + \alpha \|X_j\|_2^2 \|b - e\|^2
+
+    on centred columns, with :math:`e` the unit vector of the column at the same place: where the standards
+    say nothing, a spectrum stays as it is, but for the mean difference. Ten standards determine few
+    directions; without that pull the map removes what they do not show.
+
+    Parameters
+    ----------
+    window : int or None, default=5
+        Columns on each side of the one at the same place; None takes all columns.
+    alpha : float, default=0.01
+        Ridge weight in units of the squared norm of each window; free of units.
+    n_components : int or None, default=None
+        Principal components of each window that are used, at most; None uses all.
+    identity : bool, default=True
+        Whether coefficients are pulled towards the unchanged spectrum; False pulls them towards zero,
+        as for instruments with different scales. ``identity=False, alpha=0.0, n_components=2`` is the
+        principal component regression of the paper.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_primary, width)
+        Coefficients of each primary column on its window.
+    columns_ : ndarray of shape (n_primary, width)
+        Columns of each window; at the ends some are repeated with coefficient zero.
+    x_mean_, y_mean_ : ndarray
+        Means of the standards on the secondary and the primary instrument.
+
+    Notes
+    -----
+    Choose the standards with :func:`~isthmus.model_selection.kennard_stone` on the primary spectra. The two
+    instruments may have different numbers of columns over the same range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features import InstrumentTransfer
+    >>> rng = np.random.default_rng(0)
+    >>> primary = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 50))
+    >>> secondary = 0.9 * primary + 0.3
+    >>> transfer = InstrumentTransfer().fit(secondary[:10], primary[:10])
+    >>> before = abs(secondary[10:] - primary[10:]).mean()
+    >>> bool(abs(transfer.transform(secondary[10:]) - primary[10:]).mean() < 0.05 * before)
+    True
+    """
+
+    def __init__(
+        self,
+        window: int | None = 5,
+        *,
+        alpha: float = 0.01,
+        n_components: int | None = None,
+        identity: bool = True,
+    ) -> None:
+        self.window = window
+        self.alpha = alpha
+        self.n_components = n_components
+        self.identity = identity
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> InstrumentTransfer:
+        """Learn the map from standards that both instruments have measured.
+
+        Parameters
+        ----------
+        X : array of shape (n_standards, n_secondary)
+            Spectra of the secondary instrument.
+        y : array of shape (n_standards, n_primary)
+            Spectra of the same samples on the primary instrument.
+
+        Returns
+        -------
+        self : object
+            The fitted transfer.
+        """
+        if self.window is not None:
+            check_count("window", self.window, minimum=0)
+        check_number("alpha", self.alpha, ">= 0 and finite")
+        check_rank(self.n_components, minimum=1)
+        check_flag("identity", self.identity)
+        rows, Y = validate_data(self, X, y, multi_output=True, dtype=np.float64, y_numeric=True)
+        Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        self.x_mean_ = rows.mean(axis=0)
+        self.y_mean_ = Y.mean(axis=0)
+        p, q = rows.shape[1], Y.shape[1]
+        places = np.rint(np.linspace(0, p - 1, q)).astype(int)
+        if self.window is None or self.window >= p - 1:
+            self.columns_ = np.tile(np.arange(p), (q, 1))
+        else:
+            self.columns_ = places[:, None] + np.arange(-self.window, self.window + 1)
+        inside = (self.columns_ >= 0) & (self.columns_ < p)
+        self.columns_ = np.clip(self.columns_, 0, p - 1)
+        is_place = (self.columns_ == places[:, None]) & inside & self.identity
+        self.coef_ = is_place + self._corrections(
+            rows - self.x_mean_, (Y - self.y_mean_).T, inside, is_place
+        )
+        return self
+
+    def _corrections(self, X: Array, Y: Array, inside: NDArray, is_place: NDArray) -> Array:
+        """Coefficients of what the unchanged spectrum leaves, (q, width)."""
+        q, width = self.columns_.shape
+        found = np.empty((q, width))
+        if width == X.shape[1]:  # one window for all
+            U, s, V = np.linalg.svd(X, full_matrices=False)
+            left = Y - (X.T[np.argmax(is_place, axis=1)] if self.identity else 0.0)
+            return np.asarray((left @ U) * self._filter(s[None]) @ V)
+        for rows in row_blocks(q, max(1, _BLOCK // (width * len(X)))):
+            windows = X.T[self.columns_[rows]] * inside[rows, :, None]  # (block, width, n)
+            left = Y[rows] - np.einsum("bw,bwn->bn", is_place[rows], windows)
+            V, s, Ut = np.linalg.svd(windows, full_matrices=False)
+            along = np.einsum("bkn,bn->bk", Ut, left) * self._filter(s)
+            found[rows] = np.einsum("bwk,bk->bw", V, along)
+        return found
+
+    def _filter(self, s: Array) -> Array:
+        """Return ``s / (s^2 + alpha s_1^2)``, zero where it is rounding or beyond ``n_components``."""
+        kept = s > 1e-12 * s[:, :1]
+        if self.n_components is not None:
+            kept[:, self.n_components :] = False
+        squares = s**2 + self.alpha * s[:, :1] ** 2
+        return np.divide(s, squares, out=np.zeros_like(s), where=kept & (squares > 0))
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Return spectra as the primary instrument would have measured them.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_secondary)
+            Spectra of the secondary instrument.
+
+        Returns
+        -------
+        primary : ndarray of shape (n_samples, n_primary)
+        """
+        check_is_fitted(self)
+        centred = validate_data(self, X, reset=False, dtype=np.float64) - self.x_mean_
+        if self.coef_.shape[1] == len(self.x_mean_):
+            return centred @ self.coef_.T + self.y_mean_
+        result = np.tile(self.y_mean_, (len(centred), 1))
+        for k in range(self.coef_.shape[1]):
+            result += centred[:, self.columns_[:, k]] * self.coef_[:, k]
+        return result
+
+    @property
+    def operator_(self) -> Array:
+        """The matrix of the map, (n_primary, n_secondary)."""
+        check_is_fitted(self)
+        found = np.zeros((len(self.y_mean_), len(self.x_mean_)))
+        np.add.at(found, (np.arange(len(found))[:, None], self.columns_), self.coef_)
+        return found
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.y_mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

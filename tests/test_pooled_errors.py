@@ -1,0 +1,137 @@
+"""Oracles: predictions of rows left out by refits, drawn signs, planted numbers of components."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import KFold, RepeatedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
+from isthmus.diagnostics import rmse
+from isthmus.model_selection.pooled import sign_test
+
+
+def make(n=40, p=8, q=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(2, 1, size=(n, p))
+    return X, X[:, :3] @ rng.normal(size=(3, q)) * [1.0, 50.0][:q] + rng.normal(size=(n, q)) - 3
+
+
+@pytest.mark.parametrize(
+    ("estimator", "prefix"),
+    [(PLS(), ""), (make_pipeline(StandardScaler(), PLS(scale=False)), "pls__")],
+    ids=["plain", "pipeline"],
+)
+@pytest.mark.parametrize("n", [40, 43])  # folds of one size, and of two
+def test_rmsecv_is_that_of_predictions_left_out(estimator, prefix, n):
+    X, Y = make(n)
+    cv = KFold(4, shuffle=True, random_state=0)
+    search = ComponentSearchCV(estimator, n_components=5, cv=cv, rule="pooled").fit(X, Y)
+    for k in range(5):
+        refit = estimator.set_params(**{f"{prefix}n_components": k + 1})
+        left_out = cross_val_predict(refit, X, Y, cv=cv)
+        assert_allclose(search.rmsecv_[k], rmse(Y, left_out), rtol=1e-8)
+    relative = (search.rmsecv_**2 / Y.var(axis=0)).mean(axis=1)
+    assert search.best_index_ == relative.argmin()
+
+
+def test_one_output_and_ridge_weights():
+    X, Y = make()
+    search = ComponentSearchCV(
+        ReducedRankRegression(), n_components=[1], alpha=[0.0, 1.0, 30.0], rule="pooled"
+    ).fit(X, Y[:, 0])
+    assert search.rmsecv_.shape == (3,)
+    assert search.best_index_ == search.rmsecv_.argmin()
+    assert not hasattr(search.set_params(rule="best").fit(X, Y), "rmsecv_")
+
+
+def test_rows_count_once_however_often_they_are_left_out():
+    X, Y = make()
+    cv = RepeatedKFold(n_splits=4, n_repeats=3, random_state=1)
+    search = ComponentSearchCV(PLS(), n_components=2, cv=cv, rule="pooled").fit(X, Y)
+    squares = np.zeros_like(Y)
+    for train, test in cv.split(X):
+        squares[test] += (PLS(2).fit(X[train], Y[train]).predict(X[test]) - Y[test]) ** 2 / 3
+    assert_allclose(search.rmsecv_[1], np.sqrt(squares.mean(axis=0)), rtol=1e-8)
+
+
+def test_the_sign_test_is_the_randomization_test():
+    differences = np.random.default_rng(0).gamma(2.0, size=(3, 14)) - 1.2
+    signs = np.array(list(product([-1, 1], repeat=14)))  # all of them
+    for row, found in zip(differences, sign_test(differences), strict=True):
+        exact = (signs @ row >= row.sum() - 1e-12).mean()
+        assert abs(found - exact) < 0.02  # a normal limit of 14 rows
+    assert sign_test(np.zeros((1, 5)))[0] == 0.5
+
+
+def test_the_rules_by_hand():
+    """From residuals of refits and drawn signs, as R's pls has them."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 20)) * np.geomspace(6, 0.5, 20)
+    y = X @ rng.normal(size=20) + 2 * rng.normal(size=80)
+    cv = KFold(5)
+    left_out = [cross_val_predict(PLS(k, scale=False), X, y, cv=cv) for k in range(1, 13)]
+    squares = (np.array(left_out) - y) ** 2
+    best = squares.mean(axis=1).argmin()
+    error = squares[best].std(ddof=1) / np.sqrt(80)
+    within = np.flatnonzero(squares.mean(axis=1) <= squares[best].mean() + error)[0]
+    signs = rng.choice([-1, 1], size=(20_000, 80))
+    steps = squares - squares[best]
+    chances = np.array([(signs @ step >= step.sum()).mean() for step in steps])
+    alike = np.flatnonzero(chances > 0.01)[0]
+    assert 0 < min(within, alike) and max(within, alike) < best
+    for rule, expected in {"pooled": best, "pooled_one_se": within, "randomization": alike}.items():
+        search = ComponentSearchCV(PLS(scale=False), n_components=12, cv=cv, rule=rule).fit(X, y)
+        assert search.best_index_ == expected
+
+
+@pytest.mark.parametrize("rule", ["pooled_one_se", "randomization"])
+def test_rules_take_fewer_components_than_the_minimum(rule):
+    """Planted: three directions of large variance carry y, and the rest is noise."""
+    chosen = {rule: [], "pooled": []}
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 30)) * np.r_[[8.0, 6.0, 4.0], np.ones(27)]
+        y = X[:, :3].sum(axis=1) + 3 * rng.normal(size=60)
+        for name, found in chosen.items():
+            search = ComponentSearchCV(PLS(scale=False), n_components=15, rule=name).fit(X, y)
+            found.append(search.best_params_["n_components"])
+    assert all(few <= many for few, many in zip(chosen[rule], chosen["pooled"], strict=True))
+    assert np.mean(chosen[rule]) < 3.5
+
+
+@pytest.mark.parametrize("rule", ["pooled", "pooled_one_se", "randomization"])
+def test_the_choice_has_no_units(rule):
+    X, Y = make(60, 12)
+    weights = np.random.default_rng(1).uniform(1, 2, size=60)
+    order = np.random.default_rng(2).permutation(60)
+    folds = np.arange(60) % 5
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(5)]
+    where = np.argsort(order)
+    moved = [(where[train], where[test]) for train, test in splits]
+    first = ComponentSearchCV(PLS(), cv=splits, rule=rule).fit(X, Y, weights)
+    second = ComponentSearchCV(PLS(), cv=moved, rule=rule)
+    second.fit(X[order], 1e5 * Y[order] + 3, 7 * weights[order])
+    assert first.best_params_ == second.best_params_
+    assert_allclose(second.rmsecv_, 1e5 * first.rmsecv_, rtol=1e-7)
+
+
+def test_missing_targets_have_no_error():
+    X, Y = make()
+    Y[::7, 0] = np.nan
+    search = ComponentSearchCV(PLS(missing="em"), n_components=2, rule="pooled_one_se").fit(X, Y)
+    assert np.isfinite(search.rmsecv_).all()
+
+
+def test_where_candidates_are_refitted_the_rule_is_refused():
+    X, Y = make()
+
+    def own(estimator, X, y):
+        return -rmse(y, estimator.predict(X)).mean()
+
+    search = ComponentSearchCV(make_pipeline(StandardScaler(), PLS()), scoring=own, rule="pooled")
+    with pytest.raises(ValueError, match="rule == 'pooled' is not available"):
+        search.fit(X, Y)
