@@ -111,13 +111,16 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         lower, upper = self.interval_rows(self._rows(X), level)
         return self._named(lower, X), self._named(upper, X)
 
-    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds for checked rows, an array with the columns of the fit."""
+    def interval_rows(
+        self, rows: Array, level: float = 0.95, trust: Trust | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Bounds for checked rows, an array with the columns of the fit; ``trust`` if it is known."""
         centre = self.predict_rows(rows)
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
         width = widths[0] if centre.ndim == 1 else widths
         if self.domain_ is not None:
-            wider = np.maximum(self.domain_.check(rows).distance, 1.0)
+            trust = self.domain_.check(rows) if trust is None else trust
+            wider = np.maximum(trust.distance, 1.0)
             width = width * (wider if centre.ndim == 1 else wider[:, None])
         return centre - width, centre + width
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -141,15 +142,22 @@ class FeatureDistance:
 
     def __init__(self, kernel: Any, X: Array) -> None:
         self.kernel, self.points = kernel, X
-        K = np.asarray(gram(kernel, X), dtype=np.float64)
+        self.norms = np.asarray(gram_diagonal(kernel, X), dtype=np.float64)
+
+    @cached_property
+    def _factor(self) -> Array:
+        K = np.asarray(gram(self.kernel, self.points), dtype=np.float64)
         K[np.diag_indices(len(K))] += np.sqrt(EPS) * K.trace() / len(K)
-        self.factor = np.tril(cho_factor(K, lower=True)[0])
-        self.norms = gram_diagonal(kernel, X)
+        return np.tril(cho_factor(K, lower=True)[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the factor out, which is larger than what it is made of."""
+        return {name: value for name, value in vars(self).items() if name != "_factor"}
 
     def statistics(self, X: Array) -> dict[str, Array]:
         K = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
         norms = gram_diagonal(self.kernel, X)
-        inside = (solve_triangular(self.factor, K.T, lower=True) ** 2).sum(axis=0)
+        inside = (solve_triangular(self._factor, K.T, lower=True) ** 2).sum(axis=0)
         nearest = (norms[:, None] + self.norms - 2 * K).min(axis=1)
         return {
             "span": np.maximum(norms - inside, 0.0),

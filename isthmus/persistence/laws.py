@@ -63,7 +63,7 @@ _LAWS: dict[str, dict[str, str]] = {
     "Landmarks": {"points_": "m .", "factor_": "m ."},
     "Moments": {"xx": "a a", "xy": "a b", "yy": "b b"},
     "PCA": {"components_": "r p", "mean_": "p"},
-    "FeatureDistance": {"points": "n .", "factor": "n n", "norms": "n"},
+    "FeatureDistance": {"points": "n .", "norms": "n"},
     "Neighbours": {"points": "n ."},
     "Ranges": {"lower": "c", "upper": "c"},
     "Subspace": {
