@@ -223,6 +223,7 @@ def test_shapes_that_do_not_fit():
         MethodSearchCV("pls").fit(X[:4], Y[:4])
 
 
+@pytest.mark.filterwarnings("ignore:the rows look ordered")  # of iris they are, by its classes
 @parametrize_with_checks([MethodSearchCV("pls", cv=2)])
 def test_sklearn_contract(estimator, check):
     check(estimator)

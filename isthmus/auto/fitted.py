@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
 from isthmus.auto.intervals import half_widths
+from isthmus.diagnostics import Domain, Trust
 from isthmus.reports import write_report
 
 
@@ -24,6 +25,8 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     answers_: dict[str, dict[str, Any]]
     cv_results_: dict[str, Any]
     random_state: int
+    domain_: Domain | None = None
+    notices_: tuple[str, ...] = ()
     # Files of before these parameters were there do not have them.
     prefer: str = "simple"
     treatments: Any = None
@@ -88,7 +91,10 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         The half width is a quantile of the absolute errors of the rows left out in cross-validation,
         so that it holds for any method and any distribution of errors as long as new rows come from
-        where the old ones came from. Bounds are infinite where there are too few rows for the level.
+        where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
+        width is multiplied by its distance, which is 1 at the limit: how far a prediction may be off
+        out there is not known, and the bounds say so. Bounds are infinite where there are too few rows
+        for the level.
 
         Parameters
         ----------
@@ -105,14 +111,42 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         lower, upper = self.interval_rows(self._rows(X), level)
         return self._named(lower, X), self._named(upper, X)
 
-    def interval_rows(self, rows: Array, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds for checked rows, an array with the columns of the fit."""
-        return self._around(self.predict_rows(rows), level)
-
-    def _around(self, centre: NDArray, level: float) -> tuple[NDArray, NDArray]:
+    def interval_rows(
+        self, rows: Array, level: float = 0.95, trust: Trust | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Bounds for checked rows, an array with the columns of the fit; ``trust`` if it is known."""
+        centre = self.predict_rows(rows)
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
         width = widths[0] if centre.ndim == 1 else widths
+        if self.domain_ is not None:
+            trust = self.domain_.check(rows) if trust is None else trust
+            wider = np.maximum(trust.distance, 1.0)
+            width = width * (wider if centre.ndim == 1 else wider[:, None])
         return centre - width, centre + width
+
+    def check(self, X: ArrayLike) -> Trust:
+        """Return which rows lie outside of the domain of the training rows, how far, and why.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        trust : Trust
+            ``distance`` of each row (above 1 is outside), ``outside``, ``reasons``; ``summary()``.
+        """
+        check_is_fitted(self)
+        return self.check_rows(self._rows(X))
+
+    def check_rows(self, rows: Array) -> Trust:
+        """Check rows that are an array with the columns of the fit."""
+        if self.domain_ is None:
+            raise ValueError(
+                "the model was saved by a version that kept no domain: fit it again to have rows checked."
+            )
+        return self.domain_.check(rows)
 
     @property
     def rank_(self) -> int | None:
@@ -190,6 +224,7 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 name: {key: _json(value) for key, value in told.items()}
                 for name, told in getattr(self, "answers_", {}).items()
             },
+            "notices": list(self.notices_),
             "seed": self.random_state,
             **getattr(self, "origin_", {}),
         }

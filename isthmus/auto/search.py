@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from isthmus.auto.trials import (
     each_warning_once,
     results_table,
 )
+from isthmus.auto.trust import domain_of, order_notice
 from isthmus.plotting import ComponentCurveDisplay
 
 _FEWEST_ROWS = 5
@@ -106,6 +108,11 @@ class MethodSearchCV(FittedSearch):
         ``std_test_score``, ``split{i}_test_score``, ``mean_fit_time`` as in scikit-learn's searches, and
         ``method``, ``label``, ``status``, ``standard_error``, ``difference_to_best``,
         ``difference_standard_error`` (fold by fold, from the best mean), ``rows_per_second``.
+    domain_ : Domain
+        What ``check`` and ``predict_interval`` know of the training rows; limits are those of the rows
+        left out in the outer folds.
+    notices_ : tuple of str
+        What a person should know of the fit, such as rows that look ordered.
     curves_ : dict
         For the chosen method: scores of every number of components, with standard errors.
     baseline_score_ : float
@@ -218,6 +225,7 @@ class MethodSearchCV(FittedSearch):
         with each_warning_once():
             answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
             self._fit_answers(answers, board, begin)
+            self._judge(answers.choose(self.prefer), grouped=groups is not None)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -340,6 +348,15 @@ class MethodSearchCV(FittedSearch):
         self.residual_quantiles_ = sorted_errors(errors[~np.isnan(chosen.predictions).any(axis=1)])
         self.cv_predictions_ = chosen.predictions
         self._training = (chosen.X, chosen.Y)
+
+    def _judge(self, chosen: Trial, *, grouped: bool) -> None:
+        """Keep the domain of the training rows, and warn if the folds did not see their order."""
+        names = getattr(self, "feature_names_in_", None)
+        self.domain_ = domain_of(self.best_estimator_, chosen, names, self.scale_)
+        notice = order_notice(chosen, grouped)
+        self.notices_ = () if notice is None else (notice,)
+        if notice is not None:
+            warnings.warn(notice, UserWarning, stacklevel=2)
 
 
 def component_curve(search: Any) -> dict[str, Any]:

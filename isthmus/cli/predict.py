@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
 from isthmus.cli.options import Header, IdColumn, TrustedKey, Types
+
+_MOST_TOLD = 1000  # rows outside that the result lists
 
 
 def register(app: Any) -> None:
@@ -36,6 +39,13 @@ def predict(
             help="Add bounds that contain this share of new outputs, for example 0.95.",
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check",
+            help="Say of each row how far it is from the training rows, whether outside, and why.",
+        ),
+    ] = True,
     raw: Annotated[
         bool,
         typer.Option(
@@ -51,6 +61,9 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the outputs of new rows; columns are matched by name.
+
+    Beside the predictions are a distance (above 1 is outside of what the model was trained on), outside
+    (yes or no) and the reason. Bounds of rows outside are wider by their distance.
 
     For example:
 
@@ -73,17 +86,54 @@ def predict(
             reading = Reading(header, id_column, types, progress=progress)
             rows = NewRows(search, new, reading, drop=search.target_names_)
             try:
-                n_rows = _write(search, rows, table_file, output, interval, raw)
+                found = Outside() if check and search.domain_ is not None else None
+                n_rows = _write(search, rows, table_file, output, interval, found, raw)
             finally:
                 rows.close()
     console.say(f"{n_rows} rows predicted: {output}")
-    console.result({"rows": n_rows, "targets": list(search.target_names_), "output": output})
+    told: dict[str, Any] = {"outside": None}
+    if found is not None:
+        console.say(found.summary())
+        if interval is not None and found.causes:
+            console.say(
+                "Their bounds are wider, by their distance: what holds out there is not known."
+            )
+        told = {"outside": found.causes.total(), "causes": found.causes, "flagged": found.first}
+    elif check:
+        console.notice(f"{model} keeps no domain: rows are not checked. Fit it again to have them.")
+    targets = list(search.target_names_)
+    console.result({"rows": n_rows, "targets": targets, "output": output, **told})
+
+
+class Outside:
+    """Rows outside of the domain: how many and why, and the first of them."""
+
+    def __init__(self) -> None:
+        self.causes: Counter[str] = Counter()
+        self.first: list[dict[str, Any]] = []
+        self.n_rows = 0
+
+    def add(self, trust: Any, ids: list[str] | None) -> None:
+        """Count the rows of a block."""
+        self.causes.update(filter(None, trust.causes))
+        for i in trust.outside.nonzero()[0][: _MOST_TOLD - len(self.first)]:
+            row = {"row": self.n_rows + int(i) + 1, "distance": float(trust.distance[i])}
+            name = {} if ids is None else {"id": ids[i]}
+            self.first.append({**row, **name, "reason": trust.reasons[i]})
+        self.n_rows += len(trust.outside)
+
+    def summary(self) -> str:
+        """Return the sentence for all blocks."""
+        from isthmus.diagnostics.domain import tell_outside
+
+        return tell_outside(self.n_rows, self.causes)
 
 
 def _write(
-    search: Any, rows: Any, table_file: Any, output: str, interval: float | None, raw: bool
-) -> int:
-    """Predict block by block and write as it goes."""
+    search: Any, rows: Any, table_file: Any, output: str, interval: float | None,
+    found: Outside | None, raw: bool,
+) -> int:  # fmt: skip
+    """Predict block by block and write as it goes; without ``found`` rows are not checked."""
     import os
     import sys
 
@@ -95,6 +145,10 @@ def _write(
     names = list(search.target_names_)
     if interval is not None:
         names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
+    texts: list[str] = []
+    if found is not None:
+        added = [_unused(name, names) for name in ("distance", "outside", "reason")]
+        names, texts = [*names, added[0]], added[1:]
     id_column = rows.reader.id_column
     suffix = ".csv" if output == "-" else os.path.splitext(output)[1].lower()
 
@@ -107,22 +161,34 @@ def _write(
 
     writer = Writer(
         suffix, write, lambda: table_file.part, None if id_column is None else id_column.name, names,
-        raw=raw,
+        text_names=texts, raw=raw,
     )  # fmt: skip
     try:
         for X, ids in rows.blocks():
             values = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
+            trust = None if found is None else search.check_rows(X)
             if interval is not None:
-                bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval)]
+                bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval, trust)]
                 values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
                 if np.isinf(values).any():
                     current().notice(
                         f"too few training rows for {interval:g} intervals: bounds are infinite."
                     )
-            writer.append(ids, values)
+            if found is None or trust is None:
+                writer.append(ids, values)
+                continue
+            found.add(trust, ids)
+            words = ["yes" if out else "no" for out in trust.outside]
+            values = np.column_stack([values, trust.distance])
+            writer.append(ids, values, [words, trust.reasons])
         if not writer.n_rows:
             raise ValueError(f"{rows.reader.path} has no rows.")
         writer.finish()
     finally:
         writer.close()
     return writer.n_rows
+
+
+def _unused(name: str, taken: list[str]) -> str:
+    """A name that no output has."""
+    return name if name not in taken else _unused(f"{name} of the row", taken)

@@ -14,9 +14,10 @@ name                       file                question
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 ``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
 ``rmse``                   ``merit.py``        RMSEC, RMSECV or RMSEP, in units of each output
+``Domain``, ``Trust``      ``domain.py``       which new rows may be predicted? Of any fitted model
 =========================  ==================  ==================================================
 
-All but the last two take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
+All but the last three take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
 :class:`~isthmus.ReducedRankRegression`, :class:`~isthmus.StiefelRegression` or
 :class:`~isthmus.ManifoldPLS` and never change it; an error says why where a question has no answer, as for
 a map moved by blocks (``online="proximal"``), which knows nothing of its rows. Sample weights mean what
@@ -25,6 +26,7 @@ are small frozen records with named fields.
 """
 
 from isthmus.diagnostics.coefficients import CoefficientIntervals, coefficient_intervals
+from isthmus.diagnostics.domain import Domain, Trust
 from isthmus.diagnostics.importance import selectivity_ratio, vip
 from isthmus.diagnostics.merit import FiguresOfMerit, figures_of_merit, rmse
 from isthmus.diagnostics.outliers import OutlierStatistic, hotelling_t2, leverage, q_residuals
@@ -34,11 +36,13 @@ from isthmus.diagnostics.variance import ExplainedVariance, explained_variance
 
 __all__ = [
     "CoefficientIntervals",
+    "Domain",
     "ExplainedVariance",
     "FiguresOfMerit",
     "OutlierStatistic",
     "PermutationTest",
     "PredictionInterval",
+    "Trust",
     "coefficient_intervals",
     "explained_variance",
     "figures_of_merit",

@@ -26,6 +26,8 @@ _CLASSES = {
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
     "isthmus.dependency": "DependencyRegressor",
+    "isthmus.diagnostics": "Domain",
+    "isthmus.diagnostics.distances": "FeatureDistance Neighbours Ranges Subspace",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",

@@ -65,6 +65,12 @@ _LAWS: dict[str, dict[str, str]] = {
     "Landmarks": {"points_": "m .", "factor_": "m ."},
     "Moments": {"xx": "a a", "xy": "a b", "yy": "b b"},
     "PCA": {"components_": "r p", "mean_": "p"},
+    "FeatureDistance": {"points": "n .", "norms": "n"},
+    "Neighbours": {"points": "n ."},
+    "Ranges": {"lower": "c", "upper": "c"},
+    "Subspace": {
+        "mean": "c", "scale": "c", "rotations": "c k", "loadings": "c k", "whitening": "k k",
+    },
 }  # fmt: skip
 
 

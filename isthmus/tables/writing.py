@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,9 @@ class Writer:
     id_name : str or None
         Name of the column of row names; None writes none.
     names : list of str
-        Names of the columns.
+        Names of the columns of numbers.
+    text_names : list of str, default=()
+        Names of columns of texts behind them; ``.npy`` has no place for these.
     raw : bool, default=False
         Whether texts that a spreadsheet would run are written as they are.
     """
@@ -52,17 +54,21 @@ class Writer:
         id_name: str | None,
         names: list[str],
         *,
+        text_names: Sequence[str] = (),
         raw: bool = False,
     ) -> None:
         self._suffix, self._write, self._part = suffix, write, part
         self._id_name, self._names, self._raw = id_name, names, raw
+        self._text_names = list(text_names)
         self.n_rows = 0
         self._file: Any = None
 
     def _begin(self) -> None:
         """Write what comes before the rows; nothing is written for a table that is refused at once."""
         if self._suffix in (".csv", ".tsv"):
-            head = ([] if self._id_name is None else [self._id_name]) + self._names
+            head = (
+                ([] if self._id_name is None else [self._id_name]) + self._names + self._text_names
+            )
             self._write(self._lines([[self._safe(cell) for cell in head]]))
         elif self._suffix == ".npy":
             self._write(self._npy_header())
@@ -78,21 +84,29 @@ class Writer:
         csv.writer(text, delimiter=mark, lineterminator="\n").writerows(rows)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
-    def append(self, ids: list[str] | None, values: NDArray) -> None:
-        """Write some rows."""
+    def append(
+        self, ids: list[str] | None, values: NDArray, texts: Sequence[Sequence[str]] = ()
+    ) -> None:
+        """Write some rows: their names, their numbers, and their texts column by column."""
         if not self.n_rows:
             self._begin()
         self.n_rows += len(values)
         if self._suffix == ".npy":
             self._write(np.ascontiguousarray(values, dtype="<f8").tobytes())
         elif self._file is not None:
-            self._append_arrow(ids, values)
-        elif self._id_name is None:
+            self._append_arrow(ids, values, texts)
+        elif self._id_name is None and not self._text_names:
             self._write(_number_lines(values, "\t" if self._suffix == ".tsv" else ","))
         else:
-            assert ids is not None
-            cells = [["" if v != v else repr(v) for v in row] for row in values.tolist()]
-            self._write(self._lines([[self._safe(i), *row] for i, row in zip(ids, cells)]))
+            lines: list[list[str]] = [
+                ["" if v != v else repr(v) for v in row] for row in values.tolist()
+            ]
+            if self._id_name is not None:
+                assert ids is not None
+                lines = [[self._safe(i), *line] for i, line in zip(ids, lines)]
+            for column in texts:
+                lines = [[*line, self._safe(text)] for line, text in zip(lines, column)]
+            self._write(self._lines(lines))
 
     def finish(self) -> None:
         """Complete the file."""
@@ -126,17 +140,21 @@ class Writer:
         except ImportError as error:
             raise need("pyarrow", "Parquet and Feather files") from error
         fields = [] if self._id_name is None else [(self._id_name, pa.string())]
-        self._schema = pa.schema([*fields, *((name, pa.float64()) for name in self._names)])
+        fields += [(name, pa.float64()) for name in self._names]
+        self._schema = pa.schema([*fields, *((name, pa.string()) for name in self._text_names)])
         path = str(self._part())
         if self._suffix == ".parquet":
             return pq.ParquetWriter(path, self._schema)
         return pa.ipc.new_file(path, self._schema)
 
-    def _append_arrow(self, ids: list[str] | None, values: NDArray) -> None:
+    def _append_arrow(
+        self, ids: list[str] | None, values: NDArray, texts: Sequence[Sequence[str]]
+    ) -> None:
         import pyarrow as pa
 
         columns = [] if self._id_name is None else [pa.array(ids, pa.string())]
         columns += [pa.array(column) for column in np.ascontiguousarray(values.T)]
+        columns += [pa.array(list(column), pa.string()) for column in texts]
         self._file.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
 

@@ -1,0 +1,46 @@
+"""The domain of the chosen model, and whether the order of the rows was seen by the folds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus.auto.splits import is_curve
+from isthmus.auto.trials import Splits, Trial
+from isthmus.diagnostics import Domain
+from isthmus.diagnostics.order import neighbour_p_value
+
+FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
+
+
+def domain_of(model: Any, trial: Trial, names: Any, scale: bool) -> Domain:
+    """Return the domain of a model, with limits from the rows left out in the outer folds."""
+    return Domain.of(
+        model, trial.X, trial.y, folds=trial.splits, scale=scale,
+        names=names, curve=is_curve(trial.X, names),
+    )  # fmt: skip
+
+
+def order_notice(trial: Trial, grouped: bool) -> str | None:
+    """Return a sentence if neighbouring rows err alike and the folds part them, else None."""
+    if grouped or not _parts_neighbours(trial.splits, len(trial.X)):
+        return None
+    if neighbour_p_value(trial.Y - trial.predictions) >= FALSE_ALARMS:
+        return None
+    return (
+        "the rows look ordered: neighbours have like errors, and the folds part them, so that new "
+        "batches or later rows will be predicted worse than cross-validation says. Give groups, or "
+        "cv='time'."
+    )
+
+
+def _parts_neighbours(splits: Splits, n: int) -> bool:
+    """Whether most rows are left out without the row that follows them."""
+    together = left_out = 0
+    for _, test in splits:
+        out = np.zeros(n + 1, dtype=bool)
+        out[test] = True
+        together += int((out[:-1] & out[1:]).sum())
+        left_out += int(out.sum())
+    return 2 * together < left_out
