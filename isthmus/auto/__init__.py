@@ -15,6 +15,7 @@ name                 file                what it is
 ``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
 ``RobustSearch``     ``stages.py``       a robust loss
 ``Blend``            ``blends.py``       convex blends
+``check_time``       ``clock.py``        a limit of time, kept between the steps of a search
 ``half_widths``      ``intervals.py``    intervals, from the errors of rows left out
 ==================== =================== ==========================================================
 """

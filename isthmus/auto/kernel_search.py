@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
+from isthmus.auto.clock import check_time
 from isthmus.auto.closed_form import Folds, RidgeSpectrum, is_partition
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
@@ -142,6 +143,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _input_widths(
         self, Z: Array, Y: Array, best: Choice, rows: NDArray, fold_of: NDArray
     ) -> Array:
+        check_time()
         alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
         own = [np.flatnonzero(fold_of[rows] == k) for k in np.unique(fold_of[rows])]
         return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
@@ -181,6 +183,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self, name: str, gamma: float | None, Z: Array, Y: Array, folds: Folds,
         weights: Array | None,
     ) -> Choice:  # fmt: skip
+        check_time()
         features = None
         if len(Z) > _EXACT:
             features = self._landmarks(name, gamma).fit(Z)
