@@ -11,6 +11,7 @@ name                 file                what it is
 ``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
 ``RidgeSpectrum``    ``closed_form.py``  all folds and ridge weights from one eigendecomposition
 ``KernelSearch``     ``kernel_search.py`` kernel ridge regression; ``input_widths.py`` for each input
+``Chain``            ``chains.py``       each target corrected by what the others are predicted to be
 ``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths
 ``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
 ``RobustSearch``     ``stages.py``       a robust loss

@@ -47,8 +47,8 @@ class Answers:
         simple = self.trials[simplest_good(self.trials)]
         best = max(done, key=lambda trial: trial.score)
         if prefer == "accurate":
-            has_blend = self.blend is not None and self.blend.score >= best.score
-            return self.blend if has_blend else best
+            blend = best if self.blend is None else self.blend
+            return blend if blend.score >= best.score else best
         if prefer == "simple":
             return simple
         low = [trial for trial in done if trial.rung.name in _SMALL]
