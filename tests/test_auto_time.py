@@ -69,3 +69,17 @@ def test_a_search_ends_between_its_own_steps():
         with until(-np.inf), pytest.raises(OutOfTime):
             search.fit(X, Y)
         search.fit(X, Y)
+
+
+def test_methods_that_add_nothing_are_stopped():
+    """A blended method by its weight, one that is never blended by its error in the first fold."""
+    A = np.random.default_rng(1).normal(size=(90, 3))
+    B = A @ [[1.0, 2.0], [0.5, -1.0], [0.0, 1.0]]
+    names = ["pls", "stiefel", "trees"]
+    B += 0.1 * rng.normal(size=B.shape)
+    search = MethodSearchCV(names, cv=3).fit(A, B)
+    status = dict(zip(search.cv_results_["method"], search.cv_results_["status"], strict=True))
+    assert status["trees"] == "stopped: adds nothing in the first fold"
+    assert status["stiefel"] == "done"  # as good as the others
+    simple = MethodSearchCV(names, cv=3, prefer="simple").fit(A, B)
+    assert set(simple.cv_results_["status"]) == {"done"}  # nothing is blended, nothing is stopped

@@ -25,7 +25,10 @@ from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
-_LEAST_WEIGHT = 0.05  # in the blend of the first fold; a method that may be stopped ends there
+# A method that may be stopped ends after the first fold with less weight in its blend than the first, or,
+# if it is never blended, with more than so many times the least error.
+_LEAST_WEIGHT = 0.05
+_FAR_BEHIND = 1.6
 
 
 class Trial:
@@ -102,8 +105,7 @@ class Trial:
     def run(self, tell: Progress, limit: float, rivals: Sequence[Trial] = ()) -> None:
         """Fit and predict in every fold, and be able to fit all rows before the clock shows ``limit``.
 
-        A method that adds next to nothing to a blend with its ``rivals`` in the first fold is stopped
-        there.
+        A method that adds next to nothing to its ``rivals`` in the first fold is stopped there.
         """
         n_splits = len(self.splits)
         n_jobs = effective_n_jobs(self.problem.n_jobs)
@@ -122,8 +124,8 @@ class Trial:
             except (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError) as error:
                 self.status = str(error).splitlines()[0] if str(error) else type(error).__name__
                 return
-            if begin == 0 and rivals and self._weight_beside(rivals) < _LEAST_WEIGHT:
-                self.status = "stopped: adds nothing to the blend of the first fold"
+            if begin == 0 and rivals and self._adds_nothing(rivals):
+                self.status = "stopped: adds nothing in the first fold"
                 return
         tell(self.rung.label, n_splits, n_splits)
         self.status = "done" if np.isfinite(self.scores).all() else "no score"
@@ -139,12 +141,15 @@ class Trial:
         fewest = min(len(train) for train, _ in self.splits)
         return self._longest() * (len(self.X) / fewest) ** 3
 
-    def _weight_beside(self, rivals: Sequence[Trial]) -> float:
-        """The largest weight that a target has for this method in a blend inside the first fold."""
+    def _adds_nothing(self, rivals: Sequence[Trial]) -> bool:
+        """Whether the first fold is predicted as well without this method."""
+        if not self.keeps_left_out:
+            least = 1 - max(trial.scores[0] for trial in rivals)
+            return bool(1 - self.scores[0] > _FAR_BEHIND * least)
         train, _ = self.splits[0]
         weights = None if self.weights is None else self.weights[train]
         found = [trial.left_out[0] for trial in [*rivals, self]]
-        return float(blend_weights(self.Y[train], found, weights)[-1].max())
+        return float(blend_weights(self.Y[train], found, weights)[-1].max()) < _LEAST_WEIGHT
 
     def _run_folds(self, folds: range, limit: float) -> None:
         """Folds side by side: threads, since what takes time are matrices and trees."""
