@@ -11,10 +11,12 @@ name                 file                what it is
 ``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
 ``RidgeSpectrum``    ``closed_form.py``  all folds and ridge weights from one eigendecomposition
 ``KernelSearch``     ``kernel_search.py`` kernel ridge regression; ``input_widths.py`` for each input
+``Chain``            ``chains.py``       each target corrected by what the others are predicted to be
 ``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths
 ``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
 ``RobustSearch``     ``stages.py``       a robust loss
 ``Blend``            ``blends.py``       convex blends
+``check_time``       ``clock.py``        a limit of time, kept between the steps of a search
 ``half_widths``      ``intervals.py``    intervals, from the errors of rows left out
 ==================== =================== ==========================================================
 """

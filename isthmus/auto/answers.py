@@ -47,7 +47,8 @@ class Answers:
         simple = self.trials[simplest_good(self.trials)]
         best = max(done, key=lambda trial: trial.score)
         if prefer == "accurate":
-            return self._most_accurate(best)
+            blend = best if self.blend is None else self.blend
+            return blend if blend.score >= best.score else best
         if prefer == "simple":
             return simple
         low = [trial for trial in done if trial.rung.name in _SMALL]
@@ -61,13 +62,22 @@ class Answers:
                 return kernel
         return linear
 
-    def fit_shown(self, chosen: Trial) -> tuple[Any, Any]:
+    def choose_shown(self, chosen: Trial) -> Trial:
+        """The chosen method, or the map of low rank if that has no components."""
+        return self.choose("small") if chosen.rung.name in _WITHOUT_COMPONENTS else chosen
+
+    def has_time(self, trial: Trial, limit: float) -> bool:
+        """Whether a trial can be fitted to all rows before the clock shows ``limit``."""
+        parts = self.members if trial is self.blend else [trial]
+        seconds = [part.refit_seconds for part in parts if part.rung.name not in self.fitted]
+        return time.perf_counter() + sum(seconds) <= limit
+
+    def fit_shown(self, trial: Trial) -> tuple[Any, Any]:
         """Return the model whose components a report shows, and its search.
 
-        It is the chosen method, or the map of low rank if that has no components. Where treatments of
-        spectra have become part of the coefficients, it is partial least squares without them.
+        Where treatments of spectra have become part of the coefficients, it is partial least squares
+        without them.
         """
-        trial = self.choose("small") if chosen.rung.name in _WITHOUT_COMPONENTS else chosen
         search = self._search(trial)
         model = getattr(search, "best_estimator_", search)
         last = model.steps[-1][1] if isinstance(model, Pipeline) else model
@@ -76,17 +86,6 @@ class Answers:
             search = pls.build(replace(trial.problem, treatments=None, cv=None))
             model = search.fit(trial.X, trial.y).best_estimator_
         return model, search
-
-    def _most_accurate(self, best: Trial) -> Trial:
-        """The blend, unless a method is better by more than one standard error of the difference.
-
-        The larger of two scores alone would flatter the choice.
-        """
-        if self.blend is None or not self.blend.is_done:
-            return best
-        gains = best.scores - self.blend.scores
-        error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
-        return best if gains.mean() > error else self.blend
 
     def fit(self, trial: Trial, *, small: bool = False) -> tuple[Any, dict[str, Any]]:
         """Fit a chosen trial to all rows; return the model and its settings."""

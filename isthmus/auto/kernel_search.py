@@ -13,6 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
+from isthmus.auto.chains import Chain
+from isthmus.auto.clock import check_time
 from isthmus.auto.closed_form import Folds, RidgeSpectrum, is_partition
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
@@ -52,6 +54,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Folds.
     random_state : int, default=0
         Seed for the rows of a part and the landmarks.
+    chain : bool, default=False
+        Whether each target is corrected by what the others are predicted to be.
 
     Attributes
     ----------
@@ -70,12 +74,14 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         scale: bool = True,
         cv: Any = 5,
         random_state: int = 0,
+        chain: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.scale = scale
         self.cv = cv
         self.random_state = random_state
+        self.chain = chain
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> KernelSearch:
         """Choose, then fit."""
@@ -103,9 +109,10 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.best_params_: dict[str, Any] = {"alpha": best.alpha}
         if best.gamma is not None:
             self.best_params_["gamma"] = best.gamma
-        steps = self._model(best, Z, Y, unit, sample_weight, given.ndim == 1)
+        chain = Chain(best.spectrum, best.alpha, Y, folds) if self.chain else None
+        steps = self._model(best, Z, Y, unit, chain, given.ndim == 1)
         self.best_estimator_ = make_pipeline(scaler, *steps)
-        self.left_out_ = best.left_out * unit
+        self.left_out_ = (best if chain is None else chain).left_out * unit
         self.n_features_in_ = Z.shape[1]
         return self
 
@@ -142,6 +149,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _input_widths(
         self, Z: Array, Y: Array, best: Choice, rows: NDArray, fold_of: NDArray
     ) -> Array:
+        check_time()
         alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
         own = [np.flatnonzero(fold_of[rows] == k) for k in np.unique(fold_of[rows])]
         return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
@@ -181,6 +189,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self, name: str, gamma: float | None, Z: Array, Y: Array, folds: Folds,
         weights: Array | None,
     ) -> Choice:  # fmt: skip
+        check_time()
         features = None
         if len(Z) > _EXACT:
             features = self._landmarks(name, gamma).fit(Z)
@@ -193,7 +202,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return Landmarks(_N_LANDMARKS, name, gamma=gamma, random_state=self.random_state)
 
     def _model(
-        self, best: Choice, Z: Array, Y: Array, unit: Array, weights: Array | None, flat: bool
+        self, best: Choice, Z: Array, Y: Array, unit: Array, chain: Chain | None, flat: bool
     ) -> list[Any]:
         """The steps behind the scaler."""
         dual = best.spectrum.dual_coef(Y, best.alpha)
@@ -201,7 +210,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if best.features is not None:
             rows = np.asarray(best.features.transform(Z))
             coef = rows.T @ dual
-            constant = share @ (Y - rows @ coef)
+            coef, constant = _chained(coef, share @ (Y - rows @ coef), chain)
             return [best.features, LinearMap.of(coef.T * unit[:, None], constant * unit, flat)]
         K = _gram(best.kernel, best.gamma, Z)
         if self.n_components is not None:
@@ -210,9 +219,16 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             _, _, right = np.linalg.svd(values, full_matrices=False)
             right = right[: self.n_components[-1]]
             dual = dual @ right.T @ right
-        constant = share @ (Y - K @ dual)
+        dual, constant = _chained(dual, share @ (Y - K @ dual), chain)
         kernel = resolve_kernel(best.kernel, Z, gamma=best.gamma, random_state=self.random_state)
         return [KernelModel.of(Z, dual * unit, kernel, constant * unit, flat)]
+
+
+def _chained(coef: Array, constant: Array, chain: Chain | None) -> tuple[Array, Array]:
+    """Coefficients and constants of predictions that a chain has corrected."""
+    if chain is None:
+        return coef, constant
+    return coef @ chain.matrix, constant @ chain.matrix + chain.constant
 
 
 class Choice:

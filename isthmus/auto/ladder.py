@@ -72,6 +72,10 @@ def _rough_kernel(problem: Problem) -> Any:
     return _kernels(problem, ROUGH)
 
 
+def _chain(problem: Problem) -> Any:
+    return _kernels(problem, ROUGH[-1]).set_params(chain=True)
+
+
 def _kernels(problem: Problem, names: Any) -> Any:
     search = KernelSearch(
         kernel=names,
@@ -228,6 +232,30 @@ LADDER: tuple[Rung, ...] = (
         formula=_KERNEL_FORMULA,
         latex=_KERNEL_LATEX,
         references=_KERNEL_REFERENCES,
+    ),
+    Rung(
+        name="chain",
+        label="kernel ridge regression, chain of outputs",
+        build=_chain,
+        takes_missing=False,
+        is_wanted=lambda problem: (
+            problem.kernel == "auto"
+            and not problem.treatments
+            and problem.n_components is None
+            and 1 < problem.n_targets <= problem.n_samples // 4
+        ),
+        may_stop=True,
+        text="Kernel ridge regression with the exponential of a distance, after which what is predicted "
+        "for all outputs, in rows left out, corrects each of them.",
+        formula=_KERNEL_FORMULA + ", &emsp; &#374; = f(X) (I + D)",
+        latex=_KERNEL_LATEX + r", \qquad \hat Y = f(X) (I + D)",
+        references=(
+            *_KERNEL_REFERENCES[:1],
+            "L. Breiman, J. H. Friedman. Predicting multivariate responses in multiple linear "
+            "regression. Journal of the Royal Statistical Society B 59, 3-54, 1997.",
+            "E. Spyromitros-Xioufis, G. Tsoumakas, W. Groves, I. Vlahavas. Multi-target regression via "
+            "input space expansion: treating targets as inputs. Machine Learning 104, 55-98, 2016.",
+        ),
     ),
     Rung(
         name="trees",

@@ -101,7 +101,7 @@ class Rung:
     is_blended : bool
         Whether a blend may use it.
     may_stop : bool
-        Whether it is stopped where it is far behind in the first fold, because it takes long.
+        Whether it is stopped if it adds nothing to the blend of the first fold, because it takes long.
     """
 
     name: str

@@ -32,7 +32,6 @@ from isthmus.auto.trust import domain_of, order_notice
 from isthmus.plotting import ComponentCurveDisplay
 
 _FEWEST_ROWS = 5
-_FOR_COMPARING = 0.75  # of a time limit; the rest is for fitting the answer to all rows
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 
 
@@ -47,9 +46,9 @@ class MethodSearchCV(FittedSearch):
         1 - \frac1q \sum_j \frac{\overline{(y_j - \hat y_j)^2}}{\operatorname{var} y_j}
 
     with the variances of all rows. Three answers follow, all of them judged on the same rows left out:
-    the most accurate, a convex blend of the methods whose weights are found inside the outer folds too,
-    [B1996]_; the simplest, which is the first method of the ladder within one standard error of the
-    best, [HTF2009]_ Sec. 7.10; and the smallest, one map of low rank.
+    the most accurate, the best of the methods and of their convex blend, whose weights are found inside the
+    outer folds too, [B1996]_; the simplest, which is the first method of the ladder within one standard
+    error of the best, [HTF2009]_ Sec. 7.10; and the smallest, one map of low rank.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class MethodSearchCV(FittedSearch):
         Names of rungs of the ladder: "pls", "pcr", "ridge", "reduced_rank", "stiefel", ... "auto"
         tries all that the data allow.
     prefer : {"accurate", "simple", "small"}, default="accurate"
-        Which answer is fitted: the blend, unless one method is better by more than one standard error;
+        Which answer is fitted: the blend, unless one method is better in the rows left out;
         the simplest method within one standard error of the best; or one map of low rank, a kernel
         expansion compressed.
     cv : int, "time", splitter or iterable of (train, test), default=5
@@ -79,8 +78,9 @@ class MethodSearchCV(FittedSearch):
     scoring : str or callable, default=None
         Score of the outer folds, as in scikit-learn. None is the share of the variance above.
     time_limit : float or None, default=None
-        Seconds for everything. Methods and folds that would not end in time are skipped; the first
-        method always completes.
+        Seconds for everything. A method is skipped or given up if it would leave no time to fit the
+        answer to all rows, as its own folds and those of the methods before it tell; the first method
+        always completes.
     n_jobs : int or None, default=None
         Outer folds that run side by side.
     random_state : int, default=0
@@ -204,7 +204,7 @@ class MethodSearchCV(FittedSearch):
             The fitted search.
         """
         begin = time.perf_counter()
-        limit = np.inf if self.time_limit is None else begin + _FOR_COMPARING * self.time_limit
+        limit = np.inf if self.time_limit is None else begin + self.time_limit
         check_option("prefer", self.prefer, PREFERENCES)
         check_option("on_interrupt", on_interrupt, ("keep", "raise"))
         names = getattr(y, "columns", None) if target_names is None else target_names
@@ -224,7 +224,7 @@ class MethodSearchCV(FittedSearch):
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with each_warning_once():
             answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
-            self._fit_answers(answers, board, begin)
+            self._fit_answers(answers, board, limit)
             self._judge(answers.choose(self.prefer), grouped=groups is not None)
         self.seconds_ = time.perf_counter() - begin
         return self
@@ -294,8 +294,12 @@ class MethodSearchCV(FittedSearch):
         ]  # fmt: skip
         try:
             for k, trial in enumerate(trials):
+                done = [other for other in trials[:k] if other.is_done]
                 races = trial.rung.may_stop and blends and self.scoring is None
-                trial.run(board, limit if k else np.inf, _best_first(trials) if races else None)
+                rivals = [other for other in done if other.keeps_left_out] if races else []
+                # What is left once the methods that are done are fitted to all rows.
+                left = limit - sum(other.refit_seconds for other in done) if k else np.inf
+                trial.run(board, left, rivals)
                 board.add(trial)
         except KeyboardInterrupt:
             if on_interrupt == "raise" or not any(trial.is_done for trial in trials):
@@ -314,20 +318,24 @@ class MethodSearchCV(FittedSearch):
             board.add(blend)
         return Answers(trials, members, blend)
 
-    def _fit_answers(self, answers: Answers, board: Leaderboard, begin: float) -> None:
+    def _fit_answers(self, answers: Answers, board: Leaderboard, limit: float) -> None:
         """Fit the answer that is preferred, and the others where there is time."""
         chosen = answers.choose(self.prefer)
         n = len(chosen.splits)
         board(f"{chosen.rung.label}, all rows", n, n)
         self.best_estimator_, self.best_params_ = answers.fit(chosen, small=self.prefer == "small")
         self.answers_ = {self.prefer: describe_answer(chosen, self.best_estimator_)}
+        shown = answers.choose_shown(chosen)
+        if answers.has_time(shown, limit):
+            self.shown_estimator_, search = answers.fit_shown(shown)
+        else:
+            self.shown_estimator_, search = self.best_estimator_, None
+        self.curves_ = component_curve(search)
         for prefer in PREFERENCES:
-            late = self.time_limit is not None and (time.perf_counter() - begin > self.time_limit)
-            if prefer == self.prefer or late:
-                continue
             other = answers.choose(prefer)
-            model, _ = answers.fit(other, small=prefer == "small")
-            self.answers_[prefer] = describe_answer(other, model)
+            if prefer != self.prefer and answers.has_time(other, limit):
+                model, _ = answers.fit(other, small=prefer == "small")
+                self.answers_[prefer] = describe_answer(other, model)
         self.answers_ = {name: self.answers_[name] for name in PREFERENCES if name in self.answers_}
         self.best_method_ = chosen.rung.name
         self.method_ = chosen.rung.as_dict()
@@ -335,8 +343,6 @@ class MethodSearchCV(FittedSearch):
             for trial in answers.members:
                 if trial.rung.name in self.best_estimator_.names_:
                     self.method_["references"] += list(trial.rung.references)
-        self.shown_estimator_, search = answers.fit_shown(chosen)
-        self.curves_ = component_curve(search)
         trials = [*answers.trials, *([] if answers.blend is None else [answers.blend])]
         self.best_index_ = trials.index(chosen)
         self.cv_results_ = results_table(trials)
@@ -384,9 +390,3 @@ def _row_params(params: dict[str, Any], n: int) -> tuple[Array | None, NDArray |
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise ValueError("sample_weight must be finite, not negative and not all zero.")
     return weights, found.get("groups")
-
-
-def _best_first(trials: list[Trial]) -> float | None:
-    """Best score of the first fold so far."""
-    known = [t.scores[0] for t in trials if t.is_done and np.isfinite(t.scores[0])]
-    return max(known) if known else None

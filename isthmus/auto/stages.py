@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
+from isthmus.auto.clock import check_time
 from isthmus.losses import get_loss, robust_scale
 from isthmus.losses.scale import MAD_TO_DEVIATION
 from isthmus.model_selection import ComponentSearchCV
@@ -101,6 +102,7 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         fitted = robust_scale(Y - pilot.fit(rows, Y).predict(rows))
         left_out = np.zeros_like(Y)
         for train, test in check_cv(self.cv).split(rows, Y):
+            check_time()
             left_out[test] = Y[test] - pilot.fit(rows[train], Y[train]).predict(rows[test])
         if fitted < _INTERPOLATES * robust_scale(left_out):
             return loss.resolve(left_out)

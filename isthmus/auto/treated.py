@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
 from isthmus.auto.blends import Blend, blend_weights
+from isthmus.auto.clock import check_time
 from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.maps import LinearMap
@@ -227,6 +228,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return treatment, np.asarray(treatment.fit_transform(rows))
 
     def _error(self, search: Any, treated: tuple[Any, Array], y: Any, folds: Any) -> tuple:
+        check_time()
         found = clone(search).set_params(cv=folds).fit(treated[1], y)
         Y = np.asarray(y, dtype=np.float64).reshape(len(found.left_out_), -1)
         return float(np.nanmean(((Y - found.left_out_) / spreads(Y)) ** 2)), found

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks, spreads
 from isthmus._validation import validate_data
+from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
 _N_TREES = 100
-_N_TREES_IN_FOLDS = 30
+_N_TREES_IN_FOLDS = 20
+_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves
 _LEAVES = (1, 4)  # least rows of a leaf
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -112,12 +114,19 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ).astype(np.float32)
         folds = list(check_cv(self.cv).split(rows, Y))
         leaves = _LEAVES if self.kind == "extra" else (20,)
-        tried = [self._left_out(ranks, Y, folds, sample_weight, leaf) for leaf in leaves]
-        errors = [np.nanmean((Y - predicted) ** 2) for predicted in tried]
-        best = int(np.argmin(errors))
+        grown = [[self._start(leaf) for _ in folds] for leaf in leaves]
+        best = 0
+        if len(leaves) > 1:
+            tried = [
+                self._left_out(ranks, Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
+                for own in grown
+            ]
+            best = int(np.argmin([np.nanmean((Y - predicted) ** 2) for predicted in tried]))
+        found = self._left_out(ranks, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
         self.best_params_ = {"min_samples_leaf": leaves[best]}
-        self.left_out_ = tried[best] * unit + means
-        tables = _tables(self._grow(ranks, Y, sample_weight, leaves[best], _N_TREES))
+        self.left_out_ = found * unit + means
+        whole = self._start(leaves[best])
+        tables = _tables(self._grow(whole, ranks, Y, sample_weight, _N_TREES))
         self.best_estimator_ = _forest(tables, knots, unit, means, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
@@ -128,31 +137,39 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
     def _left_out(
-        self, ranks: NDArray, Y: Array, folds: Any, weights: Array | None, leaf: int
-    ) -> Array:
+        self, ranks: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any],
+        n_trees: int,
+    ) -> Array:  # fmt: skip
+        """Predict every row without its fold, by as many trees; those that have grown are kept."""
         predicted = np.full(Y.shape, np.nan)
-        for train, test in folds:
+        for (train, test), model in zip(folds, grown, strict=True):
             own = None if weights is None else weights[train]
-            models = self._grow(ranks[train], Y[train], own, leaf, _N_TREES_IN_FOLDS)
+            models = self._grow(model, ranks[train], Y[train], own, n_trees)
             predicted[test] = np.column_stack(
                 [np.asarray(m.predict(ranks[test])).reshape(len(test), -1) for m in models]
             )
         return predicted
 
-    def _grow(
-        self, ranks: NDArray, Y: Array, weights: Array | None, leaf: int, n_trees: int
-    ) -> list[Any]:
-        """Fit models of scikit-learn: one for all targets, or one per target."""
+    def _start(self, leaf: int) -> Any:
+        """A model of scikit-learn without trees."""
         if self.kind == "boosting":
-            return [
-                HistGradientBoostingRegressor(random_state=self.random_state, early_stopping=False)
-                .fit(ranks, column, sample_weight=weights)
-                for column in Y.T
-            ]  # fmt: skip
-        model = ExtraTreesRegressor(
-            n_trees, min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state,
-            max_features=1.0 if ranks.shape[1] <= 50 else 1 / 3,
+            return HistGradientBoostingRegressor(
+                min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
+            )
+        return ExtraTreesRegressor(
+            min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state,
+            warm_start=True,
         )  # fmt: skip
+
+    def _grow(
+        self, model: Any, ranks: NDArray, Y: Array, weights: Array | None, n_trees: int
+    ) -> list[Any]:
+        """Return fitted models: one for all targets, with so many trees, or one per target."""
+        check_time()
+        if self.kind == "boosting":
+            return [clone(model).fit(ranks, column, sample_weight=weights) for column in Y.T]
+        features = 1.0 if ranks.shape[1] <= 50 else 1 / 3
+        model.set_params(n_estimators=n_trees, max_features=features)
         return [model.fit(ranks, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 

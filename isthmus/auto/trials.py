@@ -20,13 +20,15 @@ from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
 from isthmus.auto.blends import blend_weights
+from isthmus.auto.clock import OutOfTime, check_time, until
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
-_FAR_BEHIND = (
-    1.6  # times the least error in the first fold; a method that may be dropped ends there
-)
+# A method that may be stopped ends after the first fold with less weight in its blend than the first, or,
+# if it is never blended, with more than so many times the least error.
+_LEAST_WEIGHT = 0.05
+_FAR_BEHIND = 1.6
 
 
 class Trial:
@@ -98,30 +100,32 @@ class Trial:
     @property
     def rows_per_second(self) -> float:
         """Rows predicted in a second; NaN where not all were predicted."""
-        return len(self.X) / self.predict_seconds if self.is_done else np.nan
+        return len(self.X) / max(self.predict_seconds, 1e-9) if self.is_done else np.nan
 
-    def run(self, tell: Progress, limit: float, first: float | None = None) -> None:
-        """Fit and predict in every fold, until the clock shows ``limit``.
+    def run(self, tell: Progress, limit: float, rivals: Sequence[Trial] = ()) -> None:
+        """Fit and predict in every fold, and be able to fit all rows before the clock shows ``limit``.
 
-        ``first`` is the best score of the first fold so far: a method that is far behind it is stopped
-        there, if given.
+        A method that adds next to nothing to its ``rivals`` in the first fold is stopped there.
         """
         n_splits = len(self.splits)
         n_jobs = effective_n_jobs(self.problem.n_jobs)
         for begin in range(0, n_splits, n_jobs):
-            now = time.perf_counter()
-            if now > limit or (begin and now + self._longest() > limit):
+            to_come = (n_splits - begin + n_jobs - 1) // n_jobs * self._longest()
+            if time.perf_counter() + to_come + self.refit_seconds > limit:
                 self.status = "given up at the time limit" if begin else "no time left"
                 return
             tell(self.rung.label, begin, n_splits)
             folds = range(begin, min(begin + n_jobs, n_splits))
             try:
-                self._run_folds(folds)
+                self._run_folds(folds, limit)
+            except OutOfTime:
+                self.status = "given up at the time limit"
+                return
             except (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError) as error:
                 self.status = str(error).splitlines()[0] if str(error) else type(error).__name__
                 return
-            if begin == 0 and first is not None and 1 - self.scores[0] > _FAR_BEHIND * (1 - first):
-                self.status = "stopped: far behind in the first fold"
+            if begin == 0 and rivals and self._adds_nothing(rivals):
+                self.status = "stopped: adds nothing in the first fold"
                 return
         tell(self.rung.label, n_splits, n_splits)
         self.status = "done" if np.isfinite(self.scores).all() else "no score"
@@ -131,13 +135,29 @@ class Trial:
         done = self.fit_seconds[np.isfinite(self.fit_seconds)]
         return float(done.max(initial=0.0))
 
-    def _run_folds(self, folds: range) -> None:
+    @property
+    def refit_seconds(self) -> float:
+        """What fitting all rows takes at most, from the folds: time grows as the cube of the rows."""
+        fewest = min(len(train) for train, _ in self.splits)
+        return self._longest() * (len(self.X) / fewest) ** 3
+
+    def _adds_nothing(self, rivals: Sequence[Trial]) -> bool:
+        """Whether the first fold is predicted as well without this method."""
+        if not self.keeps_left_out:
+            least = 1 - max(trial.scores[0] for trial in rivals)
+            return bool(1 - self.scores[0] > _FAR_BEHIND * least)
+        train, _ = self.splits[0]
+        weights = None if self.weights is None else self.weights[train]
+        found = [trial.left_out[0] for trial in [*rivals, self]]
+        return float(blend_weights(self.Y[train], found, weights)[-1].max()) < _LEAST_WEIGHT
+
+    def _run_folds(self, folds: range, limit: float) -> None:
         """Folds side by side: threads, since what takes time are matrices and trees."""
         if len(folds) == 1:
-            found = [self._fold(i, *self.splits[i]) for i in folds]
+            found = [self._fold(i, *self.splits[i], limit) for i in folds]
         else:
             found = Parallel(len(folds), prefer="threads")(
-                delayed(self._fold)(i, *self.splits[i]) for i in folds
+                delayed(self._fold)(i, *self.splits[i], limit) for i in folds
             )
         for i, predicted in zip(folds, found, strict=True):
             test = self.splits[i][1]
@@ -153,17 +173,18 @@ class Trial:
         shape = self.y[test].shape
         return float(scorer(_Told().fit(predicted.reshape(shape)), self.X[test], self.y[test]))
 
-    def _fold(self, i: int, train: NDArray, test: NDArray) -> Array:
+    def _fold(self, i: int, train: NDArray, test: NDArray, limit: float) -> Array:
         own = None if self.inner is None else self.inner(train)
         problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
         model = self.rung.build(problem)
         weights = None if self.weights is None else self.weights[train]
         begin = time.perf_counter()
-        fit_weighted(model, self.X[train], self.y[train], weights)
-        if self.keeps_left_out:
-            self.left_out[i] = left_out_predictions(
-                model, self.X[train], self.y[train], weights, problem.folds
-            )
+        with until(limit):
+            fit_weighted(model, self.X[train], self.y[train], weights)
+            if self.keeps_left_out:
+                self.left_out[i] = left_out_predictions(
+                    model, self.X[train], self.y[train], weights, problem.folds
+                )
         fitted = time.perf_counter()
         predicted = model.predict(self.X[test])
         self.predict_seconds += time.perf_counter() - fitted
@@ -217,6 +238,7 @@ def left_out_predictions(
     chosen = getattr(model, "best_estimator_", model)
     predicted = np.full((len(X), y.reshape(len(y), -1).shape[1]), np.nan)
     for train, test in check_cv(folds).split(X, y):
+        check_time()
         own = None if weights is None else weights[train]
         part = fit_weighted(clone(chosen, safe=False), X[train], y[train], own)
         predicted[test] = np.asarray(part.predict(X[test])).reshape(len(test), -1)

@@ -59,6 +59,10 @@ def fit(
         str,
         typer.Option("--cv", help="Number of outer folds, or time to train on earlier rows only."),
     ] = "5",
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", help="Column of batches: rows of a batch are never in two folds."),
+    ] = None,
     components: Annotated[
         str, typer.Option("--components", help="auto, or the number of components.")
     ] = "auto",
@@ -93,6 +97,8 @@ def fit(
         isthmus fit X.csv Y.csv -o model.isthmus --report report.html
 
         isthmus fit corn.csv -t moisture,protein --method pls,ridge --cv 5
+
+        isthmus fit corn.csv -t moisture --groups batch
     """
     console = begin(quiet, as_json)
     options = _checked_options(method, components, scale, kernel, loss)
@@ -116,7 +122,14 @@ def fit(
         page = None if report is None else plan(outputs, report, PAGE)
         with console.progress() as progress:
             reading = Reading(
-                header, id_column, types, ignore_columns, categories, progress, console.notice
+                header,
+                id_column,
+                types,
+                ignore_columns,
+                categories,
+                progress,
+                console.notice,
+                groups,
             )
             data = read_pair(x_file, y_file, split_names(target_columns), reading)
 
@@ -132,6 +145,7 @@ def fit(
                 on_interrupt="raise",
                 feature_names=data.feature_names,
                 target_names=data.target_names,
+                groups=data.groups,
             )
             search.origin_ = {
                 "files": [x_file] + ([y_file] if y_file else []),

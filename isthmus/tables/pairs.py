@@ -32,6 +32,7 @@ class Reading:
     categories: bool = False
     progress: Any = None
     tell: Callable[[str], None] = _be_silent  # is given sentences about what was decided
+    groups: str | None = None  # column that says which rows belong together, no input or output
 
     def open(self, path: str, **more: Any) -> TableReader:
         """Open one of the files; names that the others may have are not missed here."""
@@ -59,6 +60,7 @@ class Pair:
     target_names: list[str]
     ids: list[str] | None
     origin: dict[str, Any] = field(default_factory=dict)  # what a model keeps to read new rows
+    groups: NDArray | None = None  # a number per group of rows
 
 
 def read_pair(x_file: str, y_file: str | None, target_columns: list[str], reading: Reading) -> Pair:
@@ -70,15 +72,22 @@ def read_pair(x_file: str, y_file: str | None, target_columns: list[str], readin
         x_reader = shared.open(x_file, numeric=numeric, key="X")
         if y_file is not None:
             y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
-            outputs = y_reader.columns_of(target_columns) or y_reader.data_columns
-            (x,) = read_groups(x_reader, [_inputs(x_reader, [])])
-            y = read_groups(y_reader, [outputs])[0]
+        shared.check_groups()
+        if y_file is not None:
+            outputs = y_reader.columns_of(target_columns) or _inputs(
+                y_reader, shared.groups(y_reader)
+            )
+            x, *of_x = _read(x_reader, [_inputs(x_reader, shared.groups(x_reader))], shared)
+            y, *of_y = _read(y_reader, [outputs], shared)
             x, y = align(x, y, reading.tell)
+            of_y = [align(x, own, _be_silent)[1] for own in of_y]
+            together = [*of_x, *of_y]
         elif target_columns:
             outputs = x_reader.columns_of(target_columns)
-            x, y = read_groups(x_reader, [_inputs(x_reader, outputs), outputs])
+            rest = _inputs(x_reader, [*outputs, *shared.groups(x_reader)])
+            x, y, *together = _read(x_reader, [rest, outputs], shared)
         elif "Y" in x_reader.extra or "y" in x_reader.extra:
-            (x,) = read_groups(x_reader, [_inputs(x_reader, [])])
+            x, *together = _read(x_reader, [_inputs(x_reader, shared.groups(x_reader))], shared)
             y_reader = shared.open(x_file.partition(":")[0], key="Y")
             y = read_groups(y_reader, [y_reader.data_columns])[0]
         else:
@@ -89,7 +98,28 @@ def read_pair(x_file: str, y_file: str | None, target_columns: list[str], readin
             reading.tell(sentence)
         shared.check_unused()
         levels = {n: sorted(x_reader.levels[n]) for n in x.names if n in x_reader.levels}
-    return _check(x, y, x_reader, levels, reading.tell)
+    pair = _check(x, y, x_reader, levels, reading.tell)
+    if together:
+        pair.groups = _group_numbers(together[0])
+    return pair
+
+
+def _read(reader: TableReader, parts: list[list[Column]], shared: _Shared) -> list[Table]:
+    """Read parts of a table, and the column of the groups behind them if the table has it."""
+    own = shared.groups(reader)
+    return read_groups(reader, [*parts, own] if own else parts)
+
+
+def _group_numbers(table: Table) -> NDArray:
+    """A number per row; every row must have a group."""
+    numbers = table.values[:, 0]
+    without = np.flatnonzero(numbers < 0)
+    if len(without):
+        raise TableError(
+            f"{table.path}: row {table.line(int(without[0]))} has no group in the column "
+            f"{table.names[0]!r}; fill it, or leave the row out."
+        )
+    return numbers.astype(np.intp)
 
 
 class _Shared:
@@ -99,6 +129,8 @@ class _Shared:
         self._reading, self._paths = reading, [p for p in paths if p is not None]
         self._types = split_types(reading.types, KINDS)
         self._ignore = split_names(reading.ignore)
+        if reading.groups is not None:  # whatever it holds, only what is the same counts
+            self._types = {**self._types, reading.groups: "category"}
         self._found: set[str] = set()
         self._readers: list[TableReader] = []
 
@@ -117,19 +149,38 @@ class _Shared:
         self._readers.append(reader)
         return reader
 
+    def groups(self, reader: TableReader) -> list[Column]:
+        """The column of the groups, if a table has it."""
+        name = self._reading.groups
+        if name is None:
+            return []
+        if reader.has_names and find(name, [c.name for c in reader.columns]) is None:
+            return []
+        if not reader.has_names and reader is not self._readers[0]:
+            return []  # a number is a column of the inputs
+        return reader.columns_of([name])
+
     def sentences(self) -> list[str]:
         return [sentence for reader in self._readers for sentence in reader.sentences()]
 
+    def check_groups(self) -> None:
+        """Say that no table has the column of the groups, before its cells are taken for inputs."""
+        if self._reading.groups is not None:
+            self._check_found("--groups", [self._reading.groups])
+
     def check_unused(self) -> None:
-        files = " and ".join(self._paths)
-        names = [c.name for reader in self._readers for c in reader.columns]
-        for option, asked in (("--ignore-columns", self._ignore), ("--types", list(self._types))):
-            unknown = [name for name in asked if name not in self._found]
-            if unknown:
-                have = "has" if len(self._paths) == 1 else "have"
-                raise TableError(
-                    f"{option}: {files} {have} no column {some(unknown)}.{suggest(unknown[0], names)}"
-                )
+        self._check_found("--ignore-columns", self._ignore)
+        self._check_found("--types", list(self._types))
+
+    def _check_found(self, option: str, asked: Sequence[str]) -> None:
+        unknown = [name for name in asked if name not in self._found]
+        if unknown:
+            files = " and ".join(self._paths)
+            names = [c.name for reader in self._readers for c in reader.columns]
+            have = "has" if len(self._paths) == 1 else "have"
+            raise TableError(
+                f"{option}: {files} {have} no column {some(unknown)}.{suggest(unknown[0], names)}"
+            )
 
     def __enter__(self) -> _Shared:
         return self

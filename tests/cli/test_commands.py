@@ -17,6 +17,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import isthmus
+from isthmus.auto import MethodSearchCV
 from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -237,6 +238,38 @@ def test_missing_values(tables, run, tmp_path, write_csv):
     assert code == 0, err
     code, _, err = run("fit", "X.csv", "Y.csv", "-m", "stiefel")
     assert code == 1 and "has missing values and the method 'stiefel' does not take them" in err
+
+
+@pytest.mark.parametrize("place", ["X.csv", "Y.csv"])
+@pytest.mark.parametrize("as_text", [True, False])
+def test_groups_of_a_column(tables, run, place, as_text, tmp_path, monkeypatch):
+    """The column is neither input nor output, and its rows are never parted, in whichever file it is."""
+    X, Y = tables
+    given = []
+    fit = MethodSearchCV.fit
+
+    def watched(self, X, y, **params):
+        given.append((X.shape, y.shape, params["groups"]))
+        return fit(self, X, y, **params)
+
+    monkeypatch.setattr(MethodSearchCV, "fit", watched)
+    batches = [i // 8 for i in range(40)]
+    lines = (tmp_path / place).read_text().splitlines()
+    names = ["batch", *(f"b{b}" if as_text else str(b) for b in batches)]
+    (tmp_path / place).write_text(
+        "\n".join(f"{line},{name}" for line, name in zip(lines, names, strict=True)) + "\n"
+    )
+    code, _, err = run("fit", "X.csv", "Y.csv", "-m", "ridge", "--groups", "batch", "-q")
+    assert code == 0, err
+    ((shape_x, shape_y, groups),) = given
+    assert (shape_x, shape_y) == (X.shape, Y.shape)
+    assert groups.tolist() == batches
+    code, _, err = run("fit", "X.csv", "Y.csv", "-m", "ridge", "--groups", "batches", "-q")
+    assert code == 1 and "--groups" in err and "batch" in err
+    spoilt = (tmp_path / place).read_text().replace(f",{names[1]}\n", ",\n", 1)
+    (tmp_path / place).write_text(spoilt)
+    code, _, err = run("fit", "X.csv", "Y.csv", "-m", "ridge", "--groups", "batch", "-q")
+    assert code == 1 and "has no group" in err
 
 
 def test_time_limit(tables, run):
