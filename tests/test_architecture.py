@@ -19,7 +19,7 @@ LAYERS = [  # from the top down
     {"reports"},
     {"plotting", "dependency", "projections"},
     {"model_selection", "diagnostics", "persistence", "compression", "features"},
-    {"regression", "preimages", "expansion"},
+    {"regression", "preimages", "expansion", "sequences"},
     {"kernels", "losses", "_geometry", "_solvers", "problems", "datasets", "tables"},
     {"_linalg", "_validation"},
 ]

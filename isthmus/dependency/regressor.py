@@ -25,6 +25,7 @@ from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
+from isthmus.dependency.sizes import SizesMixin
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags
@@ -40,7 +41,9 @@ _ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)
 
 
-class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class DependencyRegressor(
+    ExpansionMixin, SizesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     r"""Predict between any two spaces that have kernels.
 
     .. math::
@@ -52,9 +55,8 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
     Inputs and outputs may be vectors, strings, graphs or other objects with a kernel.
 
     With a linear output kernel (the default), all components and a ridge map, this is kernel ridge
-    regression with an intercept, and is computed as such. After the fit, ``phi`` and a linear ``T``
-    are joined into an :class:`~isthmus.Expansion`: a prediction costs n kernel values and ``n r + r q``
-    operations.
+    regression with an intercept, and is computed as such. After the fit, ``phi`` and a linear ``T`` are
+    one :class:`~isthmus.Expansion`: a prediction costs n kernel values and ``n r + r q`` operations.
 
     Parameters
     ----------
@@ -89,6 +91,8 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
         Orthonormal columns that map those outputs to the output scores; None means the identity.
     embedding_intercept_ : ndarray of shape (n_components_y,)
         Constant term of the output scores.
+    sizes_ : DependencyRegressor or None
+        Predicts the sizes of answers that ``SequenceSearch`` looks for.
     y_scale_ : ndarray of shape (n_targets,) or None
         Standard deviations that the outputs were divided by, or None. The attributes above are those of
         the divided outputs.
@@ -271,6 +275,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
             if np.size(method.alpha) > 1 and len(Psi) >= _ENOUGH_TO_HOLD_OUT:
                 method.set_params(alpha=self._held_out_alpha(X, Y, Psi, inputs, map_, method))
         self.preimage_ = method.fit(Y, coordinates, self.outputs_)
+        self._fit_sizes(X, Y, method)
 
     def _unseen_scores(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
         """Return output scores predicted for held-out samples."""
@@ -314,10 +319,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
 
     @by_blocks
     def predict_embedding(self, X: Any) -> Array:
-        """Return points of the output feature space, as scores (n_samples, n_components_y).
-
-        With a linear output kernel they are the predicted outputs.
-        """
+        """Return output scores (n_samples, n_components_y); with a linear output kernel, the outputs."""
         check_is_fitted(self)
         X = self._check_new(X)
         return self._in_units(self._scores(X)).astype(self._out_dtype(X), copy=False)
@@ -328,8 +330,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
 
     def _scores(self, X: Any) -> Array:
         if self.expansion_ is None:
-            scores = np.asarray(self.map_.predict(self.inputs_.transform(X)))
-            return scores.reshape(len(scores), -1)
+            return np.reshape(self.map_.predict(self.inputs_.transform(X)), (len(X), -1))
         values = self.expansion_(X)
         if self.y_loadings_ is not None:
             values = values @ self.y_loadings_.T
@@ -368,6 +369,7 @@ class DependencyRegressor(ExpansionMixin, MultiOutputMixin, RegressorMixin, Base
                 )
             scores = self._in_units(scores).astype(dtype, copy=False)
             return scores[:, 0] if self._y_is_1d else scores
+        options = self._with_sizes(X, options)
         found = self.preimage_.inverse(scores, return_loss=return_loss, **options)
         answers = found[0] if return_loss else found
         if self._y_is_1d and isinstance(answers, np.ndarray) and answers.ndim == 2:

@@ -76,19 +76,38 @@ class CandidateSearch(RankingPreimage):
             values = np.maximum(values + targets.squared_norms[:, None], 0.0)
             order, best = smallest(values, n_best)
             return [take(self.candidates_, places) for places in order], best
-        if len(candidates) != len(targets):
-            raise ValueError(
-                f"candidates has {len(candidates)} lists, must have {len(targets)}: one a target."
-            )
+        self._check_candidates(candidates, len(targets))
         answers, losses = [], np.empty((len(targets), n_best))
         for t, own in enumerate(candidates):
             answers_t, losses[t] = self._one(targets.subset(slice(t, t + 1)), own, n_best, t)
             answers.append(answers_t)
         return answers, losses
 
+    def _check_candidates(self, candidates: Any, n_targets: int) -> None:
+        if not hasattr(candidates, "__len__") or isinstance(candidates, str):
+            raise ValueError(
+                f"candidates == {candidates!r}, must be a list with one list per target: of objects, or of "
+                "indices of the fitted candidates."
+            )
+        if len(candidates) != n_targets:
+            raise ValueError(
+                f"candidates has {len(candidates)} lists, must have {n_targets}: one a target."
+            )
+        for t, own in enumerate(candidates):
+            if not hasattr(own, "__len__") or isinstance(own, str):
+                raise ValueError(
+                    f"candidates[{t}] == {own!r}, must be a list of objects, or of indices."
+                )
+            if len(own) == 0:
+                raise ValueError(f"candidates[{t}] is empty: name at least one.")
+            n = len(self.diagonal_)
+            if _are_numbers(own) and not (0 <= min(own) and max(own) < n):
+                wrong = min(own) if min(own) < 0 else max(own)
+                raise ValueError(
+                    f"candidates[{t}] has the index {wrong}, must be >= 0 and < {n}: there are {n}."
+                )
+
     def _one(self, target: Targets, own: Any, n_best: int, t: int) -> tuple[list[Any], Array]:
-        if len(own) == 0:
-            raise ValueError(f"candidates[{t}] is empty: name at least one.")
         if _are_numbers(own):
             index = np.asarray(own)
             values = self.diagonal_[index] - 2.0 * self.matrix_[index] @ target.coef[0]

@@ -24,8 +24,9 @@ from isthmus.preimages.sequence_moves import local_search
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
-SIZES = ("mean", "ridge", "exact")
+SIZES = ("auto", "mean", "ridge", "exact")
 _EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
+_WINDOW = 5
 _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
 
@@ -49,13 +50,16 @@ class SequenceSearch(RankingPreimage):
         best locally; kernels without n-grams have the last three but the beam.
     beam_width : int, default=50
         Prefixes that are kept at each step.
-    size : {"mean", "ridge", "exact"}, default="mean"
+    size : {"auto", "mean", "ridge", "exact"}, default="auto"
         Estimate of the size. "mean": weighted mean of the sizes of the expansion; "ridge": ridge
         regression of sizes on kernel rows, the best if targets are projected on few axes; "exact":
         ``1 / (1 - sum of bigram weights)``, exact if the target is an image (of a kernel that
-        divides by the length; others use the mean).
-    size_window : int, default=5
+        divides by the length; others use the mean). "auto": "mean", unless the targets are predictions.
+        In a ``DependencyRegressor``, "auto" and "ridge" mean sizes that its inputs and map predict.
+    size_window : int, default=None
         All sizes this far around the estimate are tried and the best loss is kept; 0: the estimate.
+        None: 5, and 0 around sizes that are predicted: predicted targets are shrunk, and their losses
+        prefer sizes whose images are near the mean.
     n_starts : int, default=3
         Sequences from which local search begins.
     n_samples, max_void : int, default=200, 20
@@ -81,8 +85,8 @@ class SequenceSearch(RankingPreimage):
         method: str = "auto",
         *,
         beam_width: int = 50,
-        size: str = "mean",
-        size_window: int = 5,
+        size: str = "auto",
+        size_window: int | None = None,
         n_starts: int = 3,
         n_samples: int = 200,
         max_void: int = 20,
@@ -131,16 +135,25 @@ class SequenceSearch(RankingPreimage):
             )
 
     def _ranked(
-        self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
+        self,
+        targets: Targets,
+        n_best: int,
+        sizes: Any = None,
+        expected: Any = None,
+        **options: Any,
     ) -> tuple[list[Any], Array]:
-        """``sizes``: for each target the size, or the sizes, that its answer may have."""
+        """``sizes``: for each target the size, or the sizes, that its answer may have; ``expected``: for
+        each target the size that a regression predicts.
+        """
+        allowed = None if sizes is None else check_sizes(sizes, len(targets))
         norms = targets.squared_norms
         near, _ = smallest(self._fitted_losses(targets), self.n_starts)
         answers, losses = [], np.empty((len(targets), n_best))
         rng = check_random_state(self.random_state)
         for t in range(len(targets)):
             search = _Search(self, targets, t, float(norms[t]), near[t], rng)
-            given = None if sizes is None else np.atleast_1d(sizes[t])
+            search.expected = None if expected is None else float(expected[t])
+            given = None if allowed is None else allowed[t]
             found, values = search.run(given, n_best)
             answers.append([self.alphabet_.decode(z) for z in found])
             losses[t] = values
@@ -164,6 +177,7 @@ class _Search:
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
         self.pool = Pool()
+        self.expected: float | None = None
 
     def losses(self, Z: Ints, lengths: Ints) -> Array:
         if self.target is not None:
@@ -178,6 +192,8 @@ class _Search:
         method = self.owner.method
         if given is None or self.owner.method == "nearest":
             self._look(self.near)
+            if self.expected is not None and method != "nearest" and not self._exact():
+                self.pool = Pool()  # fitted sequences of other sizes do not compete
         allowed = (int(sizes.min()), int(sizes.max()))
         if method in ("auto", "read"):
             self._look(self._read(allowed if given is not None else None))
@@ -214,8 +230,11 @@ class _Search:
     def _sizes(self) -> Ints:
         """Around the estimate of the size, within those that were fitted."""
         lengths = self.owner.point_lengths_
-        centre = int(np.rint(np.clip(self.estimated_size(), lengths.min(), lengths.max())))
-        window = int(self.owner.size_window)
+        estimate = self.estimated_size() if self.expected is None else self.expected
+        centre = int(np.rint(np.clip(estimate, lengths.min(), lengths.max())))
+        window = self.owner.size_window
+        if window is None:
+            window = _WINDOW if self.expected is None else 0
         low = max(1, centre - window, int(lengths.min()) - window)
         return np.arange(low, centre + window + 1)
 
@@ -306,6 +325,25 @@ class _Search:
                 max_void=owner.max_void,
                 random_state=self.rng,
             )
+
+
+def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:
+    """Return the sizes that the answer of every target may have."""
+    try:
+        given = [np.atleast_1d(np.asarray(own)) for own in sizes]
+    except TypeError:
+        raise ValueError(
+            f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
+        ) from None
+    if len(given) != n_targets:
+        raise ValueError(f"sizes has {len(given)} entries, must have {n_targets}: one per target.")
+    for t, own in enumerate(given):
+        whole = own.ndim == 1 and own.dtype.kind in "iuf" and (own == np.rint(own)).all()
+        if not (whole and len(own) and own.min() >= 1):
+            raise ValueError(
+                f"sizes[{t}] == {sizes[t]!r}, must be an integer >= 1, or a list of them."
+            )
+    return [own.astype(np.int64) for own in given]
 
 
 class Pool:

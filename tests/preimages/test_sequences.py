@@ -343,3 +343,88 @@ def test_projections_take_sequences(rng):
     ):
         scores = projection.fit(X, y).transform(X)
         assert abs(np.corrcoef(scores[:, 0], y[:, 0])[0, 1]) > 0.7
+
+
+# -- sizes of predictions ---------------------------------------------------------------------
+
+
+def _noisy_copies(n, rng):
+    """Random sequences, and what is read of them where 15 % of the symbols are wrong."""
+    Y = words(n, rng, "abcde", 4, 15)
+    wrong = [[rng.random() < 0.15 for _ in y] for y in Y]
+    X = [
+        "".join(rng.choice(list("abcde")) if w else c for c, w in zip(y, row))
+        for y, row in zip(Y, wrong)
+    ]
+    return X, Y
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_sizes_of_predicted_sequences_are_unbiased(normalise, rng):
+    """The loss alone gives answers that are half as long again; the predicted size is right on average.
+
+    The bound is 2 % of the mean size, and five standard errors of the mean on top (one in 10^6).
+    """
+    X, Y = _noisy_copies(250, rng)
+    X_new, Y_new = _noisy_copies(250, rng)
+    inputs = KernelMap(kernel=SequenceKernel(0.2, normalise=True))
+
+    def bias(search, rows):
+        outputs = KernelMap(kernel=SequenceKernel(0.2, normalise=normalise), preimage=search)
+        model = DependencyRegressor(inputs, Ridge(0.1), outputs).fit(X, Y)
+        sizes = np.array([len(z) for z in model.predict(X_new[:rows])])
+        true = np.array([len(y) for y in Y_new[:rows]])
+        error = (sizes - true) / true.mean()
+        return error.mean(), error.std() / np.sqrt(rows)
+
+    mean, deviation = bias(SequenceSearch(beam_width=2, method="beam"), 250)
+    assert abs(mean) < 0.02 + 5 * deviation
+    assert deviation < 0.025
+    assert bias(SequenceSearch(beam_width=5, method="beam", size="mean"), 30)[0] > 0.2
+
+
+def test_a_predicted_size_does_not_hide_an_exact_answer(rng):
+    points = words(20, rng)
+    outputs = KernelMap(kernel=SequenceKernel(0.2))
+    model = DependencyRegressor(KernelMap(kernel=SequenceKernel(0.2)), Ridge(1e-10), outputs)
+    assert model.fit(points, points).predict(points) == points
+    assert model.sizes_ is not None
+    assert len(model.predict(points[:2], sizes=[3, [4, 5]])[0]) == 3
+    same = model.fit(points, ["abc", "bca"] * 10)
+    assert same.sizes_ is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([3], "sizes has 1 entries, must have 2"),
+        ([3, 4, 5], "sizes has 3 entries, must have 2"),
+        (3, "sizes == 3, must be a list"),
+        ([3, []], r"sizes\[1\] == \[\], must be an integer >= 1"),
+        ([3, 0], r"sizes\[1\] == 0, must be"),
+        ([2.5, 3], r"sizes\[0\] == 2.5, must be"),
+        ([3, "long"], r"sizes\[1\] == 'long', must be"),
+    ],
+)
+def test_wrong_sizes_are_told(sizes, message, rng):
+    search, _ = fitted(SequenceSearch(), words(6, rng), SequenceKernel(0.2))
+    with pytest.raises(ValueError, match=message):
+        search.inverse_expansion(rng.normal(size=(2, 6)), sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        (3, "candidates == 3, must be a list with one list per target"),
+        ("ab", "candidates == 'ab', must be a list"),
+        ([[0, 6], [1]], r"candidates\[0\] has the index 6, must be >= 0 and < 6"),
+        ([[0], [-1]], r"candidates\[1\] has the index -1"),
+        ([[0], 1], r"candidates\[1\] == 1, must be a list"),
+        ([["ab"], "ab"], r"candidates\[1\] == 'ab', must be a list"),
+        ([["ab"], [""]], "empty sequence"),
+    ],
+)
+def test_wrong_candidates_are_told(candidates, message, rng):
+    search, _ = fitted(CandidateSearch(), words(6, rng), SequenceKernel(0.2))
+    with pytest.raises(ValueError, match=message):
+        search.inverse_expansion(rng.normal(size=(2, 6)), candidates=candidates)

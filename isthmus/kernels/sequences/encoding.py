@@ -145,7 +145,10 @@ class Alphabet:
 
     def decode(self, codes: Ints) -> Any:
         """A sequence of the kind that was seen: a string, an integer array or a list of tokens."""
-        tokens = [self.tokens[code] for code in codes]
+        return self.spell([self.tokens[code] for code in codes])
+
+    def spell(self, tokens: Sequence[Any]) -> Any:
+        """A sequence of tokens in the kind that was seen."""
         if self._strings:
             return "".join(tokens)
-        return np.array(tokens) if self._arrays else tokens
+        return np.array(tokens) if self._arrays else list(tokens)

@@ -1,0 +1,31 @@
+"""Maps from sequences to sequences that propose candidates.
+
+==========================  ================================================================
+:func:`align`               which symbols of an output belong to which symbol of its input
+:class:`AlignedClassifier`  a classifier of aligned places; the most probable outputs, exactly
+:class:`JointNgrams`        an n-gram model of aligned pairs; the most probable outputs, by beam
+:class:`NeighbourAnswers`   the outputs of similar inputs, and their edits
+:class:`Dictionary`         a list of objects, the same for all inputs
+:class:`Generator`          the protocol
+==========================  ================================================================
+
+A generator sees inputs and outputs together, which neither a kernel nor a pre-image does:
+``fit(X, y)``, then ``candidates(X, n_best)`` returns, for each input, outputs and their log-probabilities.
+:class:`isthmus.dependency.CandidateRegressor` ranks them by kernels.
+"""
+
+from isthmus.sequences.alignment import Alignment as Alignment
+from isthmus.sequences.alignment import align
+from isthmus.sequences.classifier import AlignedClassifier
+from isthmus.sequences.generator import Generator
+from isthmus.sequences.joint import JointNgrams
+from isthmus.sequences.neighbours import Dictionary, NeighbourAnswers
+
+__all__ = [
+    "AlignedClassifier",
+    "Dictionary",
+    "Generator",
+    "JointNgrams",
+    "NeighbourAnswers",
+    "align",
+]

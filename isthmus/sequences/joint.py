@@ -1,0 +1,172 @@
+"""A generator of candidates: an n-gram model of pairs of input symbols and output chunks."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._linalg import Array
+from isthmus.kernels.sequences.encoding import Alphabet, plain
+from isthmus.sequences.alignment import align
+from isthmus.sequences.generator import Generator, merge
+
+Pair = tuple[Any, tuple[Any, ...]]
+_BEGIN: Pair = ("", ("begin",))
+_END: Pair = ("", ("end",))
+
+
+class JointNgrams(Generator, BaseEstimator):
+    r"""Propose outputs by a joint n-gram model, [BN2008]_.
+
+    Inputs and outputs are aligned; input symbols with their chunks of output are the words of an n-gram
+    model with interpolated Kneser-Ney smoothing, [CG1999]_,
+
+    .. math::
+        p(q \mid h) = \frac{\max(c(h q) - D, 0)}{c(h)} + \frac{D \, n(h)}{c(h)} \, p(q \mid h'),
+
+    n(h) the number of different words after h, h' the history without its first word, c the number of
+    different words before, for all but the longest histories. A beam search keeps the best chains.
+
+    Parameters
+    ----------
+    order : int, default=5
+        Length of the n-grams.
+    max_chunk : int, default=2
+        Length of the longest chunk of output of one input symbol.
+    beam_width : int, default=60
+        Chains that are kept at every symbol.
+
+    Examples
+    --------
+    >>> from isthmus.sequences import JointNgrams
+    >>> words = ["ax", "xa", "cab", "back", "tax", "cat", "act", "bat", "tack"]
+    >>> sounds = ["Aks", "ksA", "kAb", "bAk", "tAks", "kAt", "Akt", "bAt", "tAk"]
+    >>> found, log_p = JointNgrams(3).fit(words, sounds).candidates(["bax"], 2)[0]
+    >>> found[0]
+    'bAks'
+    """
+
+    def __init__(self, order: int = 5, *, max_chunk: int = 2, beam_width: int = 60) -> None:
+        self.order = order
+        self.max_chunk = max_chunk
+        self.beam_width = beam_width
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> JointNgrams:
+        """Align inputs and outputs, and count.
+
+        Parameters
+        ----------
+        X, y : sequence of sequences
+            Inputs and outputs: strings, lists of tokens or integer arrays.
+
+        Returns
+        -------
+        self : object
+            The fitted generator.
+        """
+        if self.order < 1:
+            raise ValueError(f"order == {self.order}, must be >= 1.")
+        self._alphabet = Alphabet(y)
+        chunks = align(X, y, max_chunk=self.max_chunk).chunks
+        lines = [
+            [(plain(a), tuple(map(plain, c))) for a, c in zip(x, found)]
+            for x, found in zip(X, chunks)
+            if found is not None
+        ]
+        if not lines:
+            raise ValueError(
+                f"No output has chunks of at most {self.max_chunk} symbols: it is too long."
+            )
+        known: defaultdict[Any, Counter[Pair]] = defaultdict(Counter)
+        for line in lines:
+            for pair in line:
+                known[pair[0]][pair] += 1
+        self._pairs = {
+            letter: [p for p, _ in found.most_common()] for letter, found in known.items()
+        }
+        self.n_pairs_ = sum(map(len, self._pairs.values())) + 1
+        self._count(lines)
+        self._cache: dict[Any, Any] = {}
+        return self
+
+    def _count(self, lines: list[list[Pair]]) -> None:
+        """Counts after histories of every length; the shorter ones count different words before."""
+        begin = [_BEGIN] * (self.order - 1)
+        top: Counter[tuple[Pair, ...]] = Counter()
+        for line in lines:
+            line = [*begin, *line, _END]
+            for i in range(self.order - 1, len(line)):
+                top[tuple(line[i - self.order + 1 : i + 1])] += 1
+        levels = [top]
+        for _ in range(self.order - 1):
+            shorter: Counter[tuple[Pair, ...]] = Counter()
+            for gram in levels[-1]:
+                shorter[gram[1:]] += 1
+            levels.append(shorter)
+        self._counts: dict[tuple[Pair, ...], dict[Pair, int]] = {}
+        self._totals: dict[tuple[Pair, ...], int] = {}
+        self._discounts = []
+        for level in levels[::-1]:
+            seen = Counter(level.values())
+            self._discounts.append(seen[1] / (seen[1] + 2 * seen[2]) if seen[1] else 0.5)
+            for gram, count in level.items():
+                self._counts.setdefault(gram[:-1], {})[gram[-1]] = count
+                self._totals[gram[:-1]] = self._totals.get(gram[:-1], 0) + count
+
+    def _probability(self, pair: Pair, history: tuple[Pair, ...]) -> float:
+        lower = self._probability(pair, history[1:]) if history else 1.0 / self.n_pairs_
+        total = self._totals.get(history)
+        if total is None:
+            return lower
+        after, D = self._counts[history], self._discounts[len(history)]
+        return max(after.get(pair, 0) - D, 0.0) / total + D * len(after) / total * lower
+
+    def _log_probabilities(
+        self, history: tuple[Pair, ...], pairs: Sequence[Pair], name: Any
+    ) -> Array:
+        """Of the pairs of one letter, remembered: histories come again and again."""
+        key = (history, name)
+        if key not in self._cache:
+            if len(self._cache) > 200_000:
+                self._cache.clear()
+            values = [self._probability(pair, history) for pair in pairs]
+            self._cache[key] = np.log(values)
+        return self._cache[key]
+
+    def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
+        check_is_fitted(self)
+        return [self._one([plain(a) for a in x], n_best) for x in X]
+
+    def _one(self, x: list[Any], n_best: int) -> tuple[list[Any], Array]:
+        beam: list[tuple[float, tuple[Pair, ...], tuple[Any, ...]]]
+        beam = [(0.0, (_BEGIN,) * (self.order - 1), ())]
+        width = max(self.beam_width, n_best)
+        for i, letter in enumerate([*x, None]):
+            last = i == len(x)
+            # A letter that was never seen stays silent.
+            pairs = [_END] if last else self._pairs.get(letter, [(letter, ())])
+            name = _END if last else letter
+            grown = []
+            for value, history, output in beam:
+                for gain, pair in zip(self._log_probabilities(history, pairs, name), pairs):
+                    grown.append((value + float(gain), history, pair, output))
+            grown.sort(key=lambda item: -item[0])
+            beam = [
+                (
+                    value,
+                    (*history, pair)[1:] if self.order > 1 else (),
+                    output if last else output + pair[1],
+                )
+                for value, history, pair, output in grown[:width]
+            ]
+        outputs, values = merge(
+            [b[2] for b in beam], np.array([b[0] for b in beam]), self._alphabet
+        )
+        if not outputs:
+            outputs, values = [self._alphabet.spell(self._alphabet.tokens[:1])], np.zeros(1)
+        return outputs[:n_best], values[:n_best]
