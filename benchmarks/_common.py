@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_info
 
 import isthmus
 from isthmus.datasets.registry import DataSet
+from isthmus.experiments.trials import markdown as markdown
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.csv"
@@ -310,11 +311,6 @@ INSTRUMENTS = {"tecator": "recorded on a Tecator Infratec Food and Feed Analyzer
 
 def cited(row: DataSet) -> str:
     return f"- {row.name}: {INSTRUMENTS.get(row.name, '')}{row.origin} {row.cite}"
-
-
-def markdown(head: list[str], lines: list[list[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def write(text: str, path: Path) -> None:

@@ -27,12 +27,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from isthmus import compress
-from isthmus.compression.select import greedy, make_problem
-from isthmus.datasets import load_letter, load_raetsch, load_table, load_usps
-from isthmus.expansion import Expansion
+from isthmus.datasets import load_letter, load_table, load_usps
+from isthmus.experiments.reduced_sets import PENALTY_SETS, penalty_paths, penalty_problem
 from isthmus.kernels import median_gamma
 from isthmus.kernels.selection import METHODS as SELECTIONS
-from isthmus.papers.kernel_dependency_thesis import reduce_l0, reduce_l1
 
 N_RIDGE = 3000
 MOST_LOSS = {"abalone": 0.02, "kin8nm": 0.06, "pumadyn": 0.06}
@@ -274,23 +272,12 @@ def penalty_lines(rows: list[Row]) -> list[str]:
         "| set | N | method | time | relative error at the largest size |",
         "|---|---|---|---|---|",
     ]
-    for name, n_train in (("german", 400), ("image", 600), ("waveform", 400)):
-        bunch = load_raetsch(name)
-        order = np.random.default_rng(0).permutation(len(bunch.data))[:n_train]
-        X, y = bunch.data[order], bunch.target[order]
-        expansion = Expansion.from_model(SVC(C=10).fit(X, y))
-        problem = make_problem(expansion, None)
-        N = len(problem)
-        sizes = np.unique(np.linspace(N // 20, N // 4, 10).astype(int))
+    for name, n_train in PENALTY_SETS:
+        expansion, sizes = penalty_problem(name, n_train)
+        N = expansion.n_points
         took, errors = {}, {}
-        for method in ("greedy", "l1", "l0"):
-            begin = time.perf_counter()
-            if method == "greedy":
-                pursuit = greedy(problem, int(sizes[-1]), 0.0)[1]
-            else:
-                for size in sizes:
-                    pursuit = (reduce_l1 if method == "l1" else reduce_l0)(expansion, int(size))[1]
-            took[method], errors[method] = time.perf_counter() - begin, pursuit.errors[-1]
+        for method, (seconds, errors_at) in penalty_paths(expansion, sizes).items():
+            took[method], errors[method] = seconds, errors_at[-1]
             lines.append(
                 f"| {name} | {N} | {method} | {1e3 * took[method]:.0f} ms | {errors[method]:.4f} |"
             )

@@ -22,14 +22,13 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import _classify_pictures
-import _restore_pictures
 from _common import cited, write
-from _trials import Outcome
 
 from isthmus.datasets.registry import FACES, OBJECTS, USPS
+from isthmus.experiments import classify_pictures, restore_pictures, sources
+from isthmus.experiments.trials import Outcome
 
-TRIALS = _classify_pictures.TRIALS | _restore_pictures.TRIALS
+TRIALS = classify_pictures.TRIALS | restore_pictures.TRIALS
 SOURCES = FACES | OBJECTS | {"usps": USPS}
 
 # -- the run --------------------------------------------------------------------------------------
@@ -140,6 +139,11 @@ def main() -> None:
         )
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # read by the processes that are started below
+    for name in asked.only:  # never a page of stand-ins
+        if sources.pictures(name)[1].startswith(sources.GENERATED):
+            sys.exit(
+                f"{SOURCES[name].file} is not in ISTHMUS_DATA: this benchmark needs real data."
+            )
     begin = time.perf_counter()
     text = page(run(asked.only, asked.quick, asked.jobs))
     print(text)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,69 +37,11 @@ from isthmus.applications.imitation import (
     Scene,
     SkinModel,
     SoftMaps,
-    load_clips,
-    pa10,
     pick_skin,
     watch,
 )
-from isthmus.applications.imitation.teaching import join_clips, point_errors, posture_pool
-
-ROADS = (
-    ("histograms", "nearest", "chain of the thesis, nearest posture"),
-    ("histograms", "constrained", "chain of the thesis, constrained pre-image"),
-    ("soft_maps", "nearest", "soft maps + kernel ridge, nearest posture"),
-    ("soft_maps", "constrained", "soft maps + kernel ridge, constrained pre-image"),
-)
-STEP = 2  # every second frame of the test clips: neighbours are nearly alike
-N_LABELS, N_MORE, LABEL_ERROR = 50, 300, 3.0
-ARM = pa10()
-
-
-class Studio:
-    """All clips filmed once; views through one camera."""
-
-    def __init__(self) -> None:
-        self.clips = {name: clip[::STEP] for name, clip in load_clips().items()}
-        with Film(random_state=0) as film:
-            self.background = film.background()
-            self.images = {name: film.clip_frames(clip) for name, clip in self.clips.items()}
-            some = self.clips["13_26"]
-            pixels = [pick_skin(film, some.upper[i], some.fore[i], n=20) for i in (0, 60, 120, 200)]
-            self.skin = SkinModel.from_pixels(np.concatenate(pixels))
-        self._look("tight")
-
-    def _look(self, roi: str) -> None:
-        self.camera = Camera(self.background, self.skin, roi=roi)
-        self.views = {name: watch(self.camera, images)[0] for name, images in self.images.items()}
-
-    def through(self, roi: str) -> Studio:
-        """The same films, looked at through another box."""
-        other = copy(self)
-        other._look(roi)
-        return other
-
-    def lesson(self, names: list[str], seed: int = 0, n_more: int = N_MORE):
-        """Labelled views with postures, and unlabelled views, of some clips."""
-        rng = np.random.default_rng(seed)
-        every = join_clips([self.clips[name] for name in names])
-        views = [view for name in names for view in self.views[name]]
-        order = rng.permutation(len(every))
-        labelled = every[np.sort(order[:N_LABELS])]
-        with Film(random_state=seed) as film:
-            images = film.clip_frames(labelled.with_error(LABEL_ERROR, rng))
-        more = [views[i] for i in order[N_LABELS : N_LABELS + n_more]]
-        return watch(self.camera, images)[0], labelled.postures(ARM), more
-
-
-def imitator(road: str, preimage: str, lesson, features=None) -> Imitator:
-    model = Imitator(
-        ARM, road=road, preimage=preimage, lam=0.02, library=posture_pool(ARM), features=features
-    )
-    return model.fit(*lesson)
-
-
-def clip_errors(model: Imitator, clip, views):
-    return point_errors(ARM, model.predict(views).q, clip.postures(ARM), clip.raised())
+from isthmus.applications.imitation.teaching import point_errors
+from isthmus.experiments.camera import ARM, ROADS, Studio, clip_errors, imitator
 
 
 def clips_part(studio: Studio) -> list[str]:

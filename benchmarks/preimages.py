@@ -20,39 +20,25 @@ from typing import Any
 import numpy as np
 from _common import Row, best_times, print_header, print_row, print_summary, record, versions
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
 
-from isthmus import DependencyRegressor, KernelMap
-from isthmus.datasets import load_usps
+from isthmus import KernelMap
+from isthmus.experiments.super_resolution import (
+    N_TEST,
+    N_TRAIN,
+    OUT_OF_FOLD,
+    STRAIGHT,
+    digits,
+    resolution_errors,
+    rmse,
+)
 from isthmus.kernels import median_gamma
 from isthmus.preimages import Distance, FixedPoint, Gradient, Learned, Nearest
 
-N_TRAIN, N_TEST, N_AXES = 1500, 300, 100
+N_AXES = 100
 NOISES = (0.25, 0.5, 1.0)
-FACTORS, FRESH, N_OUTPUT_AXES = (2, 4), (4, 5, 6), 300  # splits 0 to 3 were looked at before
-STRAIGHT, OUT_OF_FOLD = "ridge straight to pixels", "learned on out-of-fold scores"
+FACTORS, FRESH = (2, 4), (4, 5, 6)  # splits 0 to 3 were looked at before
 BETTER_THAN_SKLEARN, FIXED_POINT_SPEED, DISTANCE_SPEED = 1.3, 6.0, 50.0
-
-
-def rmse(a: NDArray, b: NDArray) -> float:
-    return float(np.sqrt(((a - b) ** 2).mean()))
-
-
-def digits(seed: int = 0) -> tuple[NDArray, NDArray]:
-    """Clean pictures to learn from and to be tested on."""
-    if os.environ.get("ISTHMUS_DATA"):
-        bunch = load_usps()
-        order = np.random.default_rng(seed).permutation(len(bunch.data))
-        X = bunch.data[order]
-    else:
-        small = load_digits().data / 8 - 1
-        X = np.repeat(np.repeat(small.reshape(-1, 8, 8), 2, axis=1), 2, axis=2).reshape(-1, 256)
-        X = X[np.random.default_rng(0).permutation(len(X))]
-        X = X[: N_TRAIN + 297]
-    return X[:N_TRAIN], X[N_TRAIN : N_TRAIN + N_TEST]
 
 
 # -- noise -------------------------------------------------------------------------------------
@@ -121,16 +107,10 @@ def noise_lines(X: NDArray, clean: NDArray, rows: list[Row]) -> list[str]:
 # -- resolution --------------------------------------------------------------------------------
 
 
-def coarse(X: NDArray, factor: int) -> NDArray:
-    side = 16 // factor
-    blocks = X.reshape(-1, side, factor, side, factor)
-    return np.asarray(blocks.mean(axis=(2, 4)).reshape(len(X), -1))
-
-
 def resolution_lines(rows: list[Row]) -> list[str]:
     """The split that the methods were developed on, and fresh ones, in columns."""
-    seen = {factor: _resolution(factor, [0]) for factor in FACTORS}
-    fresh = {factor: _resolution(factor, list(FRESH)) for factor in FACTORS}
+    seen = {factor: resolution_errors(factor, [0]) for factor in FACTORS}
+    fresh = {factor: resolution_errors(factor, list(FRESH)) for factor in FACTORS}
     heads = [
         f"{16 // f} x {16 // f}{kind}" for f in FACTORS for kind in (", first split", ", fresh")
     ]
@@ -160,45 +140,6 @@ def resolution_lines(rows: list[Row]) -> list[str]:
         rows.append(row)
         print_row(row)
     return lines
-
-
-def _resolution(factor: int, seeds: list[int]) -> dict[str, NDArray]:
-    """Errors of every method, one a split; the same inputs, map and ridge weight for all."""
-    table: dict[str, list[float]] = {}
-    regressions: list[tuple[str, Any, int | None]] = [
-        ("learned on true scores", Learned(), None),
-        (OUT_OF_FOLD, Learned(), 5),
-        ("linear on out-of-fold scores", Learned("linear"), 5),
-    ]
-    searches: list[tuple[str, Any, int | None]] = [  # slow and far behind: on the first split only
-        ("fixed point", FixedPoint(), None),
-        ("distance", Distance(), None),
-        ("nearest", Nearest(), None),
-    ]
-    for seed in seeds:
-        X, clean = digits(seed)
-        A, B = coarse(X, factor), coarse(clean, factor)
-        gamma = median_gamma(A, random_state=0)
-        alpha = min(
-            (0.01, 0.03, 0.1, 0.3, 1.0), key=lambda a, A=A, X=X, g=gamma: _held_out(A, X, g, a)
-        )
-        inputs, map_ = KernelMap(gamma=gamma), Ridge(alpha)
-        outputs = KernelMap(N_OUTPUT_AXES, gamma=median_gamma(X, random_state=0))
-        straight = DependencyRegressor(inputs, map_).fit(A, X).predict(B)
-        table.setdefault(STRAIGHT, []).append(rmse(straight, clean))
-        peer = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma).fit(A, X).predict(B)
-        table.setdefault("scikit-learn's KernelRidge", []).append(rmse(peer, clean))
-        for name, method, cv in regressions if seed else [*regressions, *searches]:
-            model = DependencyRegressor(inputs, map_, outputs, cv=cv)
-            model.set_params(outputs__preimage=method).fit(A, X)
-            table.setdefault(name, []).append(rmse(model.predict(B), clean))
-        print(factor, seed, alpha, {k: round(v[-1], 4) for k, v in table.items()}, flush=True)
-    return {name: np.array(errors) for name, errors in table.items()}
-
-
-def _held_out(A: NDArray, X: NDArray, gamma: float, alpha: float) -> float:
-    model = DependencyRegressor(KernelMap(gamma=gamma), Ridge(alpha)).fit(A[:1000], X[:1000])
-    return rmse(model.predict(A[1000:]), X[1000:])
 
 
 # -- batches -----------------------------------------------------------------------------------

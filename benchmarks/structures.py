@@ -23,12 +23,16 @@ from _common import Row, print_header, print_row, print_summary, record, seconds
 from threadpoolctl import threadpool_limits
 
 from isthmus.datasets import load_graphs
+from isthmus.experiments.structures import (
+    automata_losses,
+    graph_is_found,
+    random_graph,
+)
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, SequenceKernel, as_graph
 from isthmus.kernels.sequences.dynamic import many_against_many, one_against_many
 from isthmus.kernels.sequences.encoding import encode
-from isthmus.preimages import GraphSearch, SequenceSearch
-from isthmus.preimages.graph_moves import random_code
+from isthmus.preimages import SequenceSearch
 from isthmus.preimages.ngram_index import NgramIndex
 
 STOP = 0.1
@@ -127,7 +131,7 @@ def processor_seconds(job: Any) -> float:
 def growth_row() -> Row:
     """Time a pair at four times the nodes, over the growth of edges times nodes."""
     rng = np.random.RandomState(0)
-    small, large = ([_random_graph(rng, m, 3) for _ in range(6)] for m in (200, 800))
+    small, large = ([random_graph(rng, m, 3) for _ in range(6)] for m in (200, 800))
     kernel = GraphKernel(STOP)
     kernel(small)
     a, b = np.inf, np.inf
@@ -140,12 +144,6 @@ def growth_row() -> Row:
     return Row("growth with the size of graphs", "6 graphs, 200 to 800 nodes", 1, 1e3 * b,
                1e3 * a * work, 1.1, peer="edges x nodes",
                note=f"time x {b / a:.0f}, edges x nodes x {work:.0f}")  # fmt: skip
-
-
-def _random_graph(rng: Any, m: int, n_labels: int, extra: int = 2) -> Graph:
-    code = random_code(m, m - 1 + extra, 1, rng)
-    i, j = np.nonzero(np.triu(code))
-    return Graph(tuple(rng.randint(n_labels, size=m).tolist()), tuple(zip(i.tolist(), j.tolist())))
 
 
 def _words(rng: Any, n: int, low: int, high: int, alphabet: str = "abcde") -> list[str]:
@@ -226,70 +224,24 @@ def exact_sequences(trials: int, method: str, bound: float) -> Row:
 def exact_graphs(m: int, trials: int, method: str, bound: float) -> Row:
     found, begin = 0, time.perf_counter()
     for trial in range(trials):
-        rng = np.random.RandomState(trial)
-        points = [_random_graph(rng, m, 3) for _ in range(5)]
-        kernel = GraphKernel(STOP)
-        embedding = KernelMap(kernel=kernel, center=False).fit(points)
-        search = GraphSearch(method, random_state=trial)
-        search.fit(points[1:], embedding.transform(points[1:]), embedding)
-        _, loss = search.inverse_expansion(np.eye(5)[:1], return_loss=True)
-        found += loss[0] < 1e-9 * kernel.diag(points[:1])[0]
+        found += graph_is_found(m, method, trial)
     took = (time.perf_counter() - begin) / trials
     return share_row(f"exact graphs, {method}", f"{m} nodes, 3 labels", found / trials, bound, took)
-
-
-def automaton(rng: Any) -> tuple[Any, Any]:
-    """Five states, some transitions taken out."""
-    T = rng.rand(5, 5)
-    T[rng.rand(5, 5) < 0.4] = 0.0
-    T += (T.sum(1) == 0)[:, None] * rng.rand(5, 5)
-    start = rng.rand(5)
-    return start / start.sum(), T / T.sum(1, keepdims=True)
-
-
-def drawn(machine: tuple[Any, Any], rng: Any) -> str:
-    states = [rng.choice(5, p=machine[0])]
-    for _ in range(rng.randint(20, 31) - 1):
-        states.append(rng.choice(5, p=machine[1][states[-1]]))
-    return "".join("abcde"[s] for s in states)
 
 
 def automata_rows(
     repeats: int, n_components: int | None, methods: dict[str, float], **budget: int
 ) -> list[Row]:
     """Loss over that of the nearest other sequence, mean over eleven places between two sequences."""
-    shares = np.linspace(0, 1, 11)
-    ratios: dict[str, list[Any]] = {method: [] for method in methods}
-    times = dict.fromkeys(methods, 0.0)
-    for repeat in range(repeats):
-        rng = np.random.RandomState(repeat)
-        machines = automaton(rng), automaton(rng)
-        X = [drawn(machine, rng) for machine in machines for _ in range(250)]
-        embedding = KernelMap(kernel=SequenceKernel(1 / 25), n_components=n_components).fit(X)
-        scores = embedding.transform(X)
-        i, j = rng.randint(250), 250 + rng.randint(250)
-        Z = np.outer(1 - shares, scores[i]) + np.outer(shares, scores[j])
-        for method in methods:
-            # Neither end is among the sequences that a search may begin with or fall back on.
-            search = SequenceSearch(method, random_state=repeat, **budget)
-            rest = np.delete(np.arange(len(X)), [i, j])
-            search.fit([X[k] for k in rest], scores[rest], embedding)
-            others = search._fitted_losses(search._targets(Z))
-            sizes = None
-            if method == "cross_entropy":  # with sizes given it answers with what it made alone
-                between = np.rint((1 - shares) * len(X[i]) + shares * len(X[j])).astype(int)
-                sizes = [[m - 1, m, m + 1] for m in between]
-            begin = time.perf_counter()
-            _, losses = search.inverse(Z, return_loss=True, sizes=sizes)
-            times[method] += (time.perf_counter() - begin) / len(Z) / repeats
-            ratios[method].append(losses / others.min(axis=1))
+    found = [automata_losses(r, n_components, tuple(methods), **budget) for r in range(repeats)]
     rows = []
     stated = "".join(f", {name} {value}" for name, value in budget.items())
     for method, bound in methods.items():
-        mean = np.mean(ratios[method], axis=0)
+        mean = np.mean([one[method].ratios for one in found], axis=0)
+        took = np.mean([one[method].seconds for one in found])
         rows.append(
             Row(f"two automata, {method}", f"{n_components or 'all'} axes{stated}", 1,
-                1e3 * times[method] * mean.mean(), 1e3 * times[method], bound,
+                1e3 * took * mean.mean(), 1e3 * took, bound,
                 peer=f"mean loss {mean.mean():.2f} of the nearest's",
                 note="at 0, 0.1 .. 1: " + " ".join(f"{v:.2f}" for v in mean))
         )  # fmt: skip

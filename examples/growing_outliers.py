@@ -17,69 +17,21 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from isthmus import PLS, BayesianStiefelRegression, StiefelRegression
+from isthmus.experiments.linear_maps import (
+    N_ROWS,
+    SIZES,
+    make_outlier_data,
+    measure_growth,
+    move_outliers,
+)
 
 FIGURE = Path("isthmus-outliers.png")
-N_ROWS, NOISE_VARIANCE = 500, 0.1
 N_PAIRS = 10
-SIZES = [0.0, 1.0, 3.0, 10.0, 30.0, 60.0, 100.0]
-
-
-def make_data(rng):
-    """Collinear inputs, a random map of rank one, Gaussian noise: training and test rows."""
-    turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
-    X = (rng.normal(size=(2 * N_ROWS, 2)) * [1.0, 0.2]) @ turn.T
-    coef = np.outer(rng.normal(size=2), rng.normal(size=2))
-    clean = X @ coef
-    Y = clean + np.sqrt(NOISE_VARIANCE) * rng.normal(size=clean.shape)
-    return X[:N_ROWS], Y[:N_ROWS], X[N_ROWS:], clean[N_ROWS:]
-
-
-def with_outliers(Y, rows, size):
-    """Two outputs moved in opposite directions along the minor axis."""
-    minor = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[2][-1]
-    moved = Y.copy()
-    moved[rows[0]] += size * minor
-    moved[rows[1]] -= size * minor
-    return moved
-
-
-def fits(X, Y):
-    """Coefficients and intercepts of each method."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the mode needs no chain
-        laplace = BayesianStiefelRegression(
-            1, likelihood="laplace", n_chains=1, n_warmup=0, n_draws=1, random_state=0
-        ).fit(X, Y)
-    pls = PLS(1, scale=False).fit(X, Y)
-    squared = StiefelRegression(1, alpha=0.0).fit(X, Y)
-    return {
-        "PLS": (pls.coef_, pls.intercept_),
-        "squared loss": (squared.coef_, squared.intercept_),
-        "Laplacian mode": (laplace.coef_mode_, laplace.intercept_mode_),
-    }
-
-
-def growth_of_errors(X, Y, X_test, clean, pairs):
-    """Errors over those without outliers: an array of shape (pairs, sizes) for each method."""
-
-    def errors(outputs):
-        return {
-            name: np.linalg.norm(X_test @ coef.T + intercept - clean)
-            for name, (coef, intercept) in fits(X, outputs).items()
-        }
-
-    alone = errors(Y)
-    found = [[errors(with_outliers(Y, rows, size)) for size in SIZES[1:]] for rows in pairs]
-    return {
-        name: np.array([[1.0, *(one[name] / alone[name] for one in row)] for row in found])
-        for name in alone
-    }
 
 
 def draw(Y, rows, growth):
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-    moved = with_outliers(Y, rows, SIZES[3])
+    moved = move_outliers(Y, rows, SIZES[3])
     left.plot(*Y.T, ".", ms=3, color="0.6", label="outputs")
     left.plot(*moved[rows].T, "rx", ms=9, label=f"outliers, t = {SIZES[3]:g}")
     left.set(
@@ -103,9 +55,11 @@ def draw(Y, rows, growth):
 
 def main():
     rng = np.random.default_rng(4)
-    X, Y, X_test, clean = make_data(rng)
+    X, Y, X_test, clean = make_outlier_data(rng)
     pairs = [rng.choice(N_ROWS, 2, replace=False) for _ in range(N_PAIRS)]
-    growth = growth_of_errors(X, Y, X_test, clean, pairs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the mode needs no chain
+        growth = measure_growth(X, Y, X_test, clean, pairs)
     print(f"{'error over that without outliers, mean of pairs':<48} {'largest':>8}")
     for name, values in growth.items():
         print(f"{name:<48} {values.mean(axis=0).max():>8.3f}")

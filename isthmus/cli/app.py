@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import Any
 
 # A sub-command is a module of this folder with ``register(app)``; a new one joins by its name.
-COMMANDS = ("demo", "fit", "predict", "inspect", "report", "compress", "imitate")
+COMMANDS = (
+    "demo", "fit", "predict", "inspect", "report", "compress", "imitate", "reproduce"
+)  # fmt: skip
 
 DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 # All of them end a run as Ctrl-C does; the exit code is 128 and the number, as of a shell.

@@ -11,8 +11,12 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from _common import markdown
-from _trials import (
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.model_selection import KFold
+
+from isthmus.experiments import sources
+from isthmus.experiments.trials import (
     ABSOLUTE,
     GRASSMANN,
     HUBER,
@@ -21,15 +25,10 @@ from _trials import (
     STEPS,
     Outcome,
     Trial,
+    markdown,
     verdict,
     with_spread,
 )
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.model_selection import KFold
-
-from isthmus.datasets import load_faces, load_objects
-from isthmus.datasets.registry import OBJECTS
 from isthmus.losses import Huber, Loss
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.papers.riemannian_pls import RiemannianPLS, image_set_error, image_set_subspaces
@@ -139,7 +138,7 @@ NEAREST = "nearest set"
 
 @cache
 def pictures(name: str) -> tuple[NDArray, NDArray]:
-    bunch = load_objects(name) if name in OBJECTS else load_faces(name)
+    bunch, _ = sources.pictures(name)
     return bunch.data, bunch.target
 
 
@@ -182,7 +181,7 @@ def estimators(name: str, method: str, draw: int) -> dict[int, Any]:
 @cache
 def image_sets() -> tuple[NDArray, NDArray]:
     """A subspace for each of the 80 objects, from pictures of 32 x 32, and its category."""
-    bunch = load_objects("eth80")
+    bunch, _ = sources.objects("eth80")
     small = bunch.images.reshape(-1, 32, 2, 32, 2).mean(axis=(2, 4))
     subspaces, objects = image_set_subspaces(small, bunch.object, n_components=7)
     return subspaces, objects // 10

@@ -6,8 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from _common import markdown
-from _trials import (
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.decomposition import KernelPCA
+from sklearn.linear_model import Ridge
+
+from isthmus.experiments import sources
+from isthmus.experiments.trials import (
     ABSOLUTE,
     GRASSMANN,
     HUBER,
@@ -16,15 +21,10 @@ from _trials import (
     STEPS,
     Outcome,
     Trial,
+    markdown,
     verdict,
     with_spread,
 )
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.decomposition import KernelPCA
-from sklearn.linear_model import Ridge
-
-from isthmus.datasets import load_faces, load_usps
 from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
 UNTOUCHED = "the noisy picture itself"
@@ -60,7 +60,7 @@ USPS_PUBLISHED = {  # [BGFS2004] Table 4
 def noisy_digits(draw: int) -> tuple[Features, float]:
     """Features of digits with noise on their lower half, and the error of leaving them as they are."""
     rng = np.random.default_rng(draw)
-    clean = rng.permutation(load_usps().data)[:2000]
+    clean = rng.permutation(sources.digits()[0].data)[:2000]
     noisy = clean.copy()
     noisy[:, 128:] += rng.normal(scale=0.1, size=(2000, 128))
     features = kernel_features(noisy, clean, 1000, width=10.0)
@@ -153,7 +153,7 @@ NOISE = {1: 0.1, 2: 0.01}  # the columns of the table of faces: standard deviati
 def noisy_faces(draw: int, column: int) -> tuple[Features, float]:
     """Features of faces with noise, and the error of leaving them as they are."""
     rng = np.random.default_rng(draw)
-    clean = rng.permutation(load_faces("cbcl").data)
+    clean = rng.permutation(sources.faces("cbcl")[0].data)
     noisy = clean + rng.normal(scale=NOISE[column], size=clean.shape)
     features = kernel_features(noisy, clean, 2000, width=5.0)
     return features, squared_error(noisy[2000:], clean[2000:])

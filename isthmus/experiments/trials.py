@@ -82,5 +82,11 @@ def with_spread(outcome: Outcome, method: str, column: int, digits: int) -> str:
     return f"**{text}**" if mean <= least + 1e-9 else text
 
 
-def verdict(holds: bool) -> str:
+def verdict(holds: bool | np.bool_) -> str:
     return "holds" if holds else "**does not hold**"
+
+
+def markdown(head: list[str], lines: list[list[str]]) -> str:
+    """Return a table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
