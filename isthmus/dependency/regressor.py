@@ -24,8 +24,8 @@ from isthmus._validation import (
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
-from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.dependency.sizes import SizesMixin
+from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags

@@ -229,7 +229,8 @@ def test_a_tip_that_the_limits_keep_away_is_given_more_time():
     done = retargeter.retarget(fast, slowdown="auto")
     assert np.mean(done.reachable & ~done.reached) <= 0.005
     assert_within_limits(retargeter.arm, done.q, done.dt, 1.0, np.inf)
-    half = retargeter.retarget(fast, slowdown=done.dt * fast.fps / 2)  # what joint speeds alone ask for
+    alone = done.dt * fast.fps / 2  # what the joint speeds ask for
+    half = retargeter.retarget(fast, slowdown=alone)
     assert np.mean(half.reachable & ~half.reached) > 0.02
 
 
