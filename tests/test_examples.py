@@ -95,12 +95,18 @@ ANSWERS = {
 }
 
 
-def run(example, cwd, *extra_path):
+@pytest.fixture(scope="session")
+def fonts(tmp_path_factory):
+    """Where matplotlib keeps its list of fonts, which takes longer to make than a figure."""
+    return tmp_path_factory.mktemp("matplotlib")
+
+
+def run(example, cwd, fonts, *extra_path):
     """Run an example in a directory of its own, on one thread and without a display."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([*map(str, extra_path), str(ROOT)]),
         "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": str(cwd / "matplotlib"),
+        "MPLCONFIGDIR": str(fonts),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -120,9 +126,9 @@ def test_every_example_is_expected_to_say_something():
 
 
 @pytest.mark.parametrize("example", EXPECTED)
-def test_example_runs_and_answers(example, tmp_path):
+def test_example_runs_and_answers(example, tmp_path, fonts):
     pattern, figure = EXPECTED[example]
-    done = run(example, tmp_path)
+    done = run(example, tmp_path, fonts)
     assert done.returncode == 0, done.stderr
     found = re.search(pattern, done.stdout, flags=re.MULTILINE)
     assert found, done.stdout
@@ -132,11 +138,11 @@ def test_example_runs_and_answers(example, tmp_path):
     assert (tmp_path / figure).stat().st_size > 10_000
 
 
-def test_demo_does_without_matplotlib(tmp_path):
+def test_demo_does_without_matplotlib(tmp_path, fonts):
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "matplotlib.py").write_text("raise ImportError('hidden by the test')\n")
-    done = run("restore_digits.py", tmp_path, hidden)
+    done = run("restore_digits.py", tmp_path, fonts, hidden)
     assert done.returncode == 0, done.stderr
     assert re.search(EXPECTED["restore_digits.py"][0], done.stdout, flags=re.MULTILINE)
     assert "matplotlib is not installed" in done.stdout
