@@ -13,6 +13,7 @@ from isthmus._linalg import Array, row_blocks
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.problems.blockwise import maps_blocks
 from isthmus.projections.rows import BLOCK_ROWS
 
 
@@ -43,6 +44,7 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         other.kernel_, other.offset_ = expansion.kernel, expansion.intercept
         return other
 
+    @maps_blocks
     def transform(self, X: Any) -> Any:
         """Coordinates of new rows, (n_samples, n_components)."""
         check_is_fitted(self)
