@@ -66,7 +66,8 @@ def open_rows(path: str, targets: list[str], reading: Reading, memory: float | N
 
 def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> Any:
     """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass."""
-    from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+    from isthmus.model_selection import ComponentSearchCV
+    from isthmus.regression import PCR, PLS, ReducedRankRegression
 
     models = {"pls": PLS, "pcr": PCR, "reduced_rank": ReducedRankRegression}
     name = "pls" if method == "auto" else method
