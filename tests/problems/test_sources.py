@@ -12,6 +12,7 @@ from sklearn.model_selection import PredefinedSplit
 from isthmus import (
     PCR,
     PLS,
+    BayesianStiefelRegression,
     ComponentSearchCV,
     ManifoldPLS,
     Moments,
@@ -19,6 +20,7 @@ from isthmus import (
     Rows,
     StiefelRegression,
 )
+from isthmus.datasets import make_low_rank_regression
 from isthmus.problems.sources import BlockError, as_rows
 
 TINY = 0.02  # MiB: blocks of some twenty rows
@@ -273,3 +275,17 @@ def test_variances_that_grow_are_proved_again():
     found = ReducedRankRegression(alpha=0.0).fit(Rows.from_arrays(X, y, memory=0.02))
     want = ReducedRankRegression(alpha=0.0).fit(X, y)
     assert_allclose(found.coef_, want.coef_, atol=1e-8)
+
+
+def test_a_posterior_is_that_of_all_rows():
+    X, Y, _ = make_low_rank_regression(200, 5, 3, rank=2, noise=0.5, random_state=0)
+    model = BayesianStiefelRegression(2, n_warmup=300, n_draws=500, random_state=0)
+    want = model.fit(X, Y)
+    mode, coef = want.coef_mode_, want.coef_
+    found = model.fit(Rows.from_arrays(X, Y, memory=TINY))
+    assert_allclose(found.coef_mode_, mode, atol=1e-6)
+    assert_allclose(found.coef_, coef, atol=0.02)  # the same seed, chains apart by rounding
+    mean, bounds = next(found.predict(Rows.from_arrays(X, Y), interval=0.9))
+    assert bounds.shape == (*mean.shape, 2)
+    with pytest.raises(ValueError, match="needs likelihood='gaussian'"):
+        BayesianStiefelRegression(2, likelihood="laplace").fit(Rows.from_arrays(X, Y))
