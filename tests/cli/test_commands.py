@@ -49,9 +49,17 @@ def test_fit_predict_report_inspect(tables, run, tmp_path):
         "water",
         "water lower",
         "water upper",
+        "distance",
+        "outside",
+        "reason",
     ]
     assert [row[0] for row in rows] == [f"s{i}" for i in range(40)]
-    values = np.array([row[1:] for row in rows], dtype=float)
+    values = np.array([row[1:7] for row in rows], dtype=float)
+    trust = peer.check(X)
+    assert_allclose([float(row[7]) for row in rows], trust.distance, rtol=1e-9)
+    assert [row[8] == "yes" for row in rows] == list(trust.outside)
+    assert [bool(row[9]) for row in rows] == list(trust.outside)
+    assert "outside the domain of the training rows" in out
     assert_allclose(values[:, [0, 3]], peer.predict(X), rtol=1e-12)
     inside = (values[:, [1, 4]] < Y) & (Y < values[:, [2, 5]])
     assert 0.85 < inside.mean() <= 1
@@ -76,7 +84,9 @@ def test_json_and_quiet(tables, run):
     code, out, err = run("inspect", "m.isthmus", "--json")
     assert json.loads(out)["summary"]["n_features"] == 6
     code, out, err = run("predict", "m.isthmus", "X.csv", "--json", "-q", "-o", "o.csv")
-    assert json.loads(out) == {"rows": 40, "targets": ["fat", "water"], "output": "o.csv"}
+    told = json.loads(out)
+    assert (told["rows"], told["targets"], told["output"]) == (40, ["fat", "water"], "o.csv")
+    assert told["outside"] == len(told["flagged"]) == sum(told["causes"].values())
     code, out, err = run("fit", "X.csv", "Y.csv", "-q", *FIT)
     assert (code, out, err) == (0, "", "")
 
@@ -145,7 +155,7 @@ def test_no_header_columns_by_number(tables, run, tmp_path, write_csv):
     )
     assert code == 0, err
     write_csv(tmp_path / "new.csv", X)
-    code, _, err = run("predict", "b.isthmus", "new.csv", "-o", "out.csv")
+    code, _, err = run("predict", "b.isthmus", "new.csv", "-o", "out.csv", "--no-check")
     assert code == 0, err
     header, rows = read_csv("out.csv")
     assert header == ["x7", "x8"] or header == ["y1", "y2"]
@@ -171,7 +181,7 @@ def test_columns_are_matched_by_name(model, run, tmp_path, write_csv):
         np.hstack([X[:, order], X[:, :1]]),
         ["d", "b", "a", "f", "e", "c", "more"],
     )
-    code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv")
+    code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--no-check")
     assert code == 0 and "does not know are ignored: 'more'" in err
     _, rows = read_csv("out.csv")
     expected = isthmus.load("m.isthmus").predict_rows(X)
