@@ -5,8 +5,10 @@ flagged as outside its domain. On splits by instrument, batch or order flagged r
 times the error of unflagged ones, and the 95 % intervals of unflagged rows must hold 0.90 to 0.99 of their
 outputs. Errors are root mean squares over rows and outputs, in spreads of the training outputs.
 
-No limit was set by these sets but one: that limits are those of 95 % of the rows left out. Tecator and the
-river flows were looked at only after all of it was written.
+The limits, 95 % of the rows left out within all of them, were written before any shifted split was looked
+at; random splits of the four spectral sets were seen before that, those of jura and all shifted splits of
+tecator and the river flows after. Limits of 97 to 99 % were tried afterwards on the shifted splits, gave
+nothing, and were not taken.
 
     python benchmarks/spectra.py --only trust
 """
@@ -78,8 +80,9 @@ def shifted(seed: int) -> Iterator[tuple[str, Split]]:
     X, Y = mulan["rf1_X"], mulan["rf1_Y"]
     whole = np.flatnonzero(np.isfinite(X).all(axis=1) & np.isfinite(Y).all(axis=1))
     X, Y = X[whole], Y[whole]
-    old, new = rng.permutation(3000)[:400], np.r_[len(X) - 600 : len(X)]
-    yield "river flows, later months", (X[old], Y[old], X[new], Y[new])
+    old = rng.permutation(3000)[:700]
+    train, test = old[:400], np.r_[old[400:], len(X) - 300 : len(X)]
+    yield "river flows, later months", (X[train], Y[train], X[test], Y[test])
 
 
 def judge(split: Split, model: str) -> dict[str, float]:
@@ -117,10 +120,9 @@ def trust(repeats: int, models: list[str]) -> None:
                 train, test = order[:cut], order[cut:]
                 found.append(judge((X[train], Y[train], X[test], Y[test]), model))
             mean = averages(found)
-            print(
-                f"| {name} | {model} | {mean['flagged']:.3f} | {'yes' if mean['flagged'] <= 0.07 else 'NO'} "
-                f"| {mean['covered in']:.3f} |", flush=True,
-            )  # fmt: skip
+            within = "yes" if mean["flagged"] <= 0.07 else "NO"
+            told = f"| {name} | {model} | {mean['flagged']:.3f} | {within} | {mean['covered in']:.3f} |"
+            print(told, flush=True)
     print()
     print("| shifted split | model | flagged | error out / in | at least 3 | covered, unflagged "
           "| in 0.90 to 0.99 | covered, flagged |")  # fmt: skip

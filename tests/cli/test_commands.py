@@ -68,10 +68,43 @@ def test_fit_predict_report_inspect(tables, run, tmp_path):
     assert code == 0 and "fat, water" in out and "a, b, c, d, e, f" in out and "scikit-learn" in out
     code, out, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "again.html")
     assert code == 0, err
+    assert "RMSEP" in out and "RPIQ" in out and "outside the domain" in out
     page = (tmp_path / "again.html").read_text("utf-8")
     assert "s17" in page and "rows predicted by the model as it is" in page
     assert "left-out" not in page
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_rows_of_another_kind_are_told(model, run, tmp_path, write_csv):
+    X, _ = model
+    new = X.copy()
+    new[:3] += 30
+    write_csv(tmp_path / "new.csv", new, "abcdef")
+    ask = ("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--interval", "0.9")
+    code, out, err = run(*ask)
+    assert code == 0, err
+    assert "outside the domain of the training rows" in out and "bounds are wider" in out
+    header, rows = read_csv("out.csv")
+    assert header[-3:] == ["distance", "outside", "reason"]
+    assert all(row[-2] == "yes" and "the limit" in row[-1] for row in rows[:3])
+    assert all(float(row[-3]) > 1 for row in rows[:3])
+    told = json.loads(run(*ask, "--json")[1])
+    assert [each["row"] for each in told["flagged"]][:3] == [1, 2, 3]
+    assert told["outside"] == sum(row[-2] == "yes" for row in rows)
+    code, out, _ = run(*ask, "--no-check")
+    assert read_csv("out.csv")[0][-1] == "water upper" and "outside" not in out
+
+
+def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
+    old = isthmus.load("m.isthmus")
+    del old.domain_
+    isthmus.save(old, "old.isthmus")
+    code, _, err = run("predict", "old.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 0 and "keeps no domain: rows are not checked" in err
+    assert read_csv("out.csv")[0] == ["sample", "fat", "water"]
+    code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
+    assert code == 0, err
+    assert "keeps no domain" in (tmp_path / "old.html").read_text("utf-8")
 
 
 def test_json_and_quiet(tables, run):
