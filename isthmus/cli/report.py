@@ -1,4 +1,4 @@
-"""``isthmus report``: the report again, on other data."""
+"""``isthmus report``: a saved model validated on new data."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ from isthmus.cli.options import (
     Types,
     shape_of,
 )
+
+_FIGURES = {
+    "rmse": "RMSEP", "bias": "bias", "sep": "SEP", "slope": "slope", "r2": "R2", "rpd": "RPD",
+    "rpiq": "RPIQ",
+}  # fmt: skip
 
 
 def register(app: Any) -> None:
@@ -45,7 +50,7 @@ def report(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write the report of a saved model on other data.
+    """Validate a saved model on new data: errors, coverage of intervals, drift, rows outside.
 
     For example:
 
@@ -63,6 +68,7 @@ def report(
     from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import PAGE, plan
+    from isthmus.diagnostics import figures_of_merit
     from isthmus.persistence import Outputs
     from isthmus.reports import write_report
     from isthmus.tables import Reading, align, read_groups
@@ -98,5 +104,18 @@ def report(
             )
         command = shlex.join(["isthmus", *sys.argv[1:]])
         write_report(page, search, X, Y, row_names=table.ids, command=command, **shapes)
+        figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
+        trust = None if search.domain_ is None else search.check_rows(X)
+    rows = [
+        [name, *(f"{each[figure]:.4g}" for figure in _FIGURES)]
+        for name, each in figures.table(search.target_names_).items()
+    ]
+    console.table(
+        "Errors on these rows, in units of the outputs", ["output", *_FIGURES.values()], rows
+    )
+    if trust is not None:
+        console.say(trust.summary())
     console.say(f"Open {output}.")
-    console.result({"report": output, "rows": len(X)})
+    told = {"figures": figures.table(search.target_names_)}
+    outside = None if trust is None else int(trust.outside.sum())
+    console.result({"report": output, "rows": len(X), "outside": outside, **told})

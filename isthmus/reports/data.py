@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.diagnostics import FiguresOfMerit, figures_of_merit
 from isthmus.plotting import ParityDisplay
 from isthmus.plotting._axes import positions
 from isthmus.regression.base import LatentRegression
@@ -68,6 +69,22 @@ class ReportData:
         if self.cv_predictions is not None:
             return self.cv_predictions
         return np.asarray(self.search.predict_rows(self.X), dtype=float).reshape(self.n, -1)
+
+    @property
+    def is_validation(self) -> bool:
+        """Whether the rows are others than those of the fit, for all that is known."""
+        return self.cv_predictions is None
+
+    @cached_property
+    def trust(self) -> Any:
+        """How far the rows are from those of the fit; None for a model that does not know."""
+        if getattr(self.search, "domain_", None) is None:
+            return None
+        return self.search.check_rows(self.X)
+
+    @cached_property
+    def figures_of_merit(self) -> FiguresOfMerit:
+        return figures_of_merit(self.Y, self.predictions)
 
     @property
     def kind(self) -> str:

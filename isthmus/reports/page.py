@@ -175,5 +175,6 @@ def write_report(
     data = ReportData(
         search, X, Y, cv_predictions, row_names, image_shape, output_image_shape, command
     )
-    subtitle = f"{data.n} rows, {data.p} inputs, {data.q} outputs"
+    what = "Validation on new data: " if data.is_validation else ""
+    subtitle = f"{what}{data.n} rows, {data.p} inputs, {data.q} outputs"
     write_atomically(path, render(title, subtitle, all_sections(data)))

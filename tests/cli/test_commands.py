@@ -50,9 +50,17 @@ def test_fit_predict_report_inspect(tables, run, tmp_path):
         "water",
         "water lower",
         "water upper",
+        "distance",
+        "outside",
+        "reason",
     ]
     assert [row[0] for row in rows] == [f"s{i}" for i in range(40)]
-    values = np.array([row[1:] for row in rows], dtype=float)
+    values = np.array([row[1:7] for row in rows], dtype=float)
+    trust = peer.check(X)
+    assert_allclose([float(row[7]) for row in rows], trust.distance, rtol=1e-9)
+    assert [row[8] == "yes" for row in rows] == list(trust.outside)
+    assert [bool(row[9]) for row in rows] == list(trust.outside)
+    assert "outside the domain of the training rows" in out
     assert_allclose(values[:, [0, 3]], peer.predict(X), rtol=1e-12)
     inside = (values[:, [1, 4]] < Y) & (Y < values[:, [2, 5]])
     assert 0.85 < inside.mean() <= 1
@@ -61,10 +69,43 @@ def test_fit_predict_report_inspect(tables, run, tmp_path):
     assert code == 0 and "fat, water" in out and "a, b, c, d, e, f" in out and "scikit-learn" in out
     code, out, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "again.html")
     assert code == 0, err
+    assert "RMSEP" in out and "RPIQ" in out and "outside the domain" in out
     page = (tmp_path / "again.html").read_text("utf-8")
     assert "s17" in page and "rows predicted by the model as it is" in page
     assert "left-out" not in page
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_rows_of_another_kind_are_told(model, run, tmp_path, write_csv):
+    X, _ = model
+    new = X.copy()
+    new[:3] += 30
+    write_csv(tmp_path / "new.csv", new, "abcdef")
+    ask = ("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--interval", "0.9")
+    code, out, err = run(*ask)
+    assert code == 0, err
+    assert "outside the domain of the training rows" in out and "bounds are wider" in out
+    header, rows = read_csv("out.csv")
+    assert header[-3:] == ["distance", "outside", "reason"]
+    assert all(row[-2] == "yes" and "the limit" in row[-1] for row in rows[:3])
+    assert all(float(row[-3]) > 1 for row in rows[:3])
+    told = json.loads(run(*ask, "--json")[1])
+    assert [each["row"] for each in told["flagged"]][:3] == [1, 2, 3]
+    assert told["outside"] == sum(row[-2] == "yes" for row in rows)
+    code, out, _ = run(*ask, "--no-check")
+    assert read_csv("out.csv")[0][-1] == "water upper" and "outside" not in out
+
+
+def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
+    old = isthmus.load("m.isthmus")
+    del old.domain_
+    isthmus.save(old, "old.isthmus")
+    code, _, err = run("predict", "old.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 0 and "keeps no domain: rows are not checked" in err
+    assert read_csv("out.csv")[0] == ["sample", "fat", "water"]
+    code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
+    assert code == 0, err
+    assert "keeps no domain" in (tmp_path / "old.html").read_text("utf-8")
 
 
 def test_json_and_quiet(tables, run):
@@ -77,7 +118,9 @@ def test_json_and_quiet(tables, run):
     code, out, err = run("inspect", "m.isthmus", "--json")
     assert json.loads(out)["summary"]["n_features"] == 6
     code, out, err = run("predict", "m.isthmus", "X.csv", "--json", "-q", "-o", "o.csv")
-    assert json.loads(out) == {"rows": 40, "targets": ["fat", "water"], "output": "o.csv"}
+    told = json.loads(out)
+    assert (told["rows"], told["targets"], told["output"]) == (40, ["fat", "water"], "o.csv")
+    assert told["outside"] == len(told["flagged"]) == sum(told["causes"].values())
     code, out, err = run("fit", "X.csv", "Y.csv", "-q", *FIT)
     assert (code, out, err) == (0, "", "")
 
@@ -146,7 +189,7 @@ def test_no_header_columns_by_number(tables, run, tmp_path, write_csv):
     )
     assert code == 0, err
     write_csv(tmp_path / "new.csv", X)
-    code, _, err = run("predict", "b.isthmus", "new.csv", "-o", "out.csv")
+    code, _, err = run("predict", "b.isthmus", "new.csv", "-o", "out.csv", "--no-check")
     assert code == 0, err
     header, rows = read_csv("out.csv")
     assert header == ["x7", "x8"] or header == ["y1", "y2"]
@@ -172,7 +215,7 @@ def test_columns_are_matched_by_name(model, run, tmp_path, write_csv):
         np.hstack([X[:, order], X[:, :1]]),
         ["d", "b", "a", "f", "e", "c", "more"],
     )
-    code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv")
+    code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--no-check")
     assert code == 0 and "does not know are ignored: 'more'" in err
     _, rows = read_csv("out.csv")
     expected = isthmus.load("m.isthmus").predict_rows(X)

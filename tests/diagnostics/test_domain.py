@@ -1,6 +1,7 @@
 """Oracles: the diagnostics of the model itself, the kernel's own formula, planted changes, and the law
 that one row in twenty of the same kind is flagged."""
 
+import copy
 import re
 from collections import Counter
 
@@ -14,7 +15,8 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from isthmus import PCR, PLS, Landmarks, ReducedRankRegression, load, save
+from isthmus import PCR, PLS, Landmarks, MethodSearchCV, ReducedRankRegression, load, save
+from isthmus.auto.intervals import half_widths
 from isthmus.diagnostics import Domain, hotelling_t2, q_residuals
 from isthmus.diagnostics.distances import FeatureDistance, PrincipalAxes, Subspace
 from isthmus.diagnostics.domain import tell_outside
@@ -205,3 +207,40 @@ def test_saved_and_loaded(rng, name, tmp_path):
     back = load(tmp_path / "domain.isthmus").check(new)
     assert_array_equal(back.distance, domain.check(new).distance)
     assert back.reasons == domain.check(new).reasons
+
+
+@pytest.fixture(scope="module")
+def search():
+    X, Y = low_rank(np.random.default_rng(1), 60, 9)
+    return MethodSearchCV("pls", cv=3).fit(X, Y)
+
+
+def test_a_search_keeps_its_domain(search, tmp_path):
+    new = low_rank(np.random.default_rng(2), 40, 9)[0]
+    new[3] += np.linspace(-9, 9, 9)
+    trust = search.check(new)
+    assert trust.outside[3] and trust.outside.mean() < 0.3
+    save(search, tmp_path / "m.isthmus")
+    assert_array_equal(load(tmp_path / "m.isthmus").check(new).distance, trust.distance)
+
+
+def test_intervals_widen_by_the_distance_outside_and_only_there(search):
+    new = low_rank(np.random.default_rng(2), 40, 9)[0]
+    new[3] += np.linspace(-9, 9, 9)
+    lower, upper = search.predict_interval(new, 0.9)
+    half = half_widths(search.residual_quantiles_, search.n_samples_, 0.9)
+    wider = np.maximum(search.check(new).distance, 1)[:, None]
+    assert wider[3] > 2
+    assert_allclose((upper - lower) / 2, half * wider, rtol=1e-10)
+    assert_allclose((upper + lower) / 2, search.predict(new), rtol=1e-10)
+
+
+def test_a_model_of_before_predicts_and_says_that_it_has_no_domain(search):
+    old = copy.copy(search)
+    del old.domain_
+    new = low_rank(np.random.default_rng(2), 5, 9)[0] + 100
+    half = half_widths(search.residual_quantiles_, search.n_samples_, 0.95)
+    lower, upper = old.predict_interval(new)
+    assert_allclose((upper - lower) / 2, np.tile(half, (5, 1)), rtol=1e-10)
+    with pytest.raises(ValueError, match="kept no domain: fit it again"):
+        old.check(new)

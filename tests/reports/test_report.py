@@ -204,3 +204,43 @@ def test_sensitivity_and_scores_of_a_kernel_model():
 
     small = make_pipeline(model[0], compress(model[-1], 6))
     assert kernel_scores(small, A, training=False).scores.shape == (60, 2)
+
+
+def test_new_data_make_a_validation_page(tmp_path):
+    """The headline is that of the new rows; every figure is computed a second time here."""
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((120, 5))
+    b = A @ [1.0, 2, 0, 0, 1] + 0.1 * rng.standard_normal(120)
+    search = MethodSearchCV("pls", cv=3).fit(A, b)
+    new = rng.standard_normal((60, 5))
+    known = new @ [1.0, 2, 0, 0, 1] + 0.1 * rng.standard_normal(60) + np.linspace(0, 2, 60)
+    new[:4] += 20
+    search.report(tmp_path / "v.html", new, known)
+    page = (tmp_path / "v.html").read_text("utf-8")
+    body = page[: page.index("<script>")]
+    assert body.index("<h2>Validation</h2>") < body.index("<h2>The model</h2>")
+    assert "<h2>Summary</h2>" not in body
+    error = search.predict(new) - known
+    for value in (
+        np.sqrt((error**2).mean()), error.mean(), error.std(ddof=1), known.std(ddof=1) / error.std(ddof=1)
+    ):  # fmt: skip
+        assert f"<td>{value:.4g}</td>" in body and f"<b>{value:.4g}</b>" in body
+    trust = search.check(new)
+    assert f"<b>{int(trust.outside.sum())} of 60</b>" in body
+    lower, upper = search.predict_interval(new)
+    covered = ((lower <= known) & (known <= upper)).mean()
+    assert f"<td>{100 * covered:.0f} %</td>" in body
+    assert "The errors drift over the order of the rows: y0" in body
+    assert body.count("times the limit") >= 4 and 'id="drift"' in body and 'id="domain"' in body
+
+    search.report(tmp_path / "w.html", rng.permutation(A), rng.permutation(b))
+    assert "No trend of the errors" in (tmp_path / "w.html").read_text("utf-8")
+    search.report(tmp_path / "t.html")
+    assert "<h2>Validation</h2>" not in (tmp_path / "t.html").read_text("utf-8")
+
+
+def test_a_notice_of_the_fit_is_in_the_report(tmp_path):
+    search = MethodSearchCV("pls", cv=3).fit(X, Y)
+    search.notices_ = ("the rows look ordered: so they do.",)
+    search.report(tmp_path / "r.html")
+    assert "The rows look ordered: so they do." in (tmp_path / "r.html").read_text("utf-8")

@@ -3,6 +3,7 @@
 ================== ========================================================
 file               sections
 ================== ========================================================
+``validation.py``  new rows: errors, coverage, drift, rows outside the domain
 ``overview.py``    summary; the method, for a paper; how to make it again
 ``glance.py``      the data at a glance
 ``choice.py``      comparison of methods; number of components
@@ -26,12 +27,14 @@ from isthmus.reports.sections.inputs import inputs
 from isthmus.reports.sections.overview import again, method, summary
 from isthmus.reports.sections.predictions import predictions
 from isthmus.reports.sections.scores import scores
+from isthmus.reports.sections.validation import validation
 
 
 def all_sections(data: ReportData) -> list[Section]:
     """The report, section by section; what does not apply is left out."""
     made = [
-        summary(data), at_a_glance(data), comparison(data), components(data), predictions(data),
-        scores(data), inputs(data), pictures(data), compression(data), method(data), again(data),
+        validation(data), summary(data), at_a_glance(data), comparison(data), components(data),
+        predictions(data), scores(data), inputs(data), pictures(data), compression(data), method(data),
+        again(data),
     ]  # fmt: skip
     return [section for section in made if section is not None]

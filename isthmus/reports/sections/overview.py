@@ -29,17 +29,20 @@ def summary(data: ReportData) -> Section:
     if data.is_blend:
         parts = [f"{name} {100 * w:.0f} %" for name, w in search.best_params_.items() if w >= 0.005]
         cards.append(("blend, mean weights", ", ".join(parts)))
-    r2 = float(np.mean([display.r2 for display in data.by_output]))
-    text = [
-        f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
-        f"{data.kind}. 100 % is perfect, 0 % is no better than the mean."
-    ]
+    text = []
+    if not data.is_validation:  # its own section says it
+        r2 = float(np.mean([display.r2 for display in data.by_output]))
+        text.append(
+            f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
+            f"{data.kind}. 100 % is perfect, 0 % is no better than the mean."
+        )
+    text += [f"{notice[0].upper()}{notice[1:]}" for notice in getattr(search, "notices_", ())]
     if search.best_score_ - error <= search.baseline_score_:
         text.append(
             "The chosen model is not clearly better than predicting the mean: these inputs may say "
             "nothing about these outputs."
         )
-    return Section("Summary", text, cards=cards)
+    return Section("The model" if data.is_validation else "Summary", text, cards=cards)
 
 
 def method(data: ReportData) -> Section:
