@@ -15,6 +15,7 @@ solved from rows.
 ``sums.py``       ``Moments``: summed, merged, subtracted, with few rows that keep all digits
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
+``ridge.py``      ``RidgeSpectrum``: ridge in a feature space, all weights and folds from one decomposition
 ``missing.py``    expected moments of incomplete rows
 ``gaps.py``       what is observed of a row tells of the rest of it
 ``splits.py``     rows and splits of a cross-validation
