@@ -5,8 +5,10 @@ between the scores of the search and those of refits, in all folds and ranks. Ti
 that other work on the machine does not count.
 
 PCR is beyond the bound on large shapes, because its complete search costs next to nothing: with n < p it
-lives in n dimensions and the covariance of gaps in p; with many rows all folds come from one pass over
-them, and each step of the model of the gaps is a pass of its own.
+lives in n dimensions and the covariance of gaps in p, whose eigenvectors alone cost more than half of the
+bound; with many rows all folds come from one pass over them, and each of the four steps of the model of the
+gaps is more than a pass of its own. Folds do not share steps: each model of the gaps is the one that a fit
+to the training rows finds, and no held-out row has a say in it.
 
     python benchmarks/missing.py --repeats 5
 """

@@ -441,7 +441,7 @@ def plain_lbfgs(
     scale = robust_scale(Y - model.predict(X))
     try:
         for width in WIDTHS:
-            rounded = loss.smoothed(width * scale)
+            rounded = loss.smooth(width * scale)
             x = minimize(objective, x, (rounded,), "L-BFGS-B", True, options={"maxiter": 300}).x
     except Enough:
         pass

@@ -95,12 +95,6 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_scale(value: Any) -> None:
-    """Refuse a ``scale`` that says neither yes, no nor outputs alone."""
-    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, str) and value == "y"):
-        raise ValueError(f"scale == {value!r}, must be True or False, or 'y' for outputs alone.")
-
-
 def check_verbose(value: Any) -> None:
     """Refuse what is not a level of talkativeness."""
     if not isinstance(value, (bool, np.bool_, Integral)) or value < 0:

@@ -7,17 +7,15 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
-from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import LADDER, Rung
 from isthmus.auto import ladder as ladder_module
 from isthmus.auto.answers import Answers
 from isthmus.auto.blends import blend_weights
-from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.input_widths import fold_error
 from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.splits import inner_folds, outer_splits
@@ -32,36 +30,6 @@ X = rng.normal(size=(60, 4)) + 2
 Y = np.column_stack([np.sin(X[:, 0]) * X[:, 1], X[:, 2] ** 2]) + 0.1 * rng.normal(size=(60, 2)) - 3
 WEIGHTS = rng.uniform(0.5, 2, 60)
 FOLDS = list(KFold(5, shuffle=True, random_state=0).split(X))
-
-
-def refitted(K, targets, folds, alpha, weights):
-    """Kernel ridge with a free constant in every fold, by the equations with a multiplier."""
-    weights = weights * (len(K) / weights.sum())
-    predicted = np.full(targets.shape, np.nan)
-    for train, test in folds:
-        n = len(train)
-        A = np.zeros((n + 1, n + 1))
-        A[:n, :n] = K[np.ix_(train, train)] + alpha * np.diag(1 / weights[train])
-        A[n, :n] = A[:n, n] = 1
-        solved = np.linalg.solve(A, np.vstack([targets[train], np.zeros((1, targets.shape[1]))]))
-        predicted[test] = K[np.ix_(test, train)] @ solved[:n] + solved[n]
-    return predicted
-
-
-@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["even", "weighted"])
-@pytest.mark.parametrize(
-    "folds", [FOLDS, list(TimeSeriesSplit(3).split(X))], ids=["k-fold", "time"]
-)
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_left_out_predictions_are_those_of_refitting(weights, folds, kernel):
-    K = X @ X.T if kernel == "linear" else np.exp(-0.3 * cdist(X, X, "sqeuclidean"))
-    spectra = [RidgeSpectrum.of_gram(K, weights)]
-    if kernel == "linear":
-        spectra.append(RidgeSpectrum.of_rows(X, weights))
-    for spectrum in spectra:
-        alphas = spectrum.alphas[8::3]
-        for alpha, found in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
-            assert_allclose(found, refitted(K, Y, folds, alpha, weights), rtol=1e-7, atol=1e-8)
 
 
 def test_the_gradient_of_the_fold_error():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from isthmus._linalg import Array
 
@@ -110,7 +110,7 @@ def _follow_centre(
         curved = up / above + down / below
         try:
             solve = _solver(design.normal((1.0 / curved).sum(axis=0)) + quadratic)
-        except (LinAlgError, ValueError):  # not definite, or not finite
+        except (np.linalg.LinAlgError, ValueError):  # not definite, or not finite
             break
 
         at = _Step(design, solve, residual, dual, up, down, above, below, curved)
@@ -157,13 +157,14 @@ class _Step:
 
 
 def _solver(matrix: Array) -> Callable[[Array], Array]:
-    try:
-        factor = cho_factor(matrix, check_finite=False)
-    except LinAlgError:
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    if info:
         diagonal = matrix.diagonal()
         matrix = matrix + np.diag(_JITTER * diagonal.max() + 1e-8 * diagonal)
-        factor = cho_factor(matrix, check_finite=False)
-    return lambda rhs: cho_solve(factor, rhs, check_finite=False)
+        factor, info = lapack.dpotrf(matrix, lower=1)
+        if info:
+            raise np.linalg.LinAlgError("the normal equations are not definite")
+    return lambda rhs: lapack.dpotrs(factor, rhs, lower=1)[0]
 
 
 def _longest(*pairs: tuple[Array, Array]) -> float:

@@ -9,7 +9,6 @@ name                 file                what it is
 ``Problem, Rung``    ``problem.py``      what a method is built for, and what is known of it
 ``Trial``            ``trials.py``       a method in the outer folds; the blend of several
 ``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
-``RidgeSpectrum``    ``closed_form.py``  all folds and ridge weights from one eigendecomposition
 ``KernelSearch``     ``kernel_search.py`` kernel ridge regression; ``input_widths.py`` for each input
 ``Chain``            ``chains.py``       each target corrected by what the others are predicted to be
 ``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, spreads
 from isthmus.auto.chains import Chain
 from isthmus.auto.clock import check_time
-from isthmus.auto.closed_form import Folds, RidgeSpectrum, is_partition
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.features import Landmarks
 from isthmus.kernels import gram, median_gamma, resolve_kernel
+from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 
 SMOOTH = ("rbf",)
 ROUGH = ("laplacian", "l2_laplacian")

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, spreads
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
-from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.maps import LinearMap
 from isthmus.features.treatments import (
@@ -27,6 +26,7 @@ from isthmus.features.treatments import (
     ScatterCorrection,
     Whittaker,
 )
+from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25

@@ -26,6 +26,7 @@ solved from rows.
 ``dask_chunks.py`` collections of inputs, outputs and weights, cut alike
 ``dask_sample.py`` a sample of their rows
 ``dask_maps.py``  predictions of Dask collections, which stay lazy
+``ridge.py``      ``RidgeSpectrum``: ridge in a feature space, all weights and folds from one decomposition
 ``missing.py``    expected moments of incomplete rows
 ``gaps.py``       what is observed of a row tells of the rest of it
 ``splits.py``     rows and splits of a cross-validation

@@ -21,7 +21,6 @@ from isthmus._validation import (
     check_number,
     check_option,
     check_rank,
-    check_scale,
     check_weights,
     validate_data,
 )
@@ -98,7 +97,10 @@ class LatentRegression(FittedMap, ABC):
     def _check_parameters(self) -> int | None:
         for name, options in self._choices.items():
             check_option(name, getattr(self, name), options)
-        check_scale(self.scale)
+        if not isinstance(self.scale, (bool, np.bool_)) and self.scale != "y":
+            raise ValueError(
+                f"scale == {self.scale!r}, must be True or False, or 'y' for outputs alone."
+            )
         if hasattr(self, "max_iter"):  # samplers have neither
             check_count("max_iter", self.max_iter)
             check_number("tol", self.tol, ">= 0 and finite")

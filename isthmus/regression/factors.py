@@ -28,7 +28,6 @@ class Factors:
     mix: Array | None = None  # rotations = weights @ mix, where that is cheaper to lift
     principal: bool = False  # the rotations are eigenvectors of X'X
     scores: Array | None = None  # T where it came for free
-    shown: Array | None = None  # (k, k): rotations @ shown is the basis in which an iteration ended
     warning: str | None = None
 
     @classmethod

@@ -159,11 +159,15 @@ class _Linearisation:
     def __init__(self, rows: Array, A: Array, D: Array) -> None:
         self.rows, self.A, self.D, self.T = rows, A, D, rows @ A
         self.all = np.hstack([rows, self.T, np.ones((len(rows), 1))])
-        self.ends = np.cumsum([A.size, D.size])
+        self.ends = A.size, A.size + D.size
+        # The unknowns of each output: its row of D, and its entry of b.
+        q, last = len(D), self.ends[1]
+        own = np.arange(self.ends[0], last).reshape(D.shape)
+        self.own = np.column_stack([own, np.arange(last, last + q)])
 
     def split(self, x: Array) -> tuple[Array, Array, Array]:
-        by_A, by_D, by_b = np.split(x, self.ends)
-        return by_A.reshape(self.A.shape), by_D.reshape(self.D.shape), by_b
+        first, last = self.ends
+        return x[:first].reshape(self.A.shape), x[first:last].reshape(self.D.shape), x[last:]
 
     def times(self, x: Array) -> Array:
         dA, dD, db = self.split(x)
@@ -176,7 +180,7 @@ class _Linearisation:
 
     def normal(self, w: Array) -> Array:
         W = w.reshape(len(self.rows), -1)
-        return self._assemble(np.array([(self.all * c[:, None]).T @ self.all for c in W.T]))
+        return self._assemble((self.all.T * W.T[:, None]) @ self.all)
 
     def ridge(self, alpha: float, g: Array) -> Array:
         """The same for the ridge, which is the squared loss of rows root(alpha) g of zeros."""
@@ -198,7 +202,5 @@ class _Linearisation:
         out[:first, :first] = AA.reshape(k * r, k * r)
         out[:first, first:last], out[:first, last:] = AD, Ab
         out[first:last, :first], out[last:, :first] = AD.T, Ab.T
-        for j in range(q):
-            own = np.r_[first + j * r : first + (j + 1) * r, last + j]
-            out[np.ix_(own, own)] = products[j, k:, k:]
+        out[self.own[:, :, None], self.own[:, None]] = products[:, k:, k:]
         return out

@@ -155,7 +155,19 @@ class PLS(LatentRegression):
         else:
             scores = form.new_scores(k, tolerance)
             path = primal_pls(form.xy[None], scores, k, tolerance, self.algorithm == "simpls")
-            factors = path.factors(scores) if scores.is_trusted[0] else None
+            if not scores.is_trusted[0]:
+                return None
+            k = int(path.n_found[0])
+            factors = Factors(
+                rotations=path.rotations[0, :k].T,
+                y_loadings=path.y_loadings[0, :k].T,
+                weights=path.weights[0, :k].T,
+                x_cross=path.x_cross[0, :k].T,
+                y_cross=path.score_norms[0, :k, None] * path.y_loadings[0, :k],
+                gram=np.diag(path.score_norms[0, :k]),
+                solver=scores.solver,
+                scores=scores.vectors,
+            )
         if factors is None:
             return None
         found, wanted = factors.y_loadings.shape[1], n_components or 0
@@ -202,20 +214,6 @@ class PrimalPath:
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
-
-    def factors(self, scores: RowScores | MomentScores) -> Factors:
-        """Those of a stack of one problem."""
-        k = int(self.n_found[0])
-        return Factors(
-            rotations=self.rotations[0, :k].T,
-            y_loadings=self.y_loadings[0, :k].T,
-            weights=self.weights[0, :k].T,
-            x_cross=self.x_cross[0, :k].T,
-            y_cross=self.score_norms[0, :k, None] * self.y_loadings[0, :k],
-            gram=np.diag(self.score_norms[0, :k]),
-            solver=scores.solver,
-            scores=scores.vectors,
-        )
 
 
 def primal_pls(
