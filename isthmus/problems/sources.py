@@ -22,6 +22,7 @@ from isthmus.problems.checking import (
 )
 from isthmus.problems.dask_door import dask_source
 from isthmus.problems.readers import ArrayReader, ArrowReader, CallReader, ParquetReader, Reader
+from isthmus.problems.sums import Moments
 from isthmus.problems.walks import (
     BlockError,
     Sample,
@@ -348,11 +349,16 @@ class Rows:
 def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
     """Return the source that an estimator was handed in place of X, or None for anything else.
 
-    Dask collections are a source, with their y and sample_weight beside them.
+    Dask collections are a source, with their y and sample_weight beside them; ``Moments`` are one that has
+    been summed.
     """
     if is_dask(X):
         return dask_source(X, y, sample_weight)
     refuse_dask(y=y, sample_weight=sample_weight)
+    if isinstance(X, Moments):
+        from isthmus.problems.summed import SummedRows
+
+        X = SummedRows(X)
     if not isinstance(X, Rows):
         return None
     if y is not None or sample_weight is not None:
