@@ -79,6 +79,14 @@ def fit(
     header: Header = None,
     image_shape: ImageShape = None,
     output_image_shape: OutputImageShape = None,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            "--memory",
+            min=1,
+            help="MiB of numbers above which one table with -t is read in blocks (default 1024).",
+        ),
+    ] = None,
     sign: Annotated[
         str | None, typer.Option("--sign", help="Private key (Ed25519) that signs the model.")
     ] = None,
@@ -93,6 +101,9 @@ def fit(
         isthmus fit X.csv Y.csv -o model.isthmus --report report.html
 
         isthmus fit corn.csv -t moisture,protein --method pls,ridge --cv 5
+
+    A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
+    reduced_rank, with all numbers of components compared in the folds of --cv.
     """
     console = begin(quiet, as_json)
     options = _checked_options(method, components, scale, kernel, loss)
@@ -104,6 +115,7 @@ def fit(
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
     }
 
+    from isthmus.cli.large import is_large
     from isthmus.cli.matching import file_of
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence import Outputs
@@ -114,6 +126,13 @@ def fit(
     with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
+        if y_file is None and is_large(x_file, memory):
+            reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
+            refused = [("--report", report), ("--time-limit", time_limit)]
+            _fit_blocks(
+                console, x_file, target_columns, reading, memory, options, refused, model, key
+            )
+            return
         with console.progress() as progress:
             reading = Reading(
                 header, id_column, types, ignore_columns, categories, progress, console.notice
@@ -142,6 +161,42 @@ def fit(
                 search.report(page, row_names=data.ids, command=_command_line(), **shapes)
             save(search, model, sign=key)
     _tell(console, search, output, report)
+
+
+def _fit_blocks(
+    console: Any,
+    path: str,
+    targets: Any,
+    reading: Any,
+    memory: float | None,
+    options: dict[str, Any],
+    refused: list[tuple[str, Any]],
+    model: Any,
+    key: bytes | None,
+) -> None:
+    """Fit a table that is larger than the memory bound."""
+    from isthmus.cli.app import InputError
+    from isthmus.cli.large import fit_large, open_rows, summary
+    from isthmus.persistence import save
+    from isthmus.tables.names import split_names
+
+    for option, given in refused:
+        if given is not None:
+            raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
+    methods = options["methods"]
+    method = methods if isinstance(methods, str) else ",".join(methods)
+    with console.progress() as progress:
+        reading.progress = progress
+        rows = open_rows(path, split_names(targets), reading, memory)
+        search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
+        save(search, model, sign=key)
+    told = summary(search, path)
+    console.say(
+        f"{told['rows']} rows read in blocks: {told['method']}, {told['components']} components, "
+        f"R2 {told['score']:.4f} in {search.n_splits_} folds."
+    )
+    console.say(f"Model: {model.given}")
+    console.result({"model": model.given, **told})
 
 
 def _checked_options(

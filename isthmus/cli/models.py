@@ -7,8 +7,11 @@ from typing import Any
 from isthmus.cli.app import InputError
 
 
-def load_search(path: str, trusted_key: str | None = None) -> Any:
-    """A model that ``isthmus fit`` has written; with a key, that its holder has signed."""
+def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = False) -> Any:
+    """A model that ``isthmus fit`` has written; with a key, that its holder has signed.
+
+    ``in_blocks`` takes one of a table that was read in blocks as well.
+    """
     import os
 
     from isthmus.auto import MethodSearchCV
@@ -19,6 +22,10 @@ def load_search(path: str, trusted_key: str | None = None) -> Any:
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory, not a model file.")
     model = load(path, trusted_key=trusted_key)
+    if in_blocks and hasattr(model, "target_names_") and not isinstance(model, MethodSearchCV):
+        from isthmus.cli.large import BlockModel
+
+        return BlockModel(model)
     if not isinstance(model, MethodSearchCV):
         raise InputError(
             f"{path} holds a {type(model).__name__}, which knows no columns by name: use it from Python "

@@ -68,7 +68,7 @@ def predict(
 
     with Outputs(inputs=[model, *file_of(new)]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
-        search = load_search(model, trusted_key)
+        search = load_search(model, trusted_key, in_blocks=True)
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
             rows = NewRows(search, new, reading, drop=search.target_names_)

@@ -1,0 +1,121 @@
+"""Tables that are larger than the memory bound: one pass over their blocks, and a model of low rank."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from isthmus.cli.app import InputError
+from isthmus.problems.sources import Rows
+from isthmus.tables import Reading
+
+
+def is_large(path: str, memory: float | None) -> bool:
+    """Whether the numbers of a file take more than the bound, in MiB; None is scikit-learn's."""
+    from sklearn import get_config
+
+    bound = 2**20 * (get_config()["working_memory"] if memory is None else memory)
+    if path == "-" or ":" in os.path.basename(path) or not os.path.exists(path):
+        return False
+    if os.path.isdir(path):
+        return True
+    if path.lower().endswith((".parquet", ".pq")):
+        import pyarrow.parquet as pq
+
+        described = pq.ParquetFile(path).metadata
+        return bool(8 * described.num_rows * described.num_columns > bound)
+    return os.path.getsize(path) > bound
+
+
+def open_rows(path: str, targets: list[str], reading: Reading, memory: float | None) -> Rows:
+    """Return the rows of a table as a source; the names of columns are those of its header."""
+    if not targets:
+        raise InputError(f"{path} is read in blocks: name the outputs with --target-columns.")
+    if os.path.isdir(path):
+        rows = Rows.from_parquet(path, y=targets, memory=memory)
+        rows.progress = lambda done, total: reading.progress("rows", done, total)
+        return rows
+    with reading.open(path, numeric=targets) as reader:
+        for sentence in reader.sentences():
+            reading.tell(sentence)
+        outputs = reader.columns_of(targets)
+        inputs = [column for column in reader.data_columns if column not in outputs]
+        names = [column.name for column in inputs], [column.name for column in outputs]
+
+    def blocks() -> Iterator[tuple[Any, Any]]:
+        with reading.open(path, numeric=targets) as reader:
+            wanted = [*reader.columns_of(names[0]), *reader.columns_of(names[1])]
+            for block in reader.rows(wanted):
+                holes = np.isnan(block.values)
+                if holes.any():
+                    i, j = np.argwhere(holes)[0].tolist()
+                    raise InputError(
+                        f"{path}: column {wanted[j].name!r} has no value in {reader.place} "
+                        f"{block.lines[i]}: fill it or leave the row out; a table that is read in blocks "
+                        "must be complete."
+                    )
+                yield block.values[:, : len(inputs)], block.values[:, len(inputs) :]
+
+    rows = Rows(blocks, memory=memory)
+    rows.feature_names, rows.target_names = names
+    return rows
+
+
+def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> Any:
+    """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass."""
+    from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+
+    models = {"pls": PLS, "pcr": PCR, "reduced_rank": ReducedRankRegression}
+    name = "pls" if method == "auto" else method
+    if name not in models:
+        raise InputError(
+            f"--method {method}: a table that is read in blocks takes one of {', '.join(models)}."
+        )
+    if cv == "time":
+        raise InputError("--cv time needs all rows in memory: raise --memory.")
+    chosen = {} if scale == "auto" else {"scale": scale}
+    n_components = None if components == "auto" else [components]
+    search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
+    search.fit(rows)
+    search.target_names_ = list(rows.target_names or [])
+    return search
+
+
+def summary(search: Any, path: str) -> dict[str, Any]:
+    """What a fit is told by."""
+    model = search.best_estimator_
+    return {
+        "method": type(model).__name__,
+        "rows": int(model.n_samples_),
+        "features": int(search.n_features_in_),
+        "targets": search.target_names_,
+        "components": int(model.n_components_),
+        "score": search.best_score_,
+        "files": [path],
+    }
+
+
+class BlockModel:
+    """A model that was fitted in blocks, as ``isthmus predict`` asks for it."""
+
+    def __init__(self, search: Any) -> None:
+        self.search = search
+        self.best_estimator_ = search.best_estimator_
+        self.n_features_in_ = search.n_features_in_
+        self.feature_names_in_ = search.feature_names_in_
+        self.target_names_ = search.target_names_
+
+    def predict_rows(self, X: Any) -> Any:
+        """Predict checked rows."""
+        import warnings
+
+        with warnings.catch_warnings():  # the names have been matched
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.search.predict(X)
+
+    def interval_rows(self, X: Any, level: float) -> Any:
+        """Refuse intervals, which need the errors of all rows."""
+        raise InputError("--interval needs a model that was fitted in memory, not in blocks.")
