@@ -142,7 +142,7 @@ def fit(
             raise InputError("--dask takes one table: name its outputs with --target-columns.")
         if dask is not None or (y_file is None and is_large(x_file, memory)):
             reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
-            refused = [("--report", report), ("--time-limit", time_limit)]
+            refused: list[tuple[str, Any]] = [("--report", report), ("--time-limit", time_limit)]
             rows = partial(_block_rows, x_file, target_columns, reading, memory)
             if dask is not None:
                 refused += [("--id", id_column), ("--types", types), ("--header", header)]
