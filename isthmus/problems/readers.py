@@ -199,7 +199,8 @@ class ParquetReader(ArrowReader):
 
     def __init__(self, path: Any, y: Any, sample_weight: str | None) -> None:
         self.pa = import_pyarrow()
-        self.data = import_module("pyarrow.dataset").dataset(path, format="parquet")
+        self.dataset = import_module("pyarrow.dataset")
+        self.data = self.dataset.dataset(path, format="parquet")
         self._name_columns(list(self.data.schema.names), y, sample_weight)
         self.n_samples = int(self.data.count_rows())
 
@@ -208,8 +209,14 @@ class ParquetReader(ArrowReader):
         columns = [*self.feature_names, *self.target_names]
         if self.weight_name is not None:
             columns.append(self.weight_name)
+        # Buffers that are read ahead would be kept until their file is closed.
+        options = self.dataset.ParquetFragmentScanOptions(pre_buffer=False)
         return self.data.to_batches(
-            columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1
+            columns=columns,
+            batch_size=n_rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=options,
         )
 
 

@@ -25,6 +25,7 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.sources import as_rows
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
 from isthmus.projections.features import FeatureProblem
@@ -33,6 +34,7 @@ from isthmus.projections.held_out import KernelJudge, fold_labels, judged_rows
 from isthmus.projections.outputs import FeatureBlocks, OutputSide
 from isthmus.projections.problem import GramProblem, Ridge, warn_saturated
 from isthmus.projections.rows import KernelSide
+from isthmus.projections.streamed import prepare
 
 EXACT_ROWS = 3000
 """Up to so many rows ``solver="auto"`` forms Gram matrices."""
@@ -72,7 +74,8 @@ class Projection(FittedProjection):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), list of objects or (n_samples, n_samples)
-            Inputs: rows of numbers, objects for which ``kernel`` is made, or the kernel matrix.
+            Inputs: rows of numbers, objects for which ``kernel`` is made, or the kernel matrix. ``Rows``
+            hold both sides: landmarks and slices are those of a sample, moments those of all rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), list or matrix
             Outputs: numbers, names of classes, objects or a kernel matrix.
 
@@ -88,15 +91,20 @@ class Projection(FittedProjection):
 
     def _fit(self, X: Any, y: Any) -> tuple[Any, KernelSide, OutputSide]:
         self._check_parameters()
-        inputs = self._input_side(X)
-        check_enough_samples(inputs.n)
-        outputs = self._output_side(y, inputs)
         seed = seed_of(self.random_state)
-        problem = self._problem(inputs, outputs, seed)
+        source = as_rows(X, y)
+        problem: Any
+        if source is not None:
+            problem, inputs, outputs = prepare(self, source, seed)
+        else:
+            inputs = self._input_side(X)
+            check_enough_samples(inputs.n)
+            outputs = self._output_side(y, inputs)
+            problem = self._problem(inputs, outputs, seed)
         limit = self._limit(problem, outputs)
         ridge, r = self._ridge(), self._components(limit)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
-        folds = self._folds(inputs.n)
+        folds = self._folds(inputs.n) if source is None else None
         if folds is not None:
             labels, sample = fold_labels(inputs.n, folds, seed), judged_rows(inputs.n, seed)
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)

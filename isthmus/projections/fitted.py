@@ -14,6 +14,7 @@ from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.problems.blockwise import maps_blocks
 from isthmus.projections.rows import BLOCK_ROWS
 
 
@@ -44,6 +45,7 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         other.kernel_, other.offset_ = expansion.kernel, expansion.intercept
         return other
 
+    @maps_blocks
     def transform(self, X: Any) -> Any:
         """Coordinates of new rows, (n_samples, n_components)."""
         check_is_fitted(self)

@@ -1,0 +1,128 @@
+"""Projections of a source: landmarks and slices of a sample, then moments of the features of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._linalg import Array, spreads
+from isthmus._validation import check_enough_samples
+from isthmus.features.sampling import draw_sample
+from isthmus.problems import Moments
+from isthmus.problems.blockwise import name_features
+from isthmus.problems.near_sums import near_moments
+from isthmus.problems.sources import Rows
+from isthmus.projections.features import FeatureFit
+from isthmus.projections.outputs import OutputSide
+from isthmus.projections.problem import OF_KERNELS, OF_ROWS
+from isthmus.projections.rows import InputFeatures, KernelSide
+
+Features = Callable[[NDArray], Array]
+
+
+class SourceProblem:
+    """The moments of features of both sides of a source, in one pass; a second one for signs."""
+
+    solver = "features"
+
+    def __init__(
+        self, source: Rows, inputs: InputFeatures, outputs: Features, coupling: Any, method: str
+    ) -> None:
+        self.source, self.F, self.outputs = source, inputs, outputs
+        self.coupling, self.method = coupling, method
+        rounding = OF_ROWS if inputs.landmarks is None else OF_KERNELS
+        self.rounding = (rounding, OF_KERNELS)
+        self.blocks = self  # features of the inputs, and a walk over both sides
+        moments: Moments | None = None
+        for _, F, G in self():
+            before = Moments(F.shape[1], G.shape[1]) if moments is None else moments
+            moments = before.merge(near_moments(F, G, None, before))
+        assert moments is not None
+        self.moments, self.n = moments, moments.n_samples
+        self.most = min(self.n - 1, len(moments.xx))
+
+    def __call__(self) -> Iterator[tuple[None, Array, Array]]:
+        transform = _of_new(self.F)
+        width = 1 if self.F.landmarks is None else self.F.n_landmarks
+        for X, Y, w in self.source.map(transform, width).blocks():
+            if w is not None and (w != 1).any():
+                raise ValueError("projections take no sample_weight: leave it out of the rows.")
+            yield None, X, self.outputs(Y)
+
+    def fit(self) -> FeatureFit:
+        return FeatureFit(self, self.moments)  # type: ignore[arg-type]
+
+
+def prepare(
+    projection: Any, source: Rows, seed: int
+) -> tuple[SourceProblem, KernelSide, OutputSide]:
+    """Return the problem of a projection, and both sides of a sample of the rows."""
+    name = type(projection).__name__
+    if projection.alpha == "cv" or projection.n_components == "auto" or projection.cv is not None:
+        raise ValueError(
+            f"{name} takes Rows without cross-validation: give numbers for alpha and n_components, "
+            "chosen on a sample of the rows, and cv=None."
+        )
+    if projection.solver not in ("auto", "features"):
+        raise ValueError(
+            f"solver == {projection.solver!r} needs all rows at once, Rows 'features'."
+        )
+    X, Y, _ = draw_sample(source, int(projection.n_landmarks), seed)
+    if not Y.shape[1]:
+        raise ValueError("the rows have no y: yield (X, y), or name target columns.")
+    inputs = projection._input_side(X)
+    check_enough_samples(inputs.n)
+    y = Y[:, 0] if source.y_is_1d else Y
+    outputs = projection._output_side(y, inputs)
+    m, selection = projection._landmarks(inputs.n), projection.selection
+    features = InputFeatures(inputs, m, seed, selection)
+    of_outputs: Features
+    if outputs.side is not None:
+        outputs.features = InputFeatures(outputs.side, m, seed, selection)
+        outputs.coupling.check_landmarks(outputs.features.n_landmarks, m)
+        of_outputs = _of_new(outputs.features)
+    elif hasattr(projection, "slice_labels_"):
+        of_outputs = _slice_rule(Y, projection.slice_labels_)
+        del projection.slice_labels_  # of the sample
+    else:
+        of_outputs = _as_float64
+    problem = SourceProblem(source, features, of_outputs, outputs.coupling, projection.eigenproblem)
+    name_features(projection, source, X.shape[1])
+    return problem, inputs, outputs
+
+
+def _as_float64(values: Any) -> Array:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _of_new(features: InputFeatures) -> Features:
+    """Features of rows that are not in the sample."""
+    landmarks = features.landmarks
+    if landmarks is None:
+        return _as_float64
+    return lambda rows: _as_float64(landmarks.transform(_as_float64(rows)))
+
+
+def _slice_rule(Y: NDArray, labels: NDArray) -> Features:
+    """Indicators of a sample's slices for new outputs: intervals of one output, else the nearest mean."""
+    n_slices = int(labels.max()) + 1
+    if Y.shape[1] == 1:
+        order = np.argsort([Y[labels == j].min() for j in range(n_slices)])
+        ends = np.array([Y[labels == j].max() for j in order])
+
+        def slices(new: NDArray) -> Array:
+            places = np.minimum(np.searchsorted(ends, new[:, 0]), n_slices - 1)
+            return np.eye(n_slices)[order[places]]
+
+        return slices
+    unit = spreads(np.asarray(Y, dtype=np.float64))
+    means = np.array([(Y[labels == j] / unit).mean(axis=0) for j in range(n_slices)])
+
+    def nearest(new: NDArray) -> Array:
+        distances = (means**2).sum(axis=1) - 2 * (new / unit) @ means.T
+        return np.eye(n_slices)[distances.argmin(axis=1)]
+
+    return nearest
