@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -324,6 +325,12 @@ class Rows:
         mapped._width = max(self._width, n_columns)
         mapped.feature_names = None
         return mapped
+
+    def merged(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Return ``function(X, y, sample_weight)`` of each block, merged in order; None without rows."""
+        parts = (function(*block) for block in self.blocks())
+        first = next(parts, None)
+        return first if first is None else reduce(merge, parts, first)
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield ``function(X)`` of each block."""
