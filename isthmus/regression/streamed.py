@@ -35,6 +35,11 @@ _AUTO_FOLDS = 5  # as in memory
 def fit_source(model: Any, source: Rows) -> None:
     """Fit a latent regression to the rows of a source."""
     n_components = model._check_parameters()
+    if _needs_passes(model):
+        from isthmus.regression.loss_source import fit_loss_source
+
+        fit_loss_source(model, source, n_components)
+        return
     check_source(model)
     if model.n_components == "auto":
         parts = source.moments(_AUTO_FOLDS, full_yy=model._needs_full_yy)
@@ -45,6 +50,11 @@ def fit_source(model: Any, source: Rows) -> None:
     fit_moments(model, source, moments, n_components)
 
 
+def _needs_passes(model: Any) -> bool:
+    """Whether a model has a loss that is not a function of moments."""
+    return hasattr(model, "_is_exact") and not model._is_exact()
+
+
 def check_source(model: Any) -> None:
     """Refuse parameters that need all rows at once."""
     if model.missing == "em":
@@ -52,10 +62,10 @@ def check_source(model: Any) -> None:
             "missing='em' needs all rows at once and does not take Rows: fill or leave out the rows with "
             "NaN, or fit a sample of the rows in memory."
         )
-    if getattr(model, "_is_exact", None) is not None and not model._is_exact():
+    if _needs_passes(model):
         raise ValueError(
-            f"loss={model.loss!r} does not take Rows: fit a sample in memory, or call partial_fit with "
-            "online='proximal' for each block of rows.blocks()."
+            f"loss={model.loss!r} has no closed form in moments: search in memory, or fit Rows with the "
+            "rank you need."
         )
 
 

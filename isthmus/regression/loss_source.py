@@ -1,0 +1,141 @@
+"""Maps of low rank under any loss from a source: every step of the descent is a pass over the blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from isthmus._linalg import Array
+from isthmus._linalg.eigen import descending_eigh
+from isthmus.losses import Loss, get_loss, robust_scale
+from isthmus.problems import MomentForm, Moments
+from isthmus.problems.blockwise import name_features
+from isthmus.problems.sources import Rows
+from isthmus.regression.factors import Factors
+from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, singular_form
+
+# Rows on which the start, the scales of the outputs and the parameters of the loss are found.
+_SAMPLE_ROWS = 20_000
+# Squared singular values below this share of the largest are left out of the map.
+_LEAST = 1e-12
+
+
+class BlockProblem(RankProblem):
+    """The problem of all rows of a source; no row is kept."""
+
+    def __init__(
+        self,
+        source: Rows,
+        form: Any,
+        basis: Array,
+        g: Array,
+        scales: Array,
+        loss: Loss,
+        alpha: float,
+    ) -> None:
+        frame, q = form.frame, len(scales)
+        self.source, self.scales, self.is_checked = source, scales, False
+        self.mean = frame.x_mean + frame.x_rest
+        self.turn = basis * g / frame.x_scale[:, None]
+        # The descent asks for the number of rows and of entries alone.
+        Y = np.broadcast_to(0.0, (frame.n_samples, q))
+        weights = np.array([frame.weight * frame.weight_unit])
+        super().__init__(np.empty((0, len(g))), g, Y, weights, loss, Penalty(alpha))
+
+    def value_and_gradients(
+        self, loss: Loss, A: Array, D: Array, b: Array
+    ) -> tuple[float, Array, Array, Array]:
+        value, grad_A, grad_D = self._penalise(A, D)
+        grad_A, grad_D = grad_A + np.zeros_like(A), grad_D + np.zeros_like(D)
+        grad_b = np.zeros_like(b)
+        for X, Y, w in self.source.blocks():
+            if not self.is_checked:
+                loss.check_targets(Y)
+            Z = (X - self.mean) @ self.turn
+            T = Z @ A
+            predicted = T @ D.T + b
+            part, slope = loss.value_and_gradient(
+                Y / self.scales, predicted, w, self.output_weight, out=predicted
+            )
+            value += part
+            grad_A += Z.T @ (slope @ D)
+            grad_D += slope.T @ T
+            grad_b += slope.sum(axis=0)
+        self.is_checked = True
+        return value, grad_A, grad_D, grad_b
+
+
+def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> None:
+    """Fit a ``StiefelRegression`` with a loss that has no closed form.
+
+    The scales of the outputs, the parameters of the loss and the start are those of a fit to a sample of
+    the rows; the map minimises the objective of all rows, with the stopping rule of the fit in memory.
+    """
+    if model.output_weight is not None or not source.can_repeat:
+        raise ValueError(
+            f"loss={model.loss!r} needs many passes over Rows that can be read again, and no output_weight."
+        )
+    X, Y, _ = source.sample(_SAMPLE_ROWS, 0)
+    y = Y[:, 0] if source.y_is_1d else Y
+    first = clone(model).set_params(warm_start=False, verbose=0).fit(X, y)
+    moments = source.moments()
+    form: Any = MomentForm.from_moments(moments, model.scale)
+    squares, basis = descending_eigh(form.xx)
+    kept = squares > _LEAST * squares[0]
+    squares, basis = squares[kept], basis[:, kept]
+    loss, scales = first.loss_, np.asarray(first.output_scale_, dtype=np.float64)
+    scale = 1.0
+    if get_loss(model.loss).has_units:  # tolerances are in the scale of the residuals
+        coef = np.atleast_2d(first.coef_)
+        scale = robust_scale(Y - X @ coef.T - first.intercept_) or 1.0
+    curvature = loss.typical_curvature(scale)
+    alpha = model._alpha_in_frame(float(squares[0]), form)
+    if model.alpha == "auto":
+        alpha *= curvature
+        model.alpha_ *= curvature
+    g = 1.0 / np.sqrt(squares + alpha / curvature)
+    problem = BlockProblem(source, form, basis, g, scales, loss, alpha)
+    start = _start(first, form, basis, g, scales, n_components)
+    (A, D, b), result = descend_factors(
+        problem, start, max_iter=model.max_iter, tol=model.tol, verbose=model.verbose,
+        callback=model._step_hook, scale=scale,
+    )  # fmt: skip
+    model.objective_ = problem.value_and_gradients(loss, A, D, b)[0]
+    model.loss_, model.output_scale_ = loss, scales
+    model._report(result)
+    name_features(model, source, len(moments.xx))
+    model._y_is_1d = source.y_is_1d
+    factors = _factors(form, moments, basis @ (g[:, None] * A), D * scales[:, None], b * scales)
+    model._store(form, factors)
+
+
+def _start(
+    first: Any, form: Any, basis: Array, g: Array, scales: Array, n_components: int | None
+) -> tuple[Array, Array, Array]:
+    """The map of the sample in the coordinates of the problem."""
+    frame = form.frame
+    coef = np.atleast_2d(first.coef_) / scales[:, None]
+    C = (basis.T @ (coef * frame.x_scale).T) / g[:, None]  # (k, q)
+    most = min(C.shape)
+    r = most if n_components is None else min(n_components, most)
+    U, s, Vt = np.linalg.svd(C, full_matrices=False)
+    intercept = np.atleast_1d(first.intercept_) / scales + coef @ frame.x_mean
+    return U[:, :r] * s[:r], Vt[:r].T, intercept
+
+
+def _factors(form: Any, moments: Moments, A: Array, D: Array, b: Array) -> Factors:
+    """Factors for the base class; the intercept stands in for the mean of y."""
+    frame = form.frame
+    form.xy = form.xy * frame.y_scale
+    shift = moments.y_mean - b
+    form.y_squares = form.y_squares * frame.y_scale**2 + frame.weight * shift**2
+    frame.y_mean, frame.y_scale = b, np.ones(len(b))
+    W, s, V = singular_form(A, D)
+    keep = s > 1e-14 * max(s.max(initial=0.0), np.finfo(float).tiny)
+    W, s, V = W[:, keep], s[keep], V[:, keep]
+    return Factors(
+        rotations=W, y_loadings=V * s, weights=None, x_cross=form.xx @ W, y_cross=W.T @ form.xy,
+        gram=W.T @ form.xx @ W, solver="lbfgs",
+    )  # fmt: skip
