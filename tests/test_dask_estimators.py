@@ -111,6 +111,18 @@ def test_landmark_fits_are_those_of_rows(data, arrays, name):
     assert_allclose(model.score(*arrays), r2_score(Y, expected), rtol=1e-7)
 
 
+def test_any_loss_is_summed_where_chunks_live(data, arrays):
+    X, Y = data
+    model = StiefelRegression(1, loss="huber", alpha=1.0)
+    expected = model.fit(Rows.from_arrays(X, Y)).coef_
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "isthmus.problems.dask_rows.DaskReader.read", None
+        )  # no chunk is brought here
+        model.fit(*arrays)
+    assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     "model",
     [COIR(2, alpha=0.1), MORP(2, alpha=0.1), KernelSIR(2, alpha=0.1)],
@@ -237,7 +249,6 @@ def test_no_estimator_gathers_in_silence(arrays, kind):
         lambda model, X, y: model.predict_path(X),
         lambda model, X, y: Moments.from_data(X, y),
         lambda model, X, y: model.fit(X.compute(), y),
-        lambda model, X, y: StiefelRegression(loss="huber").fit(X, y),
         lambda model, X, y: PLS(2, missing="em").fit(X, y),
         lambda model, X, y: BayesianStiefelRegression(2, likelihood="student").fit(X, y),
     ],
