@@ -15,12 +15,15 @@ from sklearn.pipeline import make_pipeline
 
 import isthmus
 from isthmus import (
+    COIR,
+    MORP,
     PCR,
     PLS,
     BayesianStiefelRegression,
     ComponentSearchCV,
     DependencyRegressor,
     KernelMap,
+    KernelSIR,
     Landmarks,
     ManifoldPLS,
     Moments,
@@ -106,6 +109,36 @@ def test_landmark_fits_are_those_of_rows(data, arrays, name):
     assert isinstance(found, da.Array)
     assert_allclose(found.compute(), expected, rtol=1e-7, atol=1e-7)
     assert_allclose(model.score(*arrays), r2_score(Y, expected), rtol=1e-7)
+
+
+def test_any_loss_is_summed_where_chunks_live(data, arrays):
+    X, Y = data
+    model = StiefelRegression(1, loss="huber", alpha=1.0)
+    expected = model.fit(Rows.from_arrays(X, Y)).coef_
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "isthmus.problems.dask_rows.DaskReader.read", None
+        )  # no chunk is brought here
+        model.fit(*arrays)
+    assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [COIR(2, alpha=0.1), MORP(2, alpha=0.1), KernelSIR(2, alpha=0.1)],
+    ids=lambda model: type(model).__name__,
+)
+def test_projections_are_those_of_rows(data, arrays, model):
+    X, Y = data
+    model = model.set_params(n_landmarks=20, solver="features", random_state=0)
+    expected = model.fit(Rows.from_arrays(X, Y[:, 0])).transform(X)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "isthmus.problems.dask_rows.DaskReader.read", None
+        )  # no chunk is brought here
+        found = model.fit(arrays[0], arrays[1][:, 0]).transform(arrays[0])
+    assert isinstance(found, da.Array)
+    assert_allclose(found.compute(), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_search_is_that_of_the_same_folds(data, arrays):
@@ -216,7 +249,6 @@ def test_no_estimator_gathers_in_silence(arrays, kind):
         lambda model, X, y: model.predict_path(X),
         lambda model, X, y: Moments.from_data(X, y),
         lambda model, X, y: model.fit(X.compute(), y),
-        lambda model, X, y: StiefelRegression(loss="huber").fit(X, y),
         lambda model, X, y: PLS(2, missing="em").fit(X, y),
         lambda model, X, y: BayesianStiefelRegression(2, likelihood="student").fit(X, y),
     ],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -91,6 +94,14 @@ def fit(
             help="MiB of numbers above which one table with -t is read in blocks (default 1024).",
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Running Dask scheduler, tcp://host:8786, whose workers read X and sum its rows.",
+        ),
+    ] = None,
     sign: Annotated[
         str | None, typer.Option("--sign", help="Private key (Ed25519) that signs the model.")
     ] = None,
@@ -121,6 +132,7 @@ def fit(
         "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
     }
 
+    from isthmus.cli.app import InputError
     from isthmus.cli.large import is_large
     from isthmus.cli.matching import file_of
     from isthmus.cli.planning import PAGE, plan
@@ -132,12 +144,18 @@ def fit(
     with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
-        if y_file is None and is_large(x_file, memory):
+        if dask is not None and y_file is not None:
+            raise InputError("--dask takes one table: name its outputs with --target-columns.")
+        if dask is not None or (y_file is None and is_large(x_file, memory)):
             reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
-            refused = [("--report", report), ("--time-limit", time_limit), ("--groups", groups)]
-            _fit_blocks(
-                console, x_file, target_columns, reading, memory, options, refused, model, key
-            )
+            refused: list[tuple[str, Any]] = [
+                ("--report", report), ("--time-limit", time_limit), ("--groups", groups)
+            ]  # fmt: skip
+            rows = partial(_block_rows, x_file, target_columns, reading, memory)
+            if dask is not None:
+                refused += [("--id", id_column), ("--types", types), ("--header", header)]
+                rows = partial(_dask_rows, x_file, target_columns, ignore_columns, dask)
+            _fit_blocks(console, x_file, rows, reading, options, refused, model, key)
             return
         with console.progress() as progress:
             reading = Reading(
@@ -177,31 +195,45 @@ def fit(
     _tell(console, search, output, report)
 
 
+@contextmanager
+def _block_rows(path: str, targets: Any, reading: Any, memory: float | None) -> Iterator[Any]:
+    from isthmus.cli.large import open_rows
+    from isthmus.tables.names import split_names
+
+    yield open_rows(path, split_names(targets), reading, memory)
+
+
+@contextmanager
+def _dask_rows(path: str, targets: Any, ignored: Any, address: str) -> Iterator[Any]:
+    from isthmus.cli.on_dask import open_dask_rows, scheduler
+    from isthmus.tables.names import split_names
+
+    with scheduler(address):
+        yield open_dask_rows(path, split_names(targets), split_names(ignored))
+
+
 def _fit_blocks(
     console: Any,
     path: str,
-    targets: Any,
+    source: Any,
     reading: Any,
-    memory: float | None,
     options: dict[str, Any],
     refused: list[tuple[str, Any]],
     model: Any,
     key: bytes | None,
 ) -> None:
-    """Fit a table that is larger than the memory bound."""
+    """Fit a table that is larger than the memory bound, or that is read by others."""
     from isthmus.cli.app import InputError
-    from isthmus.cli.large import fit_large, open_rows, summary
+    from isthmus.cli.large import fit_large, summary
     from isthmus.persistence import save
-    from isthmus.tables.names import split_names
 
     for option, given in refused:
         if given is not None:
             raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
     methods = options["methods"]
     method = methods if isinstance(methods, str) else ",".join(methods)
-    with console.progress() as progress:
+    with console.progress() as progress, source() as rows:
         reading.progress = progress
-        rows = open_rows(path, split_names(targets), reading, memory)
         search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
         save(search, model, sign=key)
     told = summary(search, path)

@@ -21,6 +21,7 @@ solved from rows.
 ``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
 ``checking.py``   checks of one such block
 ``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
+``summed.py``     rows that have been summed already
 ``dask_rows.py``  the same rows as Dask collections: a tree of sums
 ``dask_door.py``  the way to it, without importing Dask
 ``dask_chunks.py`` collections of inputs, outputs and weights, cut alike

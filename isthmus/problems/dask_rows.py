@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import dask
@@ -84,6 +84,12 @@ class DaskRows(Rows):
             self.progress(n_rows, self.n_samples)
         return parts[0] if folds is None else parts
 
+    def merged(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Return ``function(X, y, sample_weight)`` of blocks, merged where they live and by a tree."""
+        what = delayed((function, merge), pure=False, traverse=False)
+        tasks = self.chunks.tasks(_merge_chunk, self._here(), what)
+        return dask.compute(tree(tasks, partial(_merge_all, merge)))[0]
+
     def sample(self, n_rows: int, random_state: Any = None) -> tuple[Any, NDArray, NDArray]:
         """Draw rows without replacement, in one pass; see :class:`Rows`.
 
@@ -100,7 +106,9 @@ class DaskRows(Rows):
         else:
             plan = rng.randint(np.iinfo(np.int32).max)
         tasks = self.chunks.tasks(_sample_chunk, self._here(), plan, n_rows)
-        (found,) = dask.compute(tree(tasks, _Join(n_rows)))
+        (found,) = dask.compute(
+            tree(tasks, partial(_merge_all, partial(Drawn.merge, n_rows=n_rows)))
+        )
         if found is None:
             raise ValueError("the source has no rows.")
         return found.X, found.Y, found.places
@@ -201,6 +209,22 @@ def _sum_chunk(
     return X.shape[0], parts
 
 
+def _merge_chunk(number: int, X: Any, y: Any, w: Any, source: Rows, what: Any) -> Any:
+    """What a function makes of the blocks of a chunk, merged; None if it has no rows."""
+    if X.shape[0] == 0:
+        return None
+    rows = _chunk_rows(source, number, X, y, w)
+    try:
+        return rows.merged(*what)
+    except BlockError as error:
+        raise _renamed(error) from error.__cause__
+
+
+def _merge_all(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    kept = [part for part in parts if part is not None]
+    return reduce(merge, kept) if kept else None
+
+
 def _sample_chunk(
     number: int, X: Any, y: Any, w: Any, source: Rows, plan: Any, n_rows: int
 ) -> Drawn | None:
@@ -245,14 +269,3 @@ def _merge_folds(parts: list[Sums | None]) -> Sums | None:
         own = [moments[fold] for _, moments in kept if fold < len(moments)]
         joined.append(reduce(Moments.merge, own))
     return sum(n for n, _ in kept), joined
-
-
-class _Join:
-    """Joins samples of neighbouring chunks."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
-
-    def __call__(self, parts: list[Drawn | None]) -> Drawn | None:
-        kept = [part for part in parts if part is not None]
-        return reduce(lambda a, b: a.merge(b, self.n_rows), kept) if kept else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from isthmus.problems.checking import (
 )
 from isthmus.problems.dask_door import dask_source
 from isthmus.problems.readers import ArrayReader, ArrowReader, CallReader, ParquetReader, Reader
+from isthmus.problems.sums import Moments
 from isthmus.problems.walks import (
     BlockError,
     Sample,
@@ -324,6 +326,12 @@ class Rows:
         mapped.feature_names = None
         return mapped
 
+    def merged(self, function: Callable[..., Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Return ``function(X, y, sample_weight)`` of each block, merged in order; None without rows."""
+        parts = (function(*block) for block in self.blocks())
+        first = next(parts, None)
+        return first if first is None else reduce(merge, parts, first)
+
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield ``function(X)`` of each block."""
         return (function(X) for X, _, _ in self.blocks())
@@ -348,11 +356,16 @@ class Rows:
 def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
     """Return the source that an estimator was handed in place of X, or None for anything else.
 
-    Dask collections are a source, with their y and sample_weight beside them.
+    Dask collections are a source, with their y and sample_weight beside them; ``Moments`` are one that has
+    been summed.
     """
     if is_dask(X):
         return dask_source(X, y, sample_weight)
     refuse_dask(y=y, sample_weight=sample_weight)
+    if isinstance(X, Moments):
+        from isthmus.problems.summed import SummedRows
+
+        X = SummedRows(X)
     if not isinstance(X, Rows):
         return None
     if y is not None or sample_weight is not None:

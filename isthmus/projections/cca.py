@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, row_blocks
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.gram import take
+from isthmus.problems.sources import as_rows
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother
@@ -114,6 +115,8 @@ class KernelCCA(COIR):
                 )
 
     def _fit(self, X: Any, y: Any) -> Any:
+        if as_rows(X, y) is not None:
+            raise ValueError("KernelCCA does not take Rows: fit a sample of the rows in memory.")
         fit, inputs, outputs = super()._fit(X, y)
         self.correlations_ = np.sqrt(self.eigenvalues_)
         # z_y = S_y z_x / rho, up to the scale of the coordinates

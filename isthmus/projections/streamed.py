@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from isthmus.problems import Moments
 from isthmus.problems.blockwise import name_features
 from isthmus.problems.near_sums import near_moments
 from isthmus.problems.sources import Rows
+from isthmus.projections.eigen import Axes
 from isthmus.projections.features import FeatureFit
 from isthmus.projections.outputs import OutputSide
 from isthmus.projections.problem import OF_KERNELS, OF_ROWS
@@ -36,24 +38,46 @@ class SourceProblem:
         rounding = OF_ROWS if inputs.landmarks is None else OF_KERNELS
         self.rounding = (rounding, OF_KERNELS)
         self.blocks = self  # features of the inputs, and a walk over both sides
-        moments: Moments | None = None
-        for _, F, G in self():
-            before = Moments(F.shape[1], G.shape[1]) if moments is None else moments
-            moments = before.merge(near_moments(F, G, None, before))
+        moments = self.rows.merged(partial(_moments_of, outputs), Moments.merge)
         assert moments is not None
         self.moments, self.n = moments, moments.n_samples
         self.most = min(self.n - 1, len(moments.xx))
 
-    def __call__(self) -> Iterator[tuple[None, Array, Array]]:
-        transform = _of_new(self.F)
+    @property
+    def rows(self) -> Rows:
+        """The source with the features of the inputs."""
         width = 1 if self.F.landmarks is None else self.F.n_landmarks
-        for X, Y, w in self.source.map(transform, width).blocks():
-            if w is not None and (w != 1).any():
-                raise ValueError("projections take no sample_weight: leave it out of the rows.")
-            yield None, X, self.outputs(Y)
+        return self.source.map(_of_new(self.F), width)
 
     def fit(self) -> FeatureFit:
-        return FeatureFit(self, self.moments)  # type: ignore[arg-type]
+        return SourceFit(self, self.moments)  # type: ignore[arg-type]
+
+
+class SourceFit(FeatureFit):
+    """Moments of the rows of a source."""
+
+    problem: Any
+
+    def signs(self, axes: Axes) -> Array:
+        peaks = self.problem.rows.merged(partial(_peaks, self.moments.x_mean, axes.coef), _larger)
+        return np.where(peaks < 0, -1.0, 1.0)
+
+
+def _moments_of(outputs: Features, F: NDArray, Y: NDArray, w: Array | None) -> Moments:
+    if w is not None and (w != 1).any():
+        raise ValueError("projections take no sample_weight: leave it out of the rows.")
+    G = outputs(Y)
+    return near_moments(F, G, None, Moments(F.shape[1], G.shape[1]))
+
+
+def _peaks(mean: Array, coef: Array, F: NDArray, Y: NDArray, w: Array | None) -> Array:
+    """The coordinates of largest size of each axis."""
+    z = (F - mean) @ coef
+    return np.asarray(z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])])
+
+
+def _larger(a: Array, b: Array) -> Array:
+    return np.where(np.abs(b) > np.abs(a), b, a)
 
 
 def prepare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,23 +49,33 @@ class BlockProblem(RankProblem):
         self, loss: Loss, A: Array, D: Array, b: Array
     ) -> tuple[float, Array, Array, Array]:
         value, grad_A, grad_D = self._penalise(A, D)
-        grad_A, grad_D = grad_A + np.zeros_like(A), grad_D + np.zeros_like(D)
-        grad_b = np.zeros_like(b)
-        for X, Y, w in self.source.blocks():
-            if not self.is_checked:
-                loss.check_targets(Y)
-            Z = (X - self.mean) @ self.turn
-            T = Z @ A
-            predicted = T @ D.T + b
-            part, slope = loss.value_and_gradient(
-                Y / self.scales, predicted, w, self.output_weight, out=predicted
-            )
-            value += part
-            grad_A += Z.T @ (slope @ D)
-            grad_D += slope.T @ T
-            grad_b += slope.sum(axis=0)
+        where = (self.mean, self.turn, self.scales, self.output_weight)
+        slopes = partial(_slopes, loss, where, (A, D, b), not self.is_checked)
+        sums = self.source.merged(slopes, _add)
         self.is_checked = True
-        return value, grad_A, grad_D, grad_b
+        return value + sums[0], grad_A + sums[1], grad_D + sums[2], sums[3]
+
+
+Slopes = tuple[float, Array, Array, Array]
+"""The loss of some rows and its derivatives by A, D and b."""
+
+
+def _slopes(
+    loss: Loss, where: tuple, at: tuple, check: bool, X: Any, Y: Array, w: Array | None
+) -> Slopes:
+    mean, turn, scales, output_weight = where
+    A, D, b = at
+    if check:
+        loss.check_targets(Y)
+    Z = (X - mean) @ turn
+    T = Z @ A
+    predicted = T @ D.T + b
+    part, slope = loss.value_and_gradient(Y / scales, predicted, w, output_weight, out=predicted)
+    return part, Z.T @ (slope @ D), slope.T @ T, slope.sum(axis=0)
+
+
+def _add(a: Slopes, b: Slopes) -> Slopes:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
 
 
 def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> None:
