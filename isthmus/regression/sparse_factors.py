@@ -23,6 +23,9 @@ from isthmus._validation import (
 from isthmus.regression.pls import PLS
 
 _TURNS = 100  # alternations of a rank constraint at one penalty
+_FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
+_SWEEPS = 10  # of coordinate descent between two looks
+_DEPTH = 5  # iterates that are extrapolated
 
 
 class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -50,10 +53,11 @@ class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Number of penalties of the path, evenly spaced on a logarithmic scale.
     scale : bool, default=True
         Whether columns of X and y are divided by their standard deviations.
-    tol : float, default=1e-6
+    tol : float, default=1e-4
         Duality gap, as a share of the objective of the empty model, at which a fit ends.
     max_iter : int, default=20000
-        Largest number of sweeps of coordinate descent for each penalty.
+        Largest number of sweeps of coordinate descent for each penalty. Raw spectra, whose columns are
+        nearly equal, can need more for small ``alpha``: derivatives need a fraction of them.
 
     Attributes
     ----------
@@ -89,7 +93,7 @@ class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha: float = 0.1,
         n_alphas: int = 20,
         scale: bool = True,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         max_iter: int = 20_000,
     ) -> None:
         self.n_components = n_components
@@ -185,19 +189,26 @@ class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return coefs, gaps
 
     def _solve(self, X: Array, targets: Array, penalty: float, start: Array) -> tuple[Array, float]:
-        """A and its gap, by coordinate descent from ``start``."""
+        """A and its gap, from ``start``; only columns that may be used are looked at in the inner fits."""
         unit = 0.5 * float((targets**2).sum())
         if penalty == 0 or unit == 0:
             return np.zeros_like(start), 0.0
-        with warnings.catch_warnings():  # the gap is looked at by the caller
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            _, found, _, n_iter = lasso_path(
-                X, np.asfortranarray(targets), alphas=[penalty / len(X)], coef_init=start.T.copy("F"),
-                tol=0.1 * self.tol, max_iter=self.max_iter, return_n_iter=True,
-            )  # fmt: skip
-        self.n_iter_ += int(np.max(n_iter))
-        A = np.ascontiguousarray(found[:, :, 0].T)
-        return A, duality_gap(X, targets, A, penalty) / unit
+        A, size = start, _FIRST_COLUMNS
+        goal = self.tol * unit
+        sweeps = self.max_iter
+        while True:
+            gap, slopes = duality_gap(X, targets, A, penalty)
+            if gap <= goal or sweeps <= 0:
+                return A, gap / unit
+            used = A.any(axis=1)
+            size = max(size, 2 * int(used.sum()))
+            slopes[used] = np.inf
+            among = np.sort(np.argsort(-slopes, kind="stable")[:size])
+            part = np.asfortranarray(X[:, among])
+            A = np.zeros_like(start) if not used.any() else A.copy()
+            A[among], done = _descend(part, targets, penalty, A[among], 0.3 * goal, sweeps)
+            sweeps -= done
+            self.n_iter_ += done
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs.
@@ -217,17 +228,68 @@ class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
 
-def duality_gap(X: Array, Y: Array, A: Array, penalty: float) -> float:
-    r"""Return how far A can be from the minimum of the group lasso.
+def duality_gap(X: Array, Y: Array, A: Array, penalty: float) -> tuple[float, Array]:
+    r"""Return how far A can be from the minimum of the group lasso, and the slope along each column.
 
     The residual, shrunk until :math:`\|x_j^\top U\| \le \lambda` for all columns, is feasible for the dual
     :math:`\max_U \tfrac12 \|Y\|^2 - \tfrac12 \|Y - U\|^2`.
     """
     residual = Y - X @ A
-    value = 0.5 * float((residual**2).sum()) + penalty * float(np.linalg.norm(A, axis=1).sum())
-    steepest = float(np.linalg.norm(X.T @ residual, axis=1).max())
+    slopes = np.linalg.norm(X.T @ residual, axis=1)
+    steepest = float(slopes.max())
     U = residual * min(1.0, penalty / steepest if steepest > 0 else 1.0)
-    return value - 0.5 * float((Y**2).sum()) + 0.5 * float(((Y - U) ** 2).sum())
+    value = _objective(residual, A, penalty)
+    return value - 0.5 * float((Y**2).sum()) + 0.5 * float(((Y - U) ** 2).sum()), slopes
+
+
+def _objective(residual: Array, A: Array, penalty: float) -> float:
+    return 0.5 * float((residual**2).sum()) + penalty * float(np.linalg.norm(A, axis=1).sum())
+
+
+def _descend(
+    X: Array, Y: Array, penalty: float, A: Array, goal: float, max_sweeps: int
+) -> tuple[Array, int]:
+    """Coordinate descent with Anderson's extrapolation, which collinear columns need, [BM2021]_.
+
+    Returns A and the number of sweeps.
+    """
+    Y = np.asfortranarray(Y)
+    history = [A]
+    done = 0
+    while done < max_sweeps:
+        with warnings.catch_warnings():  # the gap decides, not the number of sweeps
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            _, found, _ = lasso_path(
+                X, Y, alphas=[penalty / len(X)], coef_init=A.T.copy("F"), tol=0.0, max_iter=_SWEEPS
+            )
+        done += _SWEEPS
+        A = np.ascontiguousarray(found[:, :, 0].T)
+        history.append(A)
+        if len(history) > _DEPTH:
+            A = _extrapolate(X, Y, penalty, history)
+            history = [A]
+        if duality_gap(X, Y, A, penalty)[0] <= goal:
+            break
+    return A, done
+
+
+def _extrapolate(X: Array, Y: Array, penalty: float, history: list[Array]) -> Array:
+    """Return the combination of iterates with the smallest combined step, if it is better than the last."""
+    last = history[-1]
+    steps = np.diff([A.ravel() for A in history], axis=0)
+    gram = steps @ steps.T
+    # A ridge of this share keeps the weights finite where the steps are parallel.
+    gram[np.diag_indices(len(gram))] += 1e-12 * np.trace(gram)
+    try:
+        weights = np.linalg.solve(gram, np.ones(len(gram)))
+    except np.linalg.LinAlgError:  # no step at all
+        return last
+    weights /= weights.sum()
+    mixed = np.tensordot(weights, np.array(history[1:]), axes=1)
+    mixed[~last.any(axis=1)] = 0.0  # a row that is out stays out
+    if _objective(Y - X @ mixed, mixed, penalty) < _objective(Y - X @ last, last, penalty):
+        return np.asarray(mixed)
+    return last
 
 
 def _frame(rows: Array, scale: bool) -> tuple[Array, Array]:
