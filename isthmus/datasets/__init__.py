@@ -6,6 +6,7 @@ name                          file               what it gives
 ``make_low_rank_regression``  ``generators.py``  a planted map of chosen rank
 ``make_kappa_regression``     ``generators.py``  the collinear design of [B2006]_
 ``make_curves``               ``curves.py``      an output of two directions of the inputs
+``make_spectra``              ``spectra.py``     near-infrared spectra of mixtures, simulated
 ``load_nir``                  ``loaders.py``     near-infrared spectra
 ``load_mulan``                ``loaders.py``     sets with several targets
 ``load_faces``                ``images.py``      Yale, ORL and CBCL faces
@@ -42,6 +43,7 @@ from isthmus.datasets.labels import load_multilabel
 from isthmus.datasets.loaders import load_mulan, load_nir
 from isthmus.datasets.motion import load_letters, load_mocap
 from isthmus.datasets.pose import load_silhouette_pose, load_statue_face_pose
+from isthmus.datasets.spectra import make_spectra
 from isthmus.datasets.store import DatasetNotFoundError, isthmus_data_home
 from isthmus.datasets.structures import load_cb513, load_graphs, load_nettalk, load_ocr_words
 from isthmus.datasets.tables import load_letter, load_raetsch, load_sarcos, load_table
@@ -70,4 +72,5 @@ __all__ = [
     "make_curves",
     "make_kappa_regression",
     "make_low_rank_regression",
+    "make_spectra",
 ]

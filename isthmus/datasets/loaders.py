@@ -39,7 +39,8 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
 
     The file ``nir.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
     :func:`isthmus_data_home`. Tecator alone is at OpenML (505) and would be fetched from there;
-    that road was tested against an imitation of the server, not against the server.
+    that road was tested against an imitation of the server, not against the server. Without the file
+    :func:`make_spectra` gives simulated spectra of two instruments.
 
     Parameters
     ----------

@@ -1,19 +1,21 @@
 """Model selection: the number of components and the ridge weight by cross-validation, and which rows.
 
-=========================== ============================================================
-name                        what it is
-=========================== ============================================================
-:class:`ComponentSearchCV`  a grid search that gets all candidates from one fit per fold
-:func:`interval_pls`        the error of PLS on each stretch of a curve
-:func:`kennard_stone`       rows that cover the inputs
-:func:`spxy`                rows that cover inputs and outputs
-:func:`duplex`              training and test rows that both cover the inputs
-=========================== ============================================================
+============================= ============================================================
+name                          what it is
+============================= ============================================================
+:class:`ComponentSearchCV`    a grid search that gets all candidates from one fit per fold
+:func:`interval_pls`          the error of PLS on each stretch of a curve
+:func:`kennard_stone`         rows that cover the inputs
+:func:`selection_frequencies` how often each input is selected in halves of the rows
+:func:`spxy`                  rows that cover inputs and outputs
+:func:`duplex`                training and test rows that both cover the inputs
+============================= ============================================================
 """
 
 from isthmus.model_selection.component_search import ComponentSearchCV
 from isthmus.model_selection.interval_pls import IntervalPLS, interval_pls
 from isthmus.model_selection.sample_selection import duplex, kennard_stone, spxy
+from isthmus.model_selection.stability import selection_frequencies
 
 __all__ = [
     "ComponentSearchCV",
@@ -21,5 +23,6 @@ __all__ = [
     "duplex",
     "interval_pls",
     "kennard_stone",
+    "selection_frequencies",
     "spxy",
 ]

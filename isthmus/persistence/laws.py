@@ -39,7 +39,7 @@ _LAWS: dict[str, dict[str, str]] = {
         ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV",
          "MultiTaskLasso", "MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV",
          "BayesianRidge", "HuberRegressor", "LinearSVR",
-         "BlockRidge", "GeodesicStiefelRegression", "LinearMap", "RiemannianPLS"), _LINEAR,
+         "BlockRidge", "SparseFactors", "GeodesicStiefelRegression", "LinearMap", "RiemannianPLS"), _LINEAR,
     ),
     **dict.fromkeys(("LogisticRegression", "RidgeClassifier", "LinearSVC"), _CLASSIFIER),
     **dict.fromkeys(("COIR", "InverseMORP", "MORP", "SIR", "KernelCCA", "KernelSIR"), _PROJECTION),

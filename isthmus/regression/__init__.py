@@ -12,6 +12,7 @@
 ``blocks.py``               ``join_blocks``: inputs of several sources side by side
 ``block_ridge.py``          ``BlockRidge``: a ridge weight for each block of columns
 ``multiblock.py``           ``MultiblockPLS``, ``SequentialPLS``: blocks together, one after another
+``sparse_factors.py``       ``SparseFactors``: reduced rank and PLS that use few inputs
 ``recalibration.py``        ``SlopeBias`` and ``spike``: an old calibration on a new instrument
 ``base.py``                 what they share: fit, partial_fit, explain, folds
 ``fitted.py``               what they share once fitted: predict, transform, paths
@@ -36,6 +37,7 @@ from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
 from isthmus.regression.recalibration import SlopeBias, spike
 from isthmus.regression.reduced_rank import ReducedRankRegression
+from isthmus.regression.sparse_factors import SparseFactors
 from isthmus.regression.stiefel import StiefelRegression
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "ReducedRankRegression",
     "SequentialPLS",
     "SlopeBias",
+    "SparseFactors",
     "StiefelRegression",
     "join_blocks",
     "spike",

@@ -67,7 +67,14 @@ from isthmus.preimages import (
     Nearest,
     SequenceSearch,
 )
-from isthmus.regression import OPLS, BlockRidge, MultiblockPLS, SequentialPLS, SlopeBias
+from isthmus.regression import (
+    OPLS,
+    BlockRidge,
+    MultiblockPLS,
+    SequentialPLS,
+    SlopeBias,
+    SparseFactors,
+)
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -125,6 +132,7 @@ FITTED = {
     "BlockRidge": (lambda: BlockRidge(HALVES).fit(X, Y), predicted),
     "MultiblockPLS": (lambda: MultiblockPLS(HALVES).fit(X, Y), predicted),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
+    "SparseFactors": (lambda: SparseFactors(2).fit(X, Y), predicted),
     "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),
     **{
         name: (lambda name=name: getattr(isthmus.features, name)().fit(X), transformed)

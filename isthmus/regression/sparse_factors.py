@@ -1,0 +1,300 @@
+"""Maps of low rank that use few inputs: a group lasso on the rows of the factor, with its whole path."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import lasso_path
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._linalg import Array
+from isthmus._validation import (
+    check_count,
+    check_enough_samples,
+    check_flag,
+    check_number,
+    check_option,
+    check_rank,
+)
+from isthmus.regression.pls import PLS
+
+_TURNS = 100  # alternations of a rank constraint at one penalty
+_FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
+_SWEEPS = 10  # of coordinate descent between two looks
+_DEPTH = 5  # iterates that are extrapolated
+
+
+class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Reduced rank regression or PLS with a factor of which few rows are not zero, [CH2012]_.
+
+    .. math::
+        \min_{A, V^\top V = I} \tfrac12 \|Y - X A V^\top\|_F^2 + \lambda \sum_j \|a_j\|_2
+
+    on centred columns; :math:`a_j` is the row of input j, used by all components or by none. With fixed V
+    the problem is a group lasso in A, whose duality gap bounds how far the objective is from its minimum.
+    With full rank V is the identity and the gap certifies the map itself: it is that of scikit-learn's
+    ``MultiTaskLasso``. Below full rank A and V alternate, and the gap certifies A. With ``factor="pls"``
+    the scores of PLS take the place of YV, and y is regressed on the sparse scores. The path runs from the
+    smallest :math:`\lambda` that uses no input down to the one asked for, each fit starting from the last.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Rank; None is full rank for "reduced_rank", and 2 for "pls".
+    factor : {"reduced_rank", "pls"}, default="reduced_rank"
+        What the sparse factor predicts: the outputs under a rank constraint, or the scores of PLS.
+    alpha : float, default=0.1
+        The penalty as a share of the smallest one that uses no input, in (0, 1]; free of units.
+    n_alphas : int, default=20
+        Number of penalties of the path, evenly spaced on a logarithmic scale.
+    scale : bool, default=True
+        Whether columns of X and y are divided by their standard deviations.
+    tol : float, default=1e-4
+        Duality gap, as a share of the objective of the empty model, at which a fit ends.
+    max_iter : int, default=20000
+        Largest number of sweeps of coordinate descent for each penalty. Raw spectra, whose columns are
+        nearly equal, can need more for small ``alpha``: derivatives need a fraction of them.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        The map: a prediction is ``X @ coef_.T + intercept_``.
+    selected_ : ndarray of bool, of shape (n_features,)
+        Inputs that are used.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties of the path, as shares.
+    coef_path_ : ndarray of shape (n_alphas[, n_targets], n_features)
+        The map at each of them.
+    gap_path_ : ndarray of shape (n_alphas,)
+        Duality gap at each of them, as a share of the objective of the empty model.
+    n_iter_ : int
+        Sweeps of all fits together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.regression import SparseFactors
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 30))
+    >>> Y = X[:, [3, 7]] @ rng.normal(size=(2, 4)) + 0.1 * rng.normal(size=(60, 4))
+    >>> np.flatnonzero(SparseFactors(2, alpha=0.3).fit(X, Y).selected_)
+    array([3, 7])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        factor: str = "reduced_rank",
+        alpha: float = 0.1,
+        n_alphas: int = 20,
+        scale: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 20_000,
+    ) -> None:
+        self.n_components = n_components
+        self.factor = factor
+        self.alpha = alpha
+        self.n_alphas = n_alphas
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SparseFactors:
+        """Fit the path of maps.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rank = check_rank(self.n_components, minimum=1)
+        check_option("factor", self.factor, ("reduced_rank", "pls"))
+        check_number("alpha", self.alpha, "above 0 and at most 1", high=1.0, strict=True)
+        check_count("n_alphas", self.n_alphas)
+        check_flag("scale", self.scale)
+        check_number("tol", self.tol, "> 0 and finite", strict=True)
+        check_count("max_iter", self.max_iter)
+        rows, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        check_enough_samples(len(rows))
+        outputs = np.asarray(y, dtype=np.float64).reshape(len(rows), -1)
+        x_mean, x_scale = _frame(rows, self.scale)
+        y_mean, y_scale = _frame(outputs, self.scale)
+        # By columns, as coordinate descent goes.
+        Z = np.asfortranarray((rows - x_mean) / x_scale)
+        self.alphas_ = np.geomspace(1.0, self.alpha, self.n_alphas) if self.n_alphas > 1 else (
+            np.array([float(self.alpha)])
+        )  # fmt: skip
+        factors, gaps = self._path(Z, (outputs - y_mean) / y_scale, rank)
+        self.gap_path_ = np.array(gaps)
+        if max(gaps) > self.tol:
+            warnings.warn(
+                f"the duality gap is {max(gaps):.1e} after max_iter={self.max_iter} sweeps, above "
+                f"tol={self.tol:.1e}: raise max_iter, alpha or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        path = np.array([(B / x_scale[:, None] * y_scale).T for B in factors])
+        is_1d = np.ndim(y) == 1
+        self.coef_path_ = path[:, 0] if is_1d else path
+        self.coef_ = self.coef_path_[-1]
+        intercept = y_mean - path[-1] @ x_mean
+        self.intercept_ = float(intercept[0]) if is_1d else intercept
+        self.selected_ = (path[-1] != 0).any(axis=0)
+        return self
+
+    def _path(self, X: Array, Y: Array, rank: int | None) -> tuple[list[Array], list[float]]:
+        """Coefficients (p, q) and gaps at all penalties."""
+        q = Y.shape[1]
+        self.n_iter_ = 0
+        turns = None  # V, where the rank is below full
+        targets = Y
+        if self.factor == "pls":
+            most = min(2 if rank is None else rank, *X.shape)
+            with warnings.catch_warnings():  # fewer components than asked for are no news here
+                warnings.filterwarnings("ignore", message="n_components")
+                targets = PLS(most, scale=False).fit(X, Y).transform(X)
+        elif rank is not None and rank < q:
+            turns = np.linalg.svd(Y, full_matrices=False)[2][:rank].T
+            targets = Y @ turns
+        A = np.zeros((X.shape[1], targets.shape[1]))
+        largest = float(np.linalg.norm(X.T @ targets, axis=1).max(initial=0.0))
+        coefs, gaps = [], []
+        for share in self.alphas_:
+            A, gap = self._solve(X, targets, share * largest, A)
+            for _ in range(_TURNS if turns is not None else 0):
+                left, _, right = np.linalg.svd(Y.T @ (X @ A), full_matrices=False)
+                if np.linalg.norm(left @ right - turns) <= self.tol or not A.any():
+                    break
+                turns = left @ right
+                targets = Y @ turns
+                A, gap = self._solve(X, targets, share * largest, A)
+            gaps.append(gap)
+            if self.factor == "pls":
+                scores = X @ A
+                coefs.append(A @ np.linalg.lstsq(scores, Y, rcond=None)[0])
+            else:
+                coefs.append(A if turns is None else A @ turns.T)
+        return coefs, gaps
+
+    def _solve(self, X: Array, targets: Array, penalty: float, start: Array) -> tuple[Array, float]:
+        """A and its gap, from ``start``; only columns that may be used are looked at in the inner fits."""
+        unit = 0.5 * float((targets**2).sum())
+        if penalty == 0 or unit == 0:
+            return np.zeros_like(start), 0.0
+        A, size = start, _FIRST_COLUMNS
+        goal = self.tol * unit
+        sweeps = self.max_iter
+        while True:
+            gap, slopes = duality_gap(X, targets, A, penalty)
+            if gap <= goal or sweeps <= 0:
+                return A, gap / unit
+            used = A.any(axis=1)
+            size = max(size, 2 * int(used.sum()))
+            slopes[used] = np.inf
+            among = np.sort(np.argsort(-slopes, kind="stable")[:size])
+            part = np.asfortranarray(X[:, among])
+            A = np.zeros_like(start) if not used.any() else A.copy()
+            A[among], done = _descend(part, targets, penalty, A[among], 0.3 * goal, sweeps)
+            sweeps -= done
+            self.n_iter_ += done
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict outputs.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            ``X @ coef_.T + intercept_``.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+
+def duality_gap(X: Array, Y: Array, A: Array, penalty: float) -> tuple[float, Array]:
+    r"""Return how far A can be from the minimum of the group lasso, and the slope along each column.
+
+    The residual, shrunk until :math:`\|x_j^\top U\| \le \lambda` for all columns, is feasible for the dual
+    :math:`\max_U \tfrac12 \|Y\|^2 - \tfrac12 \|Y - U\|^2`.
+    """
+    residual = Y - X @ A
+    slopes = np.linalg.norm(X.T @ residual, axis=1)
+    steepest = float(slopes.max())
+    U = residual * min(1.0, penalty / steepest if steepest > 0 else 1.0)
+    value = _objective(residual, A, penalty)
+    return value - 0.5 * float((Y**2).sum()) + 0.5 * float(((Y - U) ** 2).sum()), slopes
+
+
+def _objective(residual: Array, A: Array, penalty: float) -> float:
+    return 0.5 * float((residual**2).sum()) + penalty * float(np.linalg.norm(A, axis=1).sum())
+
+
+def _descend(
+    X: Array, Y: Array, penalty: float, A: Array, goal: float, max_sweeps: int
+) -> tuple[Array, int]:
+    """Coordinate descent with Anderson's extrapolation, which collinear columns need, [BM2021]_.
+
+    Returns A and the number of sweeps.
+    """
+    Y = np.asfortranarray(Y)
+    history = [A]
+    done = 0
+    while done < max_sweeps:
+        with warnings.catch_warnings():  # the gap decides, not the number of sweeps
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            _, found, _ = lasso_path(
+                X, Y, alphas=[penalty / len(X)], coef_init=A.T.copy("F"), tol=0.0, max_iter=_SWEEPS
+            )
+        done += _SWEEPS
+        A = np.ascontiguousarray(found[:, :, 0].T)
+        history.append(A)
+        if len(history) > _DEPTH:
+            A = _extrapolate(X, Y, penalty, history)
+            history = [A]
+        if duality_gap(X, Y, A, penalty)[0] <= goal:
+            break
+    return A, done
+
+
+def _extrapolate(X: Array, Y: Array, penalty: float, history: list[Array]) -> Array:
+    """Return the combination of iterates with the smallest combined step, if it is better than the last."""
+    last = history[-1]
+    steps = np.diff([A.ravel() for A in history], axis=0)
+    gram = steps @ steps.T
+    # A ridge of this share keeps the weights finite where the steps are parallel.
+    gram[np.diag_indices(len(gram))] += 1e-12 * np.trace(gram)
+    try:
+        weights = np.linalg.solve(gram, np.ones(len(gram)))
+    except np.linalg.LinAlgError:  # no step at all
+        return last
+    weights /= weights.sum()
+    mixed = np.tensordot(weights, np.array(history[1:]), axes=1)
+    mixed[~last.any(axis=1)] = 0.0  # a row that is out stays out
+    if _objective(Y - X @ mixed, mixed, penalty) < _objective(Y - X @ last, last, penalty):
+        return np.asarray(mixed)
+    return last
+
+
+def _frame(rows: Array, scale: bool) -> tuple[Array, Array]:
+    """Means, and standard deviations or ones."""
+    mean = rows.mean(axis=0)
+    deviations = rows.std(axis=0)
+    deviations[deviations <= 1e-14 * np.abs(mean)] = 0.0  # a constant, but for rounding
+    return mean, np.where(deviations > 0, deviations, 1.0) if scale else np.ones(len(mean))
