@@ -33,8 +33,8 @@ _CLASSES = {
     "ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
     "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
-    "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
-    "WeisfeilerLehman",
+    "PoseKernel PositionKernel Power Precomputed Product SequenceKernel SpectrumKernel "
+    "SubsequenceKernel Sum WeisfeilerLehman",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",
@@ -45,7 +45,7 @@ _CLASSES = {
     "isthmus.papers.riemannian_pls": "RiemannianPLS",
     "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
-    "Nearest SequenceSearch",
+    "Nearest PathSearch SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
     "isthmus.preimages.ngram_index": "NgramIndex",
     "isthmus.problems": "MissingModel Moments",
