@@ -25,7 +25,7 @@ _CLASSES = {
     "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
-    "isthmus.dependency": "DependencyRegressor",
+    "isthmus.dependency": "CandidateRegressor DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "FourierFeatures KernelMap Landmarks",
@@ -48,6 +48,7 @@ _CLASSES = {
     "Nearest PathSearch SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
     "isthmus.preimages.ngram_index": "NgramIndex",
+    "isthmus.preimages.object_losses": "ObjectLosses",
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
@@ -55,6 +56,8 @@ _CLASSES = {
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",
+    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams NeighbourAnswers",
+    "isthmus.sequences.windows": "SymbolWindows VectorWindows",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
     "sklearn.decomposition": "PCA KernelPCA TruncatedSVD",
