@@ -7,6 +7,7 @@ lbfgs                 quasi-Newton                                       ``lbfgs
 minimise_smoothed     L-BFGS through ever sharper losses                 ``smoothed.py``
 minimise_kinked       sums of absolute values, to the last digit         ``interior_point.py``
 cross_entropy         search by sampling, for codes of any objects       ``cross_entropy.py``
+best_paths            the k best paths through a chain of labels         ``paths.py``
 ===================== ================================================== =========================
 
 The descents take a function that returns value and partial derivatives, a geometry and a start, and

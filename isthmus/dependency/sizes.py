@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isthmus.preimages import SequenceSearch
-
 
 class SizesMixin:
     """The part of a dependency regressor that predicts the sizes of sequences.
@@ -24,7 +22,7 @@ class SizesMixin:
 
     def _fit_sizes(self, X: Any, Y: Any, method: Any) -> None:
         self.sizes_ = None
-        if not isinstance(method, SequenceSearch) or method.size not in ("auto", "ridge"):
+        if not getattr(method, "predicts_sizes", False):
             return
         lengths = np.array([len(y) for y in Y], dtype=np.float64)
         if (
@@ -32,7 +30,8 @@ class SizesMixin:
         ):  # nothing to regress on, and the search stays near the fitted sizes
             return
         inputs, map_ = (None if part is None else clone(part) for part in (self.inputs, self.map))
-        self.sizes_ = type(self)(inputs, map_).fit(X, lengths)  # type: ignore[call-arg]
+        regressor: Any = type(self)
+        self.sizes_ = regressor(inputs, map_).fit(X, lengths)
 
     def _with_sizes(self, X: Any, options: dict[str, Any]) -> dict[str, Any]:
         """Options of the search, with the sizes that are expected."""

@@ -23,6 +23,7 @@ precomputed              :class:`Precomputed`                ready kernel values
 (sequences)              :class:`SpectrumKernel`             words of one length
 (sequences)              :class:`MismatchKernel`             words of one length, a few symbols off
 (sequences)              :class:`SubsequenceKernel`          words with gaps
+(sequences)              :class:`PositionKernel`             short words at about the same place
 (graphs)                 :class:`GraphKernel`                random walks that meet the same labels
 (graphs)                 :class:`WeisfeilerLehman`           counts of refined labels
 (objects by number)      :class:`Indexed`                    for estimators that take only tables
@@ -56,6 +57,7 @@ from isthmus.kernels.report import check_kernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.sequences import (
     MismatchKernel,
+    PositionKernel,
     SequenceKernel,
     SpectrumKernel,
     SubsequenceKernel,
@@ -80,6 +82,7 @@ __all__ = [
     "Normalised",
     "Polynomial",
     "PoseKernel",
+    "PositionKernel",
     "Precomputed",
     "SequenceKernel",
     "SpectrumKernel",

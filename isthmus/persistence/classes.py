@@ -25,9 +25,9 @@ _CLASSES = {
     "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
-    "isthmus.dependency": "DependencyRegressor",
     "isthmus.diagnostics": "Domain",
     "isthmus.diagnostics.distances": "FeatureDistance Neighbours Ranges Subspace",
+    "isthmus.dependency": "CandidateRegressor DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
@@ -35,8 +35,8 @@ _CLASSES = {
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
     "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
-    "PoseKernel Power Precomputed Product SequenceKernel SpectrumKernel SubsequenceKernel Sum "
-    "WeisfeilerLehman",
+    "PoseKernel PositionKernel Power Precomputed Product SequenceKernel SpectrumKernel "
+    "SubsequenceKernel Sum WeisfeilerLehman",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",
@@ -47,9 +47,10 @@ _CLASSES = {
     "isthmus.papers.riemannian_pls": "RiemannianPLS",
     "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
-    "Nearest SequenceSearch",
+    "Nearest PathSearch SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
     "isthmus.preimages.ngram_index": "NgramIndex",
+    "isthmus.preimages.object_losses": "ObjectLosses",
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
@@ -58,6 +59,8 @@ _CLASSES = {
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",
+    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams NeighbourAnswers",
+    "isthmus.sequences.windows": "SymbolWindows VectorWindows",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
     "sklearn.decomposition": "PCA KernelPCA TruncatedSVD",

@@ -9,6 +9,7 @@
 :class:`Nearest`            the best fitted object, of any kind
 :class:`CandidateSearch`    the best of given objects
 :class:`SequenceSearch`     new sequences, by n-grams, beam and local search
+:class:`PathSearch`         new sequences of words at places, exactly
 :class:`GraphSearch`        new graphs, by local search and cross-entropy
 :func:`make_preimage`       a method by name
 ==========================  ================================================================
@@ -27,6 +28,7 @@ from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
 from isthmus.preimages.make import make_preimage
 from isthmus.preimages.nearest import Nearest
+from isthmus.preimages.paths import PathSearch
 from isthmus.preimages.sequences import SequenceSearch
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "GraphSearch",
     "Learned",
     "Nearest",
+    "PathSearch",
     "Preimage",
     "SequenceSearch",
     "make_preimage",

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from isthmus.kernels import GraphKernel
+from isthmus.kernels import GraphKernel, PositionKernel
 from isthmus.kernels.graphs.graph import as_graph
 from isthmus.kernels.products import Linear
 from isthmus.kernels.sequences.ngrams import NgramKernel
@@ -20,6 +20,7 @@ from isthmus.preimages.gradient import Gradient
 from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
 from isthmus.preimages.nearest import Nearest
+from isthmus.preimages.paths import PathSearch
 from isthmus.preimages.sequences import SequenceSearch
 
 NAMES: dict[str, type[Preimage]] = {
@@ -31,6 +32,7 @@ NAMES: dict[str, type[Preimage]] = {
     "graphs": GraphSearch,
     "learned": Learned,
     "nearest": Nearest,
+    "paths": PathSearch,
     "sequences": SequenceSearch,
 }
 
@@ -43,11 +45,12 @@ def make_preimage(preimage: Any = "auto", kernel: Any = None, objects: Any = Non
     preimage : Preimage or str, default="auto"
         A method, ``"auto"``, or one of ``"candidate_search"``,
         ``"graphs"``, ``"sequences"``, ``"distance"``, ``"exact"``,
-        ``"fixed_point"``, ``"gradient"``, ``"learned"``, ``"nearest"``.
+        ``"fixed_point"``, ``"gradient"``, ``"learned"``, ``"nearest"``, ``"paths"``.
     kernel : kernel, default=None
         What ``"auto"`` is chosen by: ``Exact`` for the linear kernel, ``Learned`` for other kernels of
         vectors, ``SequenceSearch`` for those that count n-grams (``SequenceKernel``,
-        ``SpectrumKernel``), ``GraphSearch`` for ``GraphKernel``, both with a fixed ``random_state``, and
+        ``SpectrumKernel``), ``PathSearch`` for ``PositionKernel``,
+        ``GraphSearch`` for ``GraphKernel``, both with a fixed ``random_state``, and
         ``Nearest`` for other objects and for precomputed kernels.
     objects : sequence of objects, default=None
         What will be fitted: directed graphs, which ``GraphSearch`` does not make, have ``Nearest``.
@@ -86,6 +89,8 @@ def _for_objects(method: Any, objects: Any) -> Any:
 def _by_kernel(kernel: Any, objects: Any) -> Preimage:
     if isinstance(kernel, NgramKernel) and getattr(kernel, "label_kernel", None) is None:
         return SequenceSearch(random_state=0)
+    if isinstance(kernel, PositionKernel) and not kernel.normalise:
+        return PathSearch()
     if isinstance(kernel, GraphKernel) and not _directed(kernel, objects):
         return GraphSearch(random_state=0)
     if isinstance(kernel, Linear):

@@ -101,6 +101,11 @@ class SequenceSearch(RankingPreimage):
         self.max_void = max_void
         self.random_state = random_state
 
+    @property
+    def predicts_sizes(self) -> bool:
+        """Whether a regression may predict the sizes of the answers."""
+        return self.size in ("auto", "ridge")
+
     def _prepare(self) -> None:
         check_option("method", self.method, METHODS)
         check_option("size", self.size, SIZES)

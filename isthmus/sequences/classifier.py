@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._solvers.paths import best_paths
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
 from isthmus.sequences.alignment import align
 from isthmus.sequences.generator import Generator, merge
-from isthmus.sequences.paths import best_paths
 from isthmus.sequences.windows import SymbolWindows, VectorWindows, are_vectors
 
 _MOST_CHUNK = 4  # of "auto": the longest chunk that is tried

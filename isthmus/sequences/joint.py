@@ -18,6 +18,7 @@ from isthmus.sequences.generator import Generator, merge
 Pair = tuple[Any, tuple[Any, ...]]
 _BEGIN: Pair = ("", ("begin",))
 _END: Pair = ("", ("end",))
+_COUNTED = ("_pairs", "_counts", "_totals", "_discounts", "_cache")
 
 
 class JointNgrams(Generator, BaseEstimator):
@@ -40,6 +41,11 @@ class JointNgrams(Generator, BaseEstimator):
         Length of the longest chunk of output of one input symbol.
     beam_width : int, default=60
         Chains that are kept at every symbol.
+
+    Attributes
+    ----------
+    lines_ : list of list of (token, tuple)
+        The aligned rows: input tokens and their chunks.
 
     Examples
     --------
@@ -82,17 +88,26 @@ class JointNgrams(Generator, BaseEstimator):
             raise ValueError(
                 f"No output has chunks of at most {self.max_chunk} symbols: it is too long."
             )
+        self.lines_ = lines
+        self._tabulate()
+        return self
+
+    def _tabulate(self) -> None:
+        """Count pairs and n-grams."""
         known: defaultdict[Any, Counter[Pair]] = defaultdict(Counter)
-        for line in lines:
+        for line in self.lines_:
             for pair in line:
                 known[pair[0]][pair] += 1
         self._pairs = {
             letter: [p for p, _ in found.most_common()] for letter, found in known.items()
         }
         self.n_pairs_ = sum(map(len, self._pairs.values())) + 1
-        self._count(lines)
+        self._count(self.lines_)
         self._cache: dict[Any, Any] = {}
-        return self
+
+    def __getstate__(self) -> Any:
+        """The aligned rows; what is counted from them is counted again."""
+        return {k: v for k, v in super().__getstate__().items() if k not in _COUNTED}
 
     def _count(self, lines: list[list[Pair]]) -> None:
         """Counts after histories of every length; the shorter ones count different words before."""
@@ -140,6 +155,8 @@ class JointNgrams(Generator, BaseEstimator):
 
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
         check_is_fitted(self)
+        if not hasattr(self, "_counts"):  # read from a file
+            self._tabulate()
         return [self._one([plain(a) for a in x], n_best) for x in X]
 
     def _one(self, x: list[Any], n_best: int) -> tuple[list[Any], Array]:

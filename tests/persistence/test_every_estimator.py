@@ -48,9 +48,10 @@ from isthmus import (
     save,
 )
 from isthmus.datasets import make_low_rank_regression
+from isthmus.dependency import CandidateRegressor
 from isthmus.features import FourierFeatures, InstrumentTransfer
 from isthmus.kernels.graphs import GraphKernel, as_graph
-from isthmus.kernels.sequences import SequenceKernel
+from isthmus.kernels.sequences import PositionKernel, SequenceKernel
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
 from isthmus.papers.morp import InverseMORP
 from isthmus.papers.riemannian_pls import RiemannianPLS
@@ -65,6 +66,7 @@ from isthmus.preimages import (
     GraphSearch,
     Learned,
     Nearest,
+    PathSearch,
     SequenceSearch,
 )
 from isthmus.regression import (
@@ -75,6 +77,7 @@ from isthmus.regression import (
     SlopeBias,
     SparseFactors,
 )
+from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, NeighbourAnswers
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -113,6 +116,10 @@ def vectors_by(preimage, kernel="rbf"):
 
 def words_by(preimage):
     return KernelMap(kernel=SequenceKernel(0.2), preimage=preimage).fit(WORDS)
+
+
+def proposed(model):
+    return [found[0] for found, _ in model.candidates(WORDS, 3)]
 
 
 def to_words():
@@ -204,6 +211,22 @@ FITTED = {
     "Nearest": (lambda: vectors_by(Nearest()), brought_back(X)),
     "CandidateSearch": (lambda: words_by(CandidateSearch(WORDS[::2])), brought_back(WORDS)),
     "SequenceSearch": (lambda: words_by(SequenceSearch(random_state=0)), brought_back(WORDS)),
+    "PathSearch": (
+        lambda: KernelMap(kernel=PositionKernel(), preimage=PathSearch()).fit(WORDS),
+        brought_back(WORDS),
+    ),
+    "CandidateRegressor": (
+        lambda: CandidateRegressor(AlignedClassifier(C=1.0), alpha=0.1).fit(WORDS, WORDS),
+        lambda model: model.predict(WORDS),
+    ),
+    "AlignedClassifier": (lambda: AlignedClassifier(C=1.0).fit(WORDS, WORDS), proposed),
+    "AlignedClassifier of vectors": (
+        lambda: AlignedClassifier(C=1.0).fit([X[:3], X[3:5]], ["aba", "bb"]),
+        lambda model: model.candidates([X[5:8]], 2)[0][0],
+    ),
+    "JointNgrams": (lambda: JointNgrams(2).fit(WORDS, WORDS), proposed),
+    "NeighbourAnswers": (lambda: NeighbourAnswers().fit(WORDS, WORDS), proposed),
+    "Dictionary": (lambda: Dictionary().fit(WORDS, WORDS), proposed),
     "GraphSearch": (
         lambda: KernelMap(
             kernel=GraphKernel(0.2),

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
+from isthmus._solvers.paths import best_paths
 from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, NeighbourAnswers
-from isthmus.sequences.paths import best_paths
 from isthmus.sequences.windows import SymbolWindows, VectorWindows
 
 RULES = {"a": "A", "b": "b", "c": "k", "t": "t", "x": "ks", "o": "O", "h": ""}

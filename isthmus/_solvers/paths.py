@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Ints
+
+Ints = NDArray[np.int64]
 
 
 def best_paths(first: Array, steps: list[Array], k: int) -> tuple[list[Ints], Array]:
