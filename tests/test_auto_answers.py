@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import LADDER, Rung
@@ -326,6 +327,17 @@ def test_treatments_are_searched_for_curves_alone():
     assert "treatment" in own.best_params_
     off = MethodSearchCV("ridge", cv=3, treatments=None).fit(A, b)
     assert "treatment" not in off.best_params_
+
+
+def test_treatments_of_a_kernel_are_named_by_the_kernel():
+    """The output is an even function of one column, which no linear method can tell from the others."""
+    A = np.random.default_rng(2).uniform(-2, 2, size=(80, 8))
+    bank = {f"column {j}": FunctionTransformer(np.take, kw_args={"indices": [j], "axis": 1})
+            for j in range(8)}  # fmt: skip
+    search = TreatedSearch(KernelSearch(scale=False), bank, quick={"widths": [0.1, 1.0]})
+    search.fit(A, np.cos(2 * A[:, 5]))
+    assert search.best_params_["treatment"] == "column 5 1.00"
+    assert len(search.search.widths) == 7  # the quick settings are for choosing alone
 
 
 def test_more_rows_than_a_gram_matrix_holds(monkeypatch):

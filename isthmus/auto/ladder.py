@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus._validation import check_option
-from isthmus.auto.kernel_search import ROUGH, SMOOTH, KernelSearch
+from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -85,7 +85,8 @@ def _kernels(problem: Problem, names: Any) -> Any:
         random_state=problem.random_state,
     )
     if problem.treatments:
-        return TreatedSearch(search, problem.treatments, cv=problem.folds, screen=True)
+        quick = {"widths": WIDTHS[1::2]}
+        return TreatedSearch(search, problem.treatments, cv=problem.folds, quick=quick)
     return search
 
 
