@@ -14,8 +14,9 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
-_BOOSTING_ROWS = 1000  # fewer rows: other methods are better or as good, in less time
+_BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
+_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
 
 
 def _pls(problem: Problem) -> Any:
@@ -101,8 +102,9 @@ def _boosting(problem: Problem) -> Any:
 
 
 def _has_rows_for_boosting(problem: Problem) -> bool:
+    n_columns = problem.n_features * problem.n_targets
     return (
-        problem.n_samples >= _BOOSTING_ROWS
+        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
         and problem.n_targets <= _BOOSTING_TARGETS
         and not problem.treatments
     )
