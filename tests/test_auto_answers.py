@@ -275,6 +275,16 @@ def test_classes_are_answered_by_a_classifier():
     assert model.cv_accuracy_ > 0.9 and set(model.predict(A[::50])) == set(names)
 
 
+def test_classes_have_groups_too():
+    labels = np.where(X[:, 0] > 2, "high", "low")
+    groups = np.repeat(np.arange(12), 5)
+    model = fit_auto(X, labels, cv=4, methods="ridge", groups=groups, verbose=0)
+    peer = MethodSearchCV("ridge", cv=4).fit(X, np.eye(2)[(labels == "low") * 1], groups=groups)
+    assert_array_equal(model.estimator_.cv_predictions_, peer.cv_predictions_)
+    with pytest.raises(ValueError, match="sample_weight"):
+        fit_auto(X, labels, sample_weight=WEIGHTS)
+
+
 def test_a_leaderboard_that_grows(capsys):
     fit_auto(X, Y, cv=2, methods=["pls", "ridge"], verbose=1, time_limit=100)
     said = capsys.readouterr().err.splitlines()
