@@ -7,6 +7,7 @@ the contest can be run in parts; the page is written from it.
 
     ISTHMUS_DATA=... python benchmarks/auto.py --sets looked_at --store cells.jsonl
     ISTHMUS_DATA=... python benchmarks/auto.py --sets aside --store cells.jsonl
+    ISTHMUS_DATA=... python benchmarks/auto.py --sets pumadyn --again --store cells.jsonl
     ISTHMUS_DATA=... python benchmarks/auto.py --literature --store cells.jsonl
     ISTHMUS_DATA=... python benchmarks/auto.py --store cells.jsonl --write docs/auto.md
 """
@@ -260,6 +261,18 @@ def table(found: dict[str, dict[str, tuple]]) -> str:
     return markdown(head, lines) + f"\n\nMean rank of `fit_auto`: {mean:.2f}.\n"
 
 
+def again(store: Store) -> str:
+    """Sets kept aside, after a cause that they showed was mended: the figure before and after."""
+    lines = []
+    for protocol, name, who in store.cells:
+        if protocol == "again":
+            before, after = store.cells["contest", name, who], store.cells[protocol, name, who]
+            others = [cells[0] for rival, cells in store.of((name,))[name].items() if rival != who]
+            lines.append([name, f"{before[0]:.3f}", f"{after[0]:.3f}", f"{min(others):.3f}",
+                          f"{after[2]:.3f}"])  # fmt: skip
+    return markdown(["set", "first run", "mended", "best peer", "coverage"], lines)
+
+
 def literature(store: Store) -> str:
     """The ten-fold protocol of the literature, without tuning on its folds."""
     lines = []
@@ -279,6 +292,8 @@ def page(store: Store) -> str:
         found = store.of(names)
         if found:
             parts.append(f"## Sets {title}\n\n{table(found)}")
+    if any(protocol == "again" for protocol, *_ in store.cells):
+        parts.append(f"{AGAIN}\n\n{again(store)}\n")
     if any(protocol == "literature" for protocol, *_ in store.cells):
         parts.append(f"{LITERATURE}\n\n{literature(store)}\n")
     return "\n".join(parts)
@@ -292,8 +307,17 @@ mean of the training rows, averaged over the outputs. The rank is the place of `
 thousandth shared; the coverage is that of its intervals at 0.95. A Gaussian process is left out where
 there are more than 400 rows.
 
+Sets looked at were run while the search was built, and settings that hold for all data were chosen with
+them; those kept aside were run once when it was done. Three folds are few, and gasoline and yarn have only
+60 and 28 rows.
+
 {machine}; {versions}. Seconds are of the processor, on a machine that had other work.
 """
+AGAIN = """## What the sets kept aside showed
+
+The table above holds their first run. Gradient boosting was not tried below 1000 rows, which pumadyn showed
+to be wrong; it is tried from 200 rows now, where its columns are few. Treatments of spectra for a kernel
+are named by the kernel itself, which Tecator asked for. Runs after both changes:"""
 LITERATURE = """## Beside published figures
 
 Ten outer folds. Published figures are those of chains of support vector machines (Melki, Cano, Kecman,
@@ -306,6 +330,7 @@ def main() -> None:
     parser.add_argument("--sets", default="", help="looked_at, aside, all or names, a,b")
     parser.add_argument("--contestants", default="all", help="all or names, a,b")
     parser.add_argument("--literature", action="store_true", help="the ten-fold protocol instead")
+    parser.add_argument("--again", action="store_true", help="a set kept aside once more")
     parser.add_argument("--store", type=Path, help="file of cells that are done, which grows")
     parser.add_argument("--write", type=Path, help="the page to write")
     arguments = parser.parse_args()
@@ -320,6 +345,9 @@ def main() -> None:
     if arguments.literature:
         for name in names or tuple(PUBLISHED):
             store.find("literature", name, "fit_auto", 10)
+    elif arguments.again:
+        for name in names:
+            store.find("again", name, "fit_auto", N_SPLITS)
     else:
         who = list(CONTESTANTS)
         if arguments.contestants != "all":

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import LADDER, Rung
@@ -242,6 +243,16 @@ def test_classes_are_answered_by_a_classifier():
     assert model.cv_accuracy_ > 0.9 and set(model.predict(A[::50])) == set(names)
 
 
+def test_classes_have_groups_too():
+    labels = np.where(X[:, 0] > 2, "high", "low")
+    groups = np.repeat(np.arange(12), 5)
+    model = fit_auto(X, labels, cv=4, methods="ridge", groups=groups, verbose=0)
+    peer = MethodSearchCV("ridge", cv=4).fit(X, np.eye(2)[(labels == "low") * 1], groups=groups)
+    assert_array_equal(model.estimator_.cv_predictions_, peer.cv_predictions_)
+    with pytest.raises(ValueError, match="sample_weight"):
+        fit_auto(X, labels, sample_weight=WEIGHTS)
+
+
 def test_a_leaderboard_that_grows(capsys):
     fit_auto(X, Y, cv=2, methods=["pls", "ridge"], verbose=1, time_limit=100)
     said = capsys.readouterr().err.splitlines()
@@ -294,6 +305,17 @@ def test_treatments_are_searched_for_curves_alone():
     assert "treatment" in own.best_params_
     off = MethodSearchCV("ridge", cv=3, treatments=None).fit(A, b)
     assert "treatment" not in off.best_params_
+
+
+def test_treatments_of_a_kernel_are_named_by_the_kernel():
+    """The output is an even function of one column, which no linear method can tell from the others."""
+    A = np.random.default_rng(2).uniform(-2, 2, size=(80, 8))
+    bank = {f"column {j}": FunctionTransformer(np.take, kw_args={"indices": [j], "axis": 1})
+            for j in range(8)}  # fmt: skip
+    search = TreatedSearch(KernelSearch(scale=False), bank, quick={"widths": [0.1, 1.0]})
+    search.fit(A, np.cos(2 * A[:, 5]))
+    assert search.best_params_["treatment"] == "column 5 1.00"
+    assert len(search.search.widths) == 7  # the quick settings are for choosing alone
 
 
 def test_more_rows_than_a_gram_matrix_holds(monkeypatch):

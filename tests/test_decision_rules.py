@@ -90,9 +90,11 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
         ("kernel", Problem(20_001, 3, 2), True),  # landmarks take the place of all rows
         ("trees", Problem(100, 3, 2), True),
         ("trees", Problem(99, 3, 2), False),
-        ("boosting", Problem(1000, 3, 8), True),
-        ("boosting", Problem(999, 3, 8), False),
+        ("boosting", Problem(200, 3, 8), True),
+        ("boosting", Problem(199, 3, 8), False),
         ("boosting", Problem(1000, 3, 9), False),
+        ("boosting", Problem(1000, 300, 2), True),
+        ("boosting", Problem(999, 300, 2), False),  # every column of every target takes time
         ("stiefel", Problem(50, 3, 2, rule="best"), False),
         ("stiefel", Problem(50, 3, 2, rule="best", heavy=True), True),
         ("stiefel", Problem(50, 3, 2), True),  # the simplest good one, as ever

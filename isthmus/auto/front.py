@@ -82,7 +82,9 @@ def fit_auto(
     names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
-        classifier = fit_classes(search, X, y)
+        if sample_weight is not None:
+            raise ValueError("sample_weight was given with classes, which take none: leave it out.")
+        classifier = fit_classes(search, X, y, **({} if groups is None else {"groups": groups}))
         if report is not None:
             classifier.estimator_.report(report)
         return classifier
@@ -115,10 +117,12 @@ def are_classes(y: Any) -> bool:
     return one and values.size > 0 and (values.dtype.kind == "b" or is_text)
 
 
-def fit_classes(search: MethodSearchCV, X: ArrayLike, y: ArrayLike) -> IndicatorClassifier:
+def fit_classes(
+    search: MethodSearchCV, X: ArrayLike, y: ArrayLike, **params: Any
+) -> IndicatorClassifier:
     """Answer classes by regression on their indicators, with the accuracy in rows left out."""
     labels = np.asarray(y).ravel()
-    classifier = IndicatorClassifier(search).fit(X, labels)
+    classifier = IndicatorClassifier(search).fit(X, labels, **params)
     found = classifier.estimator_.cv_predictions_
     known = np.isfinite(found).all(axis=1)
     if found.shape[1] == 1:

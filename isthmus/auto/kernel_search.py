@@ -24,7 +24,7 @@ from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 SMOOTH = ("rbf",)
 ROUGH = ("laplacian", "l2_laplacian")
 _DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
-_WIDTHS = np.logspace(-2.5, 0.5, 7)  # times what the median rule gives
+WIDTHS = tuple(np.logspace(-2.5, 0.5, 7))  # times what the median rule gives
 _SCREENED = 600  # more rows: widths are first compared on a part of them
 _PART = 400
 _N_KEPT = 3
@@ -56,6 +56,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Seed for the rows of a part and the landmarks.
     chain : bool, default=False
         Whether each target is corrected by what the others are predicted to be.
+    widths : sequence of float, default=WIDTHS
+        Inverse widths to compare, times what the median rule gives.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         cv: Any = 5,
         random_state: int = 0,
         chain: bool = False,
+        widths: Any = WIDTHS,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -82,6 +85,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
         self.chain = chain
+        self.widths = widths
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> KernelSearch:
         """Choose, then fit."""
@@ -161,10 +165,10 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _search(
         self, name: str, Z: Array, Y: Array, folds: Folds, weights: Array | None,
-        widths: Any = _WIDTHS, middle: float | None = None,
+        widths: Any = None, middle: float | None = None,
     ) -> Choice:  # fmt: skip
         """Compare the widths of a kernel; many rows: on a part of them first."""
-        gammas = self._gammas(name, Z, widths, middle)
+        gammas = self._gammas(name, Z, self.widths if widths is None else widths, middle)
         rows = self._part(len(Z))
         if len(rows) < len(Z) and len(gammas) > _N_KEPT:
             few = [(np.setdiff1d(np.arange(len(rows)), part), part) for part in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus._validation import check_option
-from isthmus.auto.kernel_search import ROUGH, SMOOTH, KernelSearch
+from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -14,8 +14,9 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
-_BOOSTING_ROWS = 1000  # fewer rows: other methods are better or as good, in less time
+_BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
+_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
 
 
 def _pls(problem: Problem) -> Any:
@@ -85,7 +86,8 @@ def _kernels(problem: Problem, names: Any) -> Any:
         random_state=problem.random_state,
     )
     if problem.treatments:
-        return TreatedSearch(search, problem.treatments, cv=problem.folds, screen=True)
+        quick = {"widths": WIDTHS[1::2]}
+        return TreatedSearch(search, problem.treatments, cv=problem.folds, quick=quick)
     return search
 
 
@@ -100,8 +102,9 @@ def _boosting(problem: Problem) -> Any:
 
 
 def _has_rows_for_boosting(problem: Problem) -> bool:
+    n_columns = problem.n_features * problem.n_targets
     return (
-        problem.n_samples >= _BOOSTING_ROWS
+        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
         and problem.n_targets <= _BOOSTING_TARGETS
         and not problem.treatments
     )

@@ -31,7 +31,6 @@ from isthmus.regression import PLS
 
 _MOST_RANKS = 25
 _N_BLENDED = 4  # treatments of the least error of left-out rows
-_N_SCREENED = 3  # treatments that a search without a closed form of its own is tried with
 
 
 def default_treatments() -> dict[str, Any]:
@@ -173,8 +172,8 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The bank; None is no treatment.
     cv : int or splitter, default=5
         Folds.
-    screen : bool, default=False
-        Whether ridge regression names three treatments first, for a search that takes longer.
+    quick : dict or None, default=None
+        Settings with which the search takes less time: the four best treatments with them go on.
 
     Attributes
     ----------
@@ -185,11 +184,13 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     left_out_ : ndarray of shape (n_samples, n_targets)
     """
 
-    def __init__(self, search: Any, treatments: Any, cv: Any = 5, screen: bool = False) -> None:
+    def __init__(
+        self, search: Any, treatments: Any, cv: Any = 5, quick: dict[str, Any] | None = None
+    ) -> None:
         self.search = search
         self.treatments = treatments
         self.cv = cv
-        self.screen = screen
+        self.quick = quick
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
         """Choose, then fit."""
@@ -197,9 +198,10 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)
-        if self.screen and len(names) > _N_SCREENED:
-            errors = [self._error(RidgeSearch(False), fitted[n], y, folds)[0] for n in names]
-            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_SCREENED]]
+        if self.quick is not None and len(names) > _N_BLENDED:
+            search = clone(self.search).set_params(**self.quick)
+            errors = [self._error(search, fitted[name], y, folds)[0] for name in names]
+            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_BLENDED]]
         tried = [self._error(self.search, fitted[name], y, folds) for name in names]
         order = np.argsort([error for error, _ in tried], kind="stable")[:_N_BLENDED]
         found = [tried[k][1] for k in order]

@@ -19,6 +19,7 @@ from isthmus.auto.maps import FoundModel
 _N_TREES = 100
 _N_TREES_IN_FOLDS = 20
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves
+_WIDE = 50  # more columns: half as many trees, since every tree compares all columns
 _LEAVES = (1, 4)  # least rows of a leaf
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -168,8 +169,7 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_time()
         if self.kind == "boosting":
             return [clone(model).fit(ranks, column, sample_weight=weights) for column in Y.T]
-        features = 1.0 if ranks.shape[1] <= 50 else 1 / 3
-        model.set_params(n_estimators=n_trees, max_features=features)
+        model.set_params(n_estimators=n_trees if ranks.shape[1] <= _WIDE else n_trees // 2)
         return [model.fit(ranks, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 

@@ -52,7 +52,7 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> IndicatorClassifier:
         """Fit the regressor to the indicators of the classes.
 
@@ -64,6 +64,8 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Class labels.
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row, where the regressor takes weights.
+        **params :
+            For the fit of the regressor, such as ``groups``.
 
         Returns
         -------
@@ -85,9 +87,9 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         indicators = np.eye(len(self.classes_))[codes]
         self.estimator_ = clone(self.estimator)
         if sample_weight is None:
-            self.estimator_.fit(X, indicators)
+            self.estimator_.fit(X, indicators, **params)
         elif has_fit_parameter(self.estimator_, "sample_weight"):
-            self.estimator_.fit(X, indicators, sample_weight=sample_weight)
+            self.estimator_.fit(X, indicators, sample_weight=sample_weight, **params)
         else:
             raise TypeError(f"{type(self.estimator).__name__} takes no sample_weight.")
         self.n_features_in_ = self.estimator_.n_features_in_
