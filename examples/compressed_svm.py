@@ -1,4 +1,5 @@
 """How many support vectors does a support vector machine need?
+============================================================
 
 Scikit-learn's SVC keeps every training digit near a boundary. ``compress`` keeps the few whose images span
 the machine's weight vectors, of all pairs of classes together, and recomputes coefficients and

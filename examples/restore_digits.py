@@ -1,4 +1,5 @@
 """Can damaged digits be restored by a linear map, and through how narrow a strip?
+===============================================================================
 
 Half of the pixels of scikit-learn's digits are dead, always the same half, and the others are
 noisy. Four methods learn the map from damaged to clean pictures from two hundred examples; each looks
