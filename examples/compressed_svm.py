@@ -34,7 +34,6 @@ def draw(small, X):
         ax.imshow(picture.reshape(8, 8), cmap="gray_r")
         ax.set(xticks=[], yticks=[])
     figure.savefig(FIGURE, dpi=120)
-    plt.close(figure)
 
 
 def main():

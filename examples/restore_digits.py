@@ -99,7 +99,6 @@ def draw(originals, damaged, restored):
             ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=BRIGHTEST)
             ax.set(xticks=[], yticks=[])
     figure.savefig(FIGURE, dpi=120)
-    plt.close(figure)
 
 
 def main():

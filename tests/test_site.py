@@ -18,7 +18,11 @@ PAGES = sorted(DOCS.rglob("*.md"))
 PAGES = [page for page in PAGES if not {"generated", "gallery"} & set(page.relative_to(DOCS).parts)]
 SHOWN = {"generated/gallery", "generated/benchmarks", "generated/changelog", "generated/literature"}
 ROOMS = generated_pages.public_rooms()
-WITH_CODE = ["coming_from.md", "treatments.md", *(f"tutorials/{p.name}" for p in DOCS.glob("tutorials/*.md"))]
+WITH_CODE = [
+    "coming_from.md",
+    "treatments.md",
+    *(f"tutorials/{p.name}" for p in DOCS.glob("tutorials/*.md")),
+]
 
 
 def is_page(target, page):
