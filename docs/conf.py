@@ -40,7 +40,9 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {
-    "members": True, "inherited-members": False, "undoc-members": False,
+    "members": True,
+    "inherited-members": False,
+    "undoc-members": False,
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, set_predict_request, "
     "set_transform_request, set_inverse_transform_request",
 }

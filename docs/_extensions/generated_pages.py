@@ -90,7 +90,13 @@ def public_home(name, thing):
 
 def api_index(rooms):
     title = "API reference"
-    lines = [title, "=" * len(title), "", "The public names, by room. Module files are private.", ""]
+    lines = [
+        title,
+        "=" * len(title),
+        "",
+        "The public names, by room. Module files are private.",
+        "",
+    ]
     lines += [".. list-table::", "   :header-rows: 1", "", "   * - Room", "     - What is in it"]
     for room in rooms:
         about = (importlib.import_module(room).__doc__ or "").strip().splitlines()
