@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Percent of lines and branches that the tests reach: as measured with one case of each test; raise it with them.
 COVERAGE ?= 93
 
-.PHONY: demo test all-tests quick slow coverage test-oldest test-processors lint bench docs fuzz clean
+.PHONY: demo test all-tests quick slow coverage test-oldest test-processors lint bench docs tables fuzz clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
@@ -63,22 +63,28 @@ lint: $(VENV)/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-# Files whose name starts with an underscore are helpers of the others.
+# One JSON with machine, versions and threads, and the page of ratios: build/bench.json and .md.
+# Some scripts, and what changed: make bench BENCH='--only linear,kernels --compare old.json'
+BENCH ?=
 bench: $(VENV)/.dev
-	@set -e; for script in benchmarks/[!_]*.py; do \
-	    echo "== $$script"; $(PY) "$$script"; \
-	done
+	$(PY) benchmarks/_suite.py $(BENCH)
 
 # Model files that are changed at random; the tests do so for a minute.
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(PY) tests/persistence/fuzz.py --seconds $(FUZZ_SECONDS)
 
-# What is generated in docs/ and shown to the reader.
-docs: $(VENV)/.dev
+# The site, in build/site: without network, without a warning; examples that have not changed are not run again.
+docs: $(VENV)/.docs
+	$(ONE_THREAD) $(PY) -m sphinx -W --keep-going -q -b html docs build/site
+	@echo "Open build/site/index.html"
+
+# The measured tables of the site.
+tables: $(VENV)/.dev
 	$(PY) benchmarks/accuracy.py --write docs/accuracy.md
 	$(PY) benchmarks/real_data.py --write docs/real_data.md
 	$(PY) benchmarks/faces.py --write docs/faces.md
+	$(PY) benchmarks/projections_tables.py --write docs/projections.md
 	$(PY) benchmarks/preimages.py --write docs/preimages.md
 	$(PY) benchmarks/compression.py --write docs/compression.md
 	$(PY) benchmarks/dependency.py --write docs/dependency.md
@@ -88,7 +94,8 @@ docs: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage
-	rm -f isthmus-*.png isthmus-demo.* drifting_stream.png
+	rm -f isthmus-*.png isthmus-demo.* drifting_stream.png examples/*.png
+	rm -rf docs/generated docs/gallery
 	find isthmus tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are older than pyproject.toml when it has changed: then pip runs again.
@@ -103,6 +110,10 @@ $(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
 	    --constraint $(VENV)-oldest/constraints.txt \
 	    --editable '.[cli,plot,report,parquet,graphs,bayes]' \
 	    pytest pytest-xdist pandas polars statsmodels skops
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.dev
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(PY)

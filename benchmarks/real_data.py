@@ -267,7 +267,7 @@ def rank_and_ridge(problems: list[Problem], results: Results) -> str:
 INTRODUCTION = """\
 # Errors on real data
 
-Written by [`benchmarks/real_data.py`](../benchmarks/real_data.py); `make docs` writes it anew.
+Written by [`benchmarks/real_data.py`](../benchmarks/real_data.py); `make tables` writes it anew.
 
 How well do the linear maps predict, and with how many components? Every error below is of rows that
 neither the fit nor the choice of its parameters has seen: {outer} outer folds, drawn {draws} times, and in

@@ -1,4 +1,5 @@
 """What lies half way between two sequences, or between two molecules?
+===================================================================
 
 In the feature space of a kernel the answer is a straight line. To see it, every point of the line must be
 brought back to an object: the pre-image problem. Here two automata speak sequences of their own kind;

@@ -1,4 +1,5 @@
 """How many support vectors does a support vector machine need?
+============================================================
 
 Scikit-learn's SVC keeps every training digit near a boundary. ``compress`` keeps the few whose images span
 the machine's weight vectors, of all pairs of classes together, and recomputes coefficients and
@@ -33,7 +34,6 @@ def draw(small, X):
         ax.imshow(picture.reshape(8, 8), cmap="gray_r")
         ax.set(xticks=[], yticks=[])
     figure.savefig(FIGURE, dpi=120)
-    plt.close(figure)
 
 
 def main():

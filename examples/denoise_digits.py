@@ -1,4 +1,5 @@
 """Can noise be taken out of digits by a detour through a feature space?
+=====================================================================
 
 Kernel principal components of clean digits know what digits look like. Noisy digits are projected on them
 and brought back by four pre-image methods; scikit-learn's own inverse stands beside them. The figure shows

@@ -1,4 +1,5 @@
 """What should a map remember of a stream whose truth drifts?
+==========================================================
 
 Rows arrive in blocks of twenty and none is kept. For a hundred blocks they come from one map of rank
 three; or, from the middle on, from a map that turns slowly into another. Two kinds of memory are

@@ -1,4 +1,5 @@
 """Does the posterior mode under Laplacian noise resist outliers that grow?
+========================================================================
 
 Two inputs, two outputs, a map of rank one, five hundred rows for learning and as many for testing:
 figure 2.7 of [B2006]. Two outputs, of rows chosen at random, are moved in opposite directions along the

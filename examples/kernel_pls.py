@@ -1,4 +1,5 @@
 """Is kernel PLS a new algorithm, or a pipeline of two old steps?
+==============================================================
 
 Partial least squares finds a few directions of the inputs that go along with the outputs. It is linear:
 on a ring, where the output depends on the distance from the middle and on the angle, no direction does.

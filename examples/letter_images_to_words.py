@@ -1,4 +1,5 @@
 """Can handwritten words be read as wholes, no letter of them ever classified?
+===========================================================================
 
 A word is a row of pictures; the answer is a string. Pictures are laid side by side in places of their own
 (a Gaussian kernel of the whole row), strings are compared by the n-grams they share, a ridge regression

@@ -1,4 +1,5 @@
 """How narrow may the strip be through which molecules still pass?
+===============================================================
 
 Molecules are mapped to molecules, each to itself, through a linear map of rank r between two feature
 spaces: an autoencoder whose middle has r numbers. The pre-image brings them back to a molecule. With all

@@ -1,4 +1,5 @@
 """How sure is a map of low rank, and can its chains be trusted? With ArviZ's plots.
+=================================================================================
 
 A map of rank two between eight inputs and five outputs is learnt from a hundred rows, its rank chosen
 by leave-one-out scores. ``to_inference_data`` hands the draws to ArviZ (extra ``bayes``), which shows

@@ -1,4 +1,5 @@
 """Can damaged digits be restored by a linear map, and through how narrow a strip?
+===============================================================================
 
 Half of the pixels of scikit-learn's digits are dead, always the same half, and the others are
 noisy. Four methods learn the map from damaged to clean pictures from two hundred examples; each looks
@@ -98,7 +99,6 @@ def draw(originals, damaged, restored):
             ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=BRIGHTEST)
             ax.set(xticks=[], yticks=[])
     figure.savefig(FIGURE, dpi=120)
-    plt.close(figure)
 
 
 def main():

@@ -1,4 +1,5 @@
 """Can an arm write a letter in between two hands, and where does it run out of dexterity?
+=======================================================================================
 
 Two ways to draw the same letter are morphed half way, in space and in time; the PA-10 writes the mixture
 on a plane in front of it, with its elbow where the person's was. The tip is exact; how near the arm

@@ -1,4 +1,5 @@
 """How many components does a calibration need, which wavelengths carry it, and what if bits are missing?
+======================================================================================================
 
 Near-infrared spectra are mixtures: each substance adds its bands in proportion to its concentration,
 and the light that is scattered adds a sloping baseline. Here three substances are mixed, two of them

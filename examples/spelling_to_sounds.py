@@ -1,4 +1,5 @@
 """Can a map between feature spaces learn to spell out sounds, letter by letter, from whole words alone?
+=====================================================================================================
 
 A small language: each vowel has a sound of its own, ``c`` sounds as ``k`` before a, o, u and as ``s``
 before e and i, and ``sh`` is one sound. The model sees pairs of words and sounds, never which letter makes

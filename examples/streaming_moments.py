@@ -1,4 +1,5 @@
 """Is a map that sees its rows in blocks the same as one that sees them all at once?
+=================================================================================
 
 For the squared loss all that a linear map needs to know of the data is in its first and second
 moments. So a million rows can pass by in blocks, none of them kept: ``partial_fit`` holds p x p

@@ -1,4 +1,5 @@
 """Can coarse digits be made fine?
+===============================
 
 A picture of 4 x 4 pixels is made into one of 8 x 8 by kernel dependency estimation: a kernel on coarse
 pictures, a ridge map between feature spaces, a kernel on fine pictures, and a pre-image that was trained on

@@ -1,4 +1,5 @@
 """Two coordinates of fifteen inputs that tell of the output: and of rows that were not seen?
+==========================================================================================
 
 The ``curves`` of the papers on inverse regression: fifteen Gaussian inputs, and an output that depends
 on two directions of them. Three projections to the plane, each shown with its training rows and with rows

@@ -1,4 +1,5 @@
 """Can one learn to translate between two spaces that never show the same numbers?
+===============================================================================
 
 The left half of a digit says something of the right half. A dependency model translates left halves into
 right halves: kernels on both sides, a map of low rank between them. The candidates are then named: of a

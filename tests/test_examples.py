@@ -13,6 +13,42 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # A line that states the answer, and the figure; the numbers in the lines are checked below.
 EXPECTED = {
+    "missing_values.py": (
+        r"^R2 with 40 % missing: means (\S+), moments (\S+)$",
+        "isthmus-missing-values.png",
+    ),
+    "prediction_intervals.py": (
+        r"^inside the 90 % intervals: (\S+) %$",
+        "isthmus-prediction-intervals.png",
+    ),
+    "treat_spectra.py": (
+        r"^two components: none (\S+), second derivative (\S+)$",
+        "isthmus-treat-spectra.png",
+    ),
+    "rank_and_ridge.py": (
+        r"^rank alone (\S+), ridge alone (\S+), both (\S+)$",
+        "isthmus-rank-and-ridge.png",
+    ),
+    "how_many_landmarks.py": (
+        r"^error with all rows (\S+), with 320 landmarks (\S+)$",
+        "isthmus-how-many-landmarks.png",
+    ),
+    "shapes_of_graphs.py": (
+        r"^new graphs named rightly: (\d+) %$",
+        "isthmus-shapes-of-graphs.png",
+    ),
+    "where_an_arm_is_dexterous.py": (
+        r"^most dexterous at (\S+) m, at full reach (\S+) of it$",
+        "isthmus-where-an-arm-is-dexterous.png",
+    ),
+    "small_kernel_pca.py": (
+        r"^relative difference: greedy (\S+), random (\S+)$",
+        "isthmus-small-kernel-pca.png",
+    ),
+    "quantile_bands.py": (
+        r"^inside the band: (\S+) %$",
+        "isthmus-quantile-bands.png",
+    ),
     "growing_outliers.py": (r"^Laplacian mode +(\S+)$", "isthmus-outliers.png"),
     "posterior_arviz.py": (r"^90 % intervals hold (\d+) % of new values", "isthmus-posterior.png"),
     "between_sequences_and_graphs.py": (
@@ -75,6 +111,15 @@ EXPECTED = {
 }
 # What the numbers must be: the answer, not the digits of this machine.
 ANSWERS = {
+    "missing_values.py": lambda means, moments: moments > means + 0.01,
+    "prediction_intervals.py": lambda inside: 82 < inside < 97,
+    "treat_spectra.py": lambda none, second: none < 0.5 and second > 0.8,
+    "rank_and_ridge.py": lambda rank, ridge, both: both < 0.95 * rank and both < 0.95 * ridge,
+    "how_many_landmarks.py": lambda full, few: few < 1.1 * full,
+    "shapes_of_graphs.py": lambda share: share > 60,
+    "where_an_arm_is_dexterous.py": lambda where, far: 0.3 < where < 0.8 and far < 0.4,
+    "small_kernel_pca.py": lambda greedy, random: greedy < 0.05 and greedy < 0.5 * random,
+    "quantile_bands.py": lambda inside: 75 < inside < 85,
     "kernel_pls.py": lambda linear, kernel: linear < 0.1 and kernel > 0.95,
     "growing_outliers.py": lambda growth: growth < 1.2,
     "posterior_arviz.py": lambda inside: 85 <= inside <= 95,

@@ -120,7 +120,7 @@ def silhouette_errors(n_components: int, step: int = 1) -> dict[str, tuple[float
     train[bunch.train_index[::step]] = True
     test = np.ones(len(X), dtype=bool)
     test[bunch.train_index] = False
-    spaces = {
+    spaces: dict[str, Any] = {
         "COIR": tuned(COIR(n_components=n_components)),
         "kernel SIR, 20 slices": tuned(KernelSIR(n_components=n_components, n_slices=20)),
         "kernel PCA": KernelMap(n_components),
@@ -140,7 +140,7 @@ def statue_scores(n_components: int, seed: int = 0) -> dict[str, NDArray]:
     X, Y = bunch.data, bunch.target
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:500], order[500:]
-    spaces = {
+    spaces: dict[str, Any] = {
         "COIR": tuned(COIR(n_components=n_components)),
         "kernel CCA, linear outputs": tuned(
             KernelCCA(n_components=n_components, kernel_y="linear")
