@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save

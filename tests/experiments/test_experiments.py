@@ -1,4 +1,4 @@
-"""Published orderings that should hold do so on two seeds; the command runs and says what it ran."""
+"""Published orderings that should hold do so on several seeds; the command runs and says what it ran."""
 
 import importlib
 import json
