@@ -238,7 +238,8 @@ class LatentRegression(FittedMap, ABC):
         # As many rows stand for all as there are columns, at least.
         p = X.shape[1]
         cheapest = self._cheapest_form(max(len(X), p), p, n_components)
-        kind = MomentForm if cheapest is MomentForm else RowForm
+        # Without a ridge, moments of wide rows seldom have the digits.
+        kind = MomentForm if cheapest is MomentForm and not self._ridge_path else RowForm
         return kind.from_moments(moments, self.scale, units), model
 
     def _check_rows(
