@@ -54,8 +54,9 @@ def render_page(found: Sequence[tuple[Experiment, Result]], *, quick: bool = Fal
         header, rows = result.table()
         sections.append(
             Section(
-                f"{experiment.name}: {experiment.question}",
+                experiment.name,
                 text=[
+                    experiment.question,
                     f"{PAPERS[experiment.paper]} [{experiment.paper}], {experiment.place}. "
                     f"{experiment.protocol}",
                     f"Data: {result.data}.",
