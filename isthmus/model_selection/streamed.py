@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
@@ -71,7 +71,7 @@ def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -
     source = as_rows(X, y, sample_weight)
     if source is None:
         return None
-    if getattr(scorer, "_score_func", None) is not r2_score:
+    if repr(scorer) != repr(get_scorer("r2")):
         raise ValueError(
             f"of Rows and Dask collections only R2 is known, not {scorer!r}: score arrays."
         )

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn import get_config
@@ -31,7 +32,7 @@ def map_lazily(estimator: Any, method: str, X: Any, *args: Any, **options: Any) 
     call = _Call(method, args, options, example, _names(estimator, method, example))
     model = delayed(estimator, pure=False)  # each worker receives it once
     if is_frame(X):
-        meta = call.framed(example, X._meta.index[:0])
+        meta = call.framed(example, make_meta(X).index[:0])
         return X.map_partitions(call, model, meta=meta, enforce_metadata=False, token=method)
     return X.map_blocks(
         call,
