@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import os
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.persistence import write_atomically
+from isthmus.persistence.pages import content_policy
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 _SCRIPT = Path(__file__).with_name("page.js")
@@ -120,14 +119,6 @@ def render(title: str, subtitle: str, sections: list[Section]) -> str:
         script=Markup(script),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-
-
-def content_policy(scripts: list[str], others: str) -> str:
-    """What a page may do: run these scripts, which it knows by their hashes, and nothing else."""
-    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
-    allowed = " ".join(f"'sha256-{found}'" for found in hashes)
-    rest = "base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src {allowed}; {others}; {rest}"
 
 
 def formula_html(text: str) -> str:
