@@ -45,7 +45,7 @@ test-oldest: $(VENV)-oldest/.installed
 
 # OpenBLAS has kernels of its own for every family of processors, and each rounds in its own way.
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
-NUMERICAL  ?= tests/compression tests/diagnostics tests/features tests/geometry tests/kernels \
+NUMERICAL  ?= tests/compression tests/inspection tests/features tests/geometry tests/kernels \
               tests/losses tests/preimages tests/projections tests/regression tests/solvers \
               $(filter-out tests/test_architecture.py tests/test_docs.py tests/test_examples.py \
                            tests/test_security.py tests/test_versions.py, $(wildcard tests/test_*.py))

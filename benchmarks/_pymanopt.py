@@ -21,7 +21,8 @@ from pymanopt.optimizers.line_search import AdaptiveLineSearcher
 
 from isthmus import ReducedRankRegression
 from isthmus._linalg.eigen import descending_eigh
-from isthmus.losses import Huber, Loss, Squared, robust_scale
+from isthmus.losses import Huber, Loss, Squared
+from isthmus.losses.scale import robust_scale
 from isthmus.regression.scales import winsorise
 
 SAME = 1e-6  # objectives that differ by less than this share are the same

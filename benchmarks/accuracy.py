@@ -34,7 +34,7 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets.registry import MULAN, NIR
-from isthmus.diagnostics import prediction_interval
+from isthmus.inspection import prediction_interval
 from isthmus.problems import GramForm, MomentForm, RowForm
 
 CONDITIONS = [1e0, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14]

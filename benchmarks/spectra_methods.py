@@ -29,7 +29,6 @@ from sklearn.preprocessing import StandardScaler
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.datasets import load_nir
-from isthmus.diagnostics import rmse
 from isthmus.features import (
     Baseline,
     Detrend,
@@ -40,6 +39,7 @@ from isthmus.features import (
     SavitzkyGolay,
     ScatterCorrection,
 )
+from isthmus.inspection import rmse
 from isthmus.model_selection import kennard_stone
 from isthmus.regression import (
     BlockRidge,

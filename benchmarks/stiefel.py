@@ -70,15 +70,8 @@ from threadpoolctl import threadpool_limits
 
 from isthmus import ManifoldPLS, ReducedRankRegression, StiefelRegression
 from isthmus._linalg.eigen import descending_eigh
-from isthmus.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Huber,
-    Loss,
-    Quantile,
-    Squared,
-    robust_scale,
-)
+from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Loss, Quantile, Squared
+from isthmus.losses.scale import robust_scale
 from isthmus.papers.riemannian_pls import RiemannianPLS
 from isthmus.regression.scales import winsorise
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from isthmus import compress
-from isthmus.plotting import CompressionDisplay
+from isthmus.inspection import CompressionDisplay
 
 FIGURE = Path("isthmus-compressed-svm.png")
 N_SHOWN = 24

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 
 from isthmus import KernelMap
-from isthmus.plotting import PreimageDisplay
+from isthmus.inspection import PreimageDisplay
 from isthmus.preimages import Distance, FixedPoint, Learned, Nearest
 
 FIGURE = Path("isthmus-denoise.png")

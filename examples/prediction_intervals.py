@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from isthmus import PLS
-from isthmus.diagnostics import prediction_interval
+from isthmus.inspection import prediction_interval
 
 FIGURE = Path("isthmus-prediction-intervals.png")
 

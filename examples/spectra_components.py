@@ -24,7 +24,7 @@ from matplotlib import pyplot as plt
 from sklearn.model_selection import KFold
 
 from isthmus import PLS, ComponentSearchCV
-from isthmus.diagnostics import vip
+from isthmus.inspection import vip
 
 FIGURE = Path("isthmus-spectra.png")
 WAVELENGTHS = np.linspace(1100, 2300, 121)

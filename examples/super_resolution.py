@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap
-from isthmus.plotting import PreimageDisplay
+from isthmus.inspection import PreimageDisplay
 from isthmus.preimages import FixedPoint, Learned
 
 FIGURE = Path("isthmus-super-resolution.png")

@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from isthmus import COIR, KernelMap
 from isthmus.datasets import make_curves
-from isthmus.plotting import SubspaceDisplay
+from isthmus.inspection import SubspaceDisplay
 
 FIGURE = Path("isthmus-subspace.png")
 N_TRAIN, N_TEST, SEED = 300, 300, 0

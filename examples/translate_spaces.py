@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap, compress
-from isthmus.plotting import PreimageDisplay
+from isthmus.inspection import PreimageDisplay
 from isthmus.preimages import CandidateSearch
 
 FIGURE = Path("isthmus-translate.png")

@@ -17,8 +17,8 @@ LAYERS = [  # from the top down
     {"cli"},
     {"experiments", "auto"},
     {"reports", "applications", "papers"},
-    {"plotting", "dependency", "projections"},
-    {"model_selection", "diagnostics", "persistence", "compression", "features"},
+    {"inspection", "dependency", "projections"},
+    {"model_selection", "persistence", "compression", "features"},
     {"regression", "preimages", "expansion", "sequences"},
     {"kernels", "losses", "_geometry", "_solvers", "problems", "datasets", "tables"},
     {"_linalg", "_validation"},
@@ -152,7 +152,7 @@ def test_rooms_are_in_one_layer_only():
         ("isthmus.losses.squared", "from isthmus._geometry.stiefel import retract"),
         ("isthmus.regression.pls", "from ..projections import sir"),
         ("isthmus.regression.pls", "from isthmus.model_selection import ComponentSearchCV"),
-        ("isthmus.diagnostics", "if True:\n    from isthmus.model_selection import rank"),
+        ("isthmus.inspection", "if True:\n    from isthmus.reports import write_report"),
     ],
 )
 def test_a_bad_import_is_caught(module, source):

@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS, ComponentSearchCV, MethodSearchCV, fit_auto
-from isthmus.auto import LADDER, Problem, Rung
 from isthmus.auto import ladder as ladder_module
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Problem, Rung
 from isthmus.datasets import make_low_rank_regression
 
 X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)

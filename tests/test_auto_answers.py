@@ -13,12 +13,13 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
-from isthmus.auto import LADDER, Rung
 from isthmus.auto import ladder as ladder_module
 from isthmus.auto.answers import Answers
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.input_widths import fold_error
 from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch

@@ -15,8 +15,9 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 
 from isthmus import ComponentSearchCV, MethodSearchCV, fit_auto
-from isthmus.auto import LADDER, Problem
 from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Problem
 from isthmus.auto.stages import RobustSearch
 from isthmus.regression import ReducedRankRegression
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from isthmus import MethodSearchCV
-from isthmus.auto import LADDER, Rung
 from isthmus.auto import answers as answers_module
 from isthmus.auto import clock as clock_module
 from isthmus.auto import ladder as ladder_module
@@ -14,6 +13,8 @@ from isthmus.auto import trials as trials_module
 from isthmus.auto.blends import Mean
 from isthmus.auto.clock import OutOfTime, check_time, until
 from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Rung
 from isthmus.auto.treated import RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
 

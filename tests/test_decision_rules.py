@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
 from isthmus import compress
-from isthmus.auto import LADDER, Problem, Rung, trials
+from isthmus.auto import trials
 from isthmus.auto.intervals import half_widths, sorted_errors
-from isthmus.auto.ladder import rungs_for
+from isthmus.auto.ladder import LADDER, rungs_for
+from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.trials import Trial, simplest_good
 from isthmus.compression import refit
 from isthmus.compression.refit import fit_outputs

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
-from isthmus.diagnostics import rmse
+from isthmus.inspection import rmse
 from isthmus.model_selection.pooled import sign_test
 
 

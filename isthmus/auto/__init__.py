@@ -21,8 +21,9 @@ name                 file                what it is
 """
 
 from isthmus.auto.front import fit_auto
-from isthmus.auto.ladder import LADDER
-from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.search import MethodSearchCV
 
-__all__ = ["LADDER", "MethodSearchCV", "Problem", "Rung", "fit_auto"]
+__all__ = [
+    "MethodSearchCV",
+    "fit_auto",
+]

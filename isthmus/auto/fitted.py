@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
 from isthmus.auto.intervals import half_widths
-from isthmus.diagnostics import Domain, Trust
+from isthmus.inspection import Domain, Trust
 from isthmus.reports import write_report
 
 

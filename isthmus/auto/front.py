@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
 from isthmus.regression import IndicatorClassifier
-from isthmus.tables import Pair, Reading, read_pair
+from isthmus.tables.pairs import Pair, Reading, read_pair
 
 
 def fit_auto(

@@ -18,7 +18,8 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.features import Landmarks
-from isthmus.kernels import gram, median_gamma, resolve_kernel
+from isthmus.kernels import gram, median_gamma
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 
 SMOOTH = ("rbf",)

@@ -29,7 +29,7 @@ from isthmus.auto.trials import (
     results_table,
 )
 from isthmus.auto.trust import domain_of, order_notice
-from isthmus.plotting import ComponentCurveDisplay
+from isthmus.inspection import ComponentCurveDisplay
 
 _FEWEST_ROWS = 5
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())

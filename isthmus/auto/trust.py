@@ -8,8 +8,8 @@ import numpy as np
 
 from isthmus.auto.splits import is_curve
 from isthmus.auto.trials import Splits, Trial
-from isthmus.diagnostics import Domain
-from isthmus.diagnostics.order import neighbour_p_value
+from isthmus.inspection import Domain
+from isthmus.inspection.order import neighbour_p_value
 
 FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from isthmus.tables import Column, Reading, TableReader, read_groups
 from isthmus.tables.errors import plural
-from isthmus.tables.table import Table, describe
+from isthmus.tables.kinds import Column
+from isthmus.tables.pairs import Reading
+from isthmus.tables.reader import TableReader
+from isthmus.tables.table import Table, describe, read_groups
 
 _USE = {"id": "row names", "index": "left out", "ignore": "left out", "category": "with --categories",
         "date": "refused", "text": "refused", "empty": "refused"}  # fmt: skip

@@ -31,7 +31,7 @@ def demo(
     console = begin(quiet, as_json)
     from isthmus.cli.planning import PAGE, plan
     from isthmus.cli.restoring import compare, report_page
-    from isthmus.persistence import Outputs
+    from isthmus.persistence.outputs import Outputs
 
     with Outputs() as outputs:
         page = plan(outputs, output, PAGE)

@@ -136,9 +136,9 @@ def fit(
     from isthmus.cli.large import is_large
     from isthmus.cli.matching import file_of
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.persistence import Outputs
-    from isthmus.tables import Reading, read_pair
+    from isthmus.persistence.outputs import Outputs
     from isthmus.tables.names import split_names
+    from isthmus.tables.pairs import Reading, read_pair
 
     key = None if sign is None else _read_key(sign)
     with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:

@@ -125,7 +125,7 @@ def imitate(
         raise InputError("--output - : name a file, the page or the angles.")
     only_angles = Path(output).suffix.lower() in ANGLES
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.persistence import Outputs
+    from isthmus.persistence.outputs import Outputs
 
     def make(progress: Any, film: bool) -> Any:
         if mocap is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus.cli.app import InputError
 from isthmus.problems.sources import Rows
-from isthmus.tables import Reading
+from isthmus.tables.pairs import Reading
 
 
 def is_large(path: str, memory: float | None) -> bool:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
-from isthmus.tables import Column, Reading
 from isthmus.tables.categories import expand
 from isthmus.tables.errors import some
+from isthmus.tables.kinds import Column
 from isthmus.tables.names import find_all, suggest
+from isthmus.tables.pairs import Reading
 from isthmus.tables.reader import split_key
 
 

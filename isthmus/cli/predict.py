@@ -76,8 +76,9 @@ def predict(
     from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
-    from isthmus.persistence import Outputs
-    from isthmus.tables import WRITABLE, Reading
+    from isthmus.persistence.outputs import Outputs
+    from isthmus.tables.pairs import Reading
+    from isthmus.tables.writing import WRITABLE
 
     with Outputs(inputs=[model, *file_of(new)]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
@@ -124,7 +125,7 @@ class Outside:
 
     def summary(self) -> str:
         """Return the sentence for all blocks."""
-        from isthmus.diagnostics.domain import tell_outside
+        from isthmus.inspection.domain import tell_outside
 
         return tell_outside(self.n_rows, self.causes)
 
@@ -140,7 +141,7 @@ def _write(
     import numpy as np
 
     from isthmus.cli.console import current
-    from isthmus.tables import Writer
+    from isthmus.tables.writing import Writer
 
     names = list(search.target_names_)
     if interval is not None:

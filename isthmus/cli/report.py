@@ -68,11 +68,12 @@ def report(
     from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.diagnostics import figures_of_merit
-    from isthmus.persistence import Outputs
+    from isthmus.inspection import figures_of_merit
+    from isthmus.persistence.outputs import Outputs
     from isthmus.reports import write_report
-    from isthmus.tables import Reading, align, read_groups
     from isthmus.tables.names import split_names
+    from isthmus.tables.pairs import Reading, align
+    from isthmus.tables.table import read_groups
 
     with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
         page = plan(outputs, output, PAGE)

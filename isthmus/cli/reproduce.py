@@ -50,7 +50,7 @@ def reproduce(
     from isthmus.cli.planning import PAGE, plan
     from isthmus.experiments import EXPERIMENTS, render_page
     from isthmus.experiments.page import summarise
-    from isthmus.persistence import Outputs
+    from isthmus.persistence.outputs import Outputs
 
     if show:
         rows = [[e.name, e.paper, e.place, e.question] for e in EXPERIMENTS.values()]

@@ -14,11 +14,13 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from isthmus._linalg import Array
-from isthmus.auto import LADDER, Problem
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Problem
 from isthmus.auto.search import component_curve
-from isthmus.plotting import ComponentCurveDisplay
-from isthmus.reports import Figure, Section, png_uri, render
+from isthmus.inspection import ComponentCurveDisplay
 from isthmus.reports import figures as fig
+from isthmus.reports.page import Figure, Section, render
+from isthmus.reports.pictures import png_uri
 
 N_TRAIN, NOISE = 500, 2.0
 SHAPE, BRIGHTEST = (8, 8), 16.0

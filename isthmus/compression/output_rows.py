@@ -13,8 +13,8 @@ from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram, gram_diagonal
-from isthmus.kernels.gram import take
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal, take
 
 _BLOCK = 2**22  # kernel values at a time
 

@@ -15,7 +15,9 @@ from isthmus._validation import check_memory
 from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram, gram_diagonal, resolve_kernel
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 

@@ -15,8 +15,8 @@ from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
 from isthmus.dependency.regressor import DependencyRegressor
 from isthmus.features import KernelMap
-from isthmus.kernels import SequenceKernel, gram, gram_diagonal
-from isthmus.kernels.gram import take
+from isthmus.kernels import SequenceKernel, gram
+from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.preimages.object_losses import ObjectLosses
 from isthmus.sequences import AlignedClassifier, NeighbourAnswers
 

@@ -10,7 +10,8 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import Array
 from isthmus.expansion.noise import without_noise
-from isthmus.kernels import gram, resolve_kernel
+from isthmus.kernels import gram
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 
 _BLOCK = 2**19  # kernel values held at a time: they stay in the cache

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.expansion.expansion import Expansion
-from isthmus.kernels import Kernel, resolve_kernel
+from isthmus.kernels import Kernel
+from isthmus.kernels.resolve import resolve_kernel
 
 
 class MatrixFunction(Kernel):

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus.features.samples import check_no_kernel, check_samples
 from isthmus.features.sampling import fit_sample
-from isthmus.kernels import RBF, L2Laplacian, Laplacian, resolve_kernel
+from isthmus.kernels import RBF, L2Laplacian, Laplacian
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.blockwise import maps_blocks
 from isthmus.problems.sources import as_rows
 

@@ -19,8 +19,10 @@ from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_fourier, fit_landmarks
 from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
 from isthmus.features.streamed import fit_map
-from isthmus.kernels import gram, gram_blocks, gram_diagonal, resolve_kernel
+from isthmus.kernels import gram, gram_blocks
 from isthmus.kernels.checks import check_precomputed
+from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.blockwise import maps_blocks
 from isthmus.problems.sources import as_rows

@@ -20,7 +20,7 @@ from isthmus.features.samples import (
     set_kernel_tags,
 )
 from isthmus.features.sampling import fit_sample
-from isthmus.kernels import Precomputed, gram, gram_blocks, gram_diagonal, resolve_kernel
+from isthmus.kernels import Precomputed, gram, gram_blocks
 from isthmus.kernels.checks import (
     SMALL,
     check_precomputed,
@@ -29,7 +29,8 @@ from isthmus.kernels.checks import (
     largest_eigenvalue,
 )
 from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import take
+from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed

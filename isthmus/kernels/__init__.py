@@ -43,7 +43,7 @@ from isthmus.kernels.composite import Power as Power
 from isthmus.kernels.composite import Product as Product
 from isthmus.kernels.composite import Sum as Sum
 from isthmus.kernels.distances import RBF, L2Laplacian, Laplacian
-from isthmus.kernels.gram import gram, gram_diagonal
+from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
 from isthmus.kernels.graphs import Graph, GraphKernel, WeisfeilerLehman
 from isthmus.kernels.graphs import as_graph as as_graph
@@ -53,8 +53,6 @@ from isthmus.kernels.indexed import Indexed
 from isthmus.kernels.postures import PoseKernel
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
 from isthmus.kernels.report import KernelReport as KernelReport
-from isthmus.kernels.report import check_kernel
-from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.sequences import (
     MismatchKernel,
     PositionKernel,
@@ -90,7 +88,5 @@ __all__ = [
     "WeisfeilerLehman",
     "check_kernel",
     "gram",
-    "gram_diagonal",
     "median_gamma",
-    "resolve_kernel",
 ]

@@ -33,7 +33,7 @@ def gram(
     Parameters
     ----------
     kernel : kernel object, str or callable
-        See :func:`~isthmus.kernels.resolve_kernel`. A name whose width is open takes it from ``X``.
+        See ``isthmus.kernels.resolve.resolve_kernel``. A name whose width is open takes it from ``X``.
     X, Y : array-like or list of objects
         Samples; ``Y=None`` means ``X`` itself and gives a matrix symmetric to the last digit.
     n_jobs : int or None, default=None

@@ -30,7 +30,7 @@ def select_landmarks(
     Parameters
     ----------
     kernel : kernel object
-        As :func:`~isthmus.kernels.resolve_kernel` returns it.
+        As ``isthmus.kernels.resolve.resolve_kernel`` returns it.
     X : array or list of objects
         Training samples; for a precomputed kernel the square matrix.
     n : int

@@ -30,8 +30,6 @@ from isthmus.losses.log_cosh import LogCosh
 from isthmus.losses.logistic import Logistic
 from isthmus.losses.poisson import Poisson
 from isthmus.losses.quantile import Quantile
-from isthmus.losses.registry import get_loss
-from isthmus.losses.scale import robust_scale
 from isthmus.losses.squared import Squared
 
 __all__ = [
@@ -47,6 +45,4 @@ __all__ = [
     "Quantile",
     "Squared",
     "check_gradient",
-    "get_loss",
-    "robust_scale",
 ]

@@ -18,33 +18,13 @@ attributes. Files of format 1, archives of skops, are read by ``archive.py`` and
 ``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 
-from isthmus.persistence.errors import (
-    CorruptedFileError,
-    ForeignTypeError,
-    ModelFileError,
-    NewerFormatError,
-    NotAModelFileError,
-    PickleRefusedError,
-    SignatureError,
-    TruncatedFileError,
-    UnsafeArchiveError,
-)
+from isthmus.persistence.errors import ModelFileError, SignatureError
 from isthmus.persistence.models import describe, load, save
-from isthmus.persistence.outputs import Outputs, write_atomically
 
 __all__ = [
-    "CorruptedFileError",
-    "ForeignTypeError",
     "ModelFileError",
-    "NewerFormatError",
-    "NotAModelFileError",
-    "Outputs",
-    "PickleRefusedError",
     "SignatureError",
-    "TruncatedFileError",
-    "UnsafeArchiveError",
     "describe",
     "load",
     "save",
-    "write_atomically",
 ]

@@ -25,8 +25,8 @@ _CLASSES = {
     "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
-    "isthmus.diagnostics": "Domain",
-    "isthmus.diagnostics.distances": "FeatureDistance Neighbours Ranges Subspace",
+    "isthmus.inspection": "Domain",
+    "isthmus.inspection.distances": "FeatureDistance Neighbours Ranges Subspace",
     "isthmus.dependency": "CandidateRegressor DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",

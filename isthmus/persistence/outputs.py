@@ -53,7 +53,7 @@ class Outputs:
 
     Examples
     --------
-    >>> from isthmus.persistence import Outputs
+    >>> from isthmus.persistence.outputs import Outputs
     >>> with Outputs(inputs=["X.csv"]) as outputs:
     ...     numbers, words = outputs.add("numbers.txt"), outputs.add("words.txt")
     ...     numbers.write("1 2 3")

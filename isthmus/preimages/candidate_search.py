@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels import gram, gram_diagonal
-from isthmus.kernels.gram import take
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.targets import Targets

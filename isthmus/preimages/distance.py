@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus._validation import check_option
-from isthmus.kernels import gram_diagonal
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.fixed_point import warn_hopeless
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form

@@ -12,7 +12,8 @@ from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.batch_descent import Objective, minimise_batch
 from isthmus.preimages.fixed_point import _as_rows

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_memory, check_option
-from isthmus.kernels import RBF, gram, resolve_kernel
+from isthmus.kernels import RBF, gram
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.targets import Targets, parts
 

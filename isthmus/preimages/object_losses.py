@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.preimages.ngram_index import NgramIndex
 

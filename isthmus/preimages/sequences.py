@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
 from isthmus._validation import check_option
-from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed

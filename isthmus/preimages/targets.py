@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.kernels import gram, gram_diagonal
-from isthmus.kernels.gram import take
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal, take
 
 BLOCK = 2**22
 """Most kernel values that are held at a time where they are only summed."""

@@ -13,17 +13,11 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from isthmus._linalg import Array
 from isthmus._validation import check_array
 from isthmus.features import Landmarks
-from isthmus.kernels import (
-    Linear,
-    Precomputed,
-    center_train,
-    check_precomputed,
-    gram,
-    resolve_kernel,
-)
+from isthmus.kernels import Linear, Precomputed, center_train, check_precomputed, gram
 from isthmus.kernels.checks import check_gram_finite, missing_part
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import length, take
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import looks_like_vectors
 from isthmus.projections.slices import is_categorical
 

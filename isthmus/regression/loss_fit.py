@@ -12,10 +12,10 @@ from scipy.linalg import svd
 
 from isthmus._linalg import Array, power_of_two
 from isthmus._solvers import SolverResult
-from isthmus.losses import Loss, robust_scale
+from isthmus.losses import Loss
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import robust_scales
+from isthmus.losses.scale import robust_scale, robust_scales
 from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart

@@ -10,7 +10,9 @@ from sklearn.base import clone
 
 from isthmus._linalg import Array
 from isthmus._linalg.eigen import descending_eigh
-from isthmus.losses import Loss, get_loss, robust_scale
+from isthmus.losses import Loss
+from isthmus.losses.registry import get_loss
+from isthmus.losses.scale import robust_scale
 from isthmus.problems import MomentForm, Moments
 from isthmus.problems.blockwise import name_features
 from isthmus.problems.sources import Rows

@@ -17,7 +17,8 @@ from isthmus._geometry import Euclidean
 from isthmus._linalg import Array
 from isthmus._solvers import Reason, SolverResult
 from isthmus._solvers.smoothed import minimise_smoothed
-from isthmus.losses import Loss, robust_scale
+from isthmus.losses import Loss
+from isthmus.losses.scale import robust_scale
 from isthmus.regression.factors import Factors
 
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales

@@ -13,7 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from isthmus._linalg import Array
 from isthmus._solvers import Reason
 from isthmus._validation import check_flag, check_number, check_option, check_verbose
-from isthmus.losses import Squared, get_loss
+from isthmus.losses import Squared
+from isthmus.losses.registry import get_loss
 from isthmus.problems.blockwise import by_blocks
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.regression.callbacks import (

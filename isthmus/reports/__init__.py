@@ -15,7 +15,8 @@ plotly; ``kernel_models.py`` has what takes the place of scores and loadings in 
 ``page.html`` is the page.
 """
 
-from isthmus.reports.page import Figure, Section, render, write_report
-from isthmus.reports.pictures import png_uri
+from isthmus.reports.page import write_report
 
-__all__ = ["Figure", "Section", "png_uri", "render", "write_report"]
+__all__ = [
+    "write_report",
+]

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.diagnostics import FiguresOfMerit, figures_of_merit
-from isthmus.plotting import ParityDisplay
-from isthmus.plotting._axes import positions
+from isthmus.inspection import FiguresOfMerit, ParityDisplay, figures_of_merit
+from isthmus.inspection.displays._axes import positions
 from isthmus.regression.base import LatentRegression
 from isthmus.reports.kernel_models import expansion_model
 

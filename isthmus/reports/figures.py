@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.plotting import ComponentCurveDisplay
+from isthmus.inspection import ComponentCurveDisplay
 
 ACCENT, SECOND, THIRD, MUTED, WARN = "@accent", "@second", "@third", "@muted", "@warn"
 LINES = (ACCENT, SECOND, THIRD, WARN, MUTED)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import stats
 
 from isthmus._linalg import Array
-from isthmus.diagnostics import OutlierStatistic
-from isthmus.plotting import ScoresDisplay
+from isthmus.inspection import ScoresDisplay
+from isthmus.inspection.outliers import OutlierStatistic
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 _MOST_ROWS = 300
@@ -32,7 +32,7 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
 
     The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one a component of the map. Their values at
     the points of the expansion give mean, directions and spread; T2 is the squared Mahalanobis
-    distance in them, with the limits of :func:`isthmus.diagnostics.hotelling_t2`. The few points of a
+    distance in them, with the limits of :func:`isthmus.inspection.hotelling_t2`. The few points of a
     compressed model are no sample of anything: then the rows themselves take their place.
     """
     step, rows = expansion_model(model), before_the_kernel(model, X)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus.persistence import write_atomically
+from isthmus.persistence.outputs import write_atomically
 from isthmus.persistence.pages import content_policy
 
 _TEMPLATE = Path(__file__).with_name("page.html")
@@ -145,7 +145,7 @@ def write_report(
     ----------
     path : path or Output
         The HTML file; written as a whole or not at all, an output with the others of its
-        ``isthmus.persistence.Outputs``.
+        ``isthmus.persistence.outputs.Outputs``.
     search : MethodSearchCV
         Fitted.
     X, Y : ndarray of shape (n_samples, n_features), (n_samples, n_targets)

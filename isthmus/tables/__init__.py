@@ -23,24 +23,9 @@ that contradicts it is an error that names the row.
 """
 
 from isthmus.tables.errors import TableError
-from isthmus.tables.kinds import KINDS, Column
-from isthmus.tables.pairs import Pair, Reading, align, read_pair
-from isthmus.tables.reader import TableReader
-from isthmus.tables.table import Table, read_groups, read_table
-from isthmus.tables.writing import WRITABLE, Writer
+from isthmus.tables.table import read_table
 
 __all__ = [
-    "KINDS",
-    "WRITABLE",
-    "Column",
-    "Pair",
-    "Reading",
-    "Table",
     "TableError",
-    "TableReader",
-    "Writer",
-    "align",
-    "read_groups",
-    "read_pair",
     "read_table",
 ]

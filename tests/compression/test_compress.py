@@ -22,16 +22,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from isthmus import DependencyRegressor, Expansion, KernelMap, compress
-from isthmus.compression import (
+from isthmus.compression import CompressionPath, sizes
+from isthmus.compression.arguments import METHODS
+from isthmus.compression.composite import count_points
+from isthmus.compression.models import (
     CompressedClassifier,
     CompressedOutlierDetector,
     CompressedRegressor,
     CompressedTransformer,
-    CompressionPath,
-    sizes,
 )
-from isthmus.compression.arguments import METHODS
-from isthmus.compression.composite import count_points
 from isthmus.kernels import (
     RBF,
     Cosine,

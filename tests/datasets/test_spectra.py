@@ -8,8 +8,8 @@ from sklearn.pipeline import make_pipeline
 from isthmus import PLS
 from isthmus.datasets import make_spectra
 from isthmus.datasets.spectra import BANDS
-from isthmus.diagnostics import figures_of_merit, rmse
 from isthmus.features import InstrumentTransfer, NormalVariate
+from isthmus.inspection import figures_of_merit, rmse
 from isthmus.model_selection import kennard_stone
 
 

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.datasets import load_nir
-from isthmus.diagnostics import rmse
 from isthmus.features import InstrumentTransfer
 from isthmus.features.treatments import SavitzkyGolay
+from isthmus.inspection import rmse
 from isthmus.model_selection import kennard_stone
 from isthmus.regression import SlopeBias, spike
 

@@ -25,11 +25,11 @@ from isthmus.kernels import (
     check_precomputed,
     gram,
     gram_blocks,
-    gram_diagonal,
     median_gamma,
-    resolve_kernel,
 )
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues, missing_part
+from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.resolve import resolve_kernel
 
 
 @pytest.fixture

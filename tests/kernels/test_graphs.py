@@ -13,8 +13,9 @@ from sklearn.svm import SVC
 
 from isthmus.datasets import load_graphs
 from isthmus.features import KernelMap, Landmarks
-from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman, as_graph, check_kernel
+from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman, as_graph
 from isthmus.kernels.graphs.product import Transitions
+from isthmus.kernels.report import check_kernel
 
 TRIANGLE = ([0, 0, 1], [(0, 1), (1, 2), (0, 2)])
 PATH = ([0, 1, 0], [(0, 1), (1, 2)])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.kernels import RBF, Linear, Precomputed, resolve_kernel
+from isthmus.kernels import RBF, Linear, Precomputed
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.selection import (
     landmark_factor,
     leverage_scores,

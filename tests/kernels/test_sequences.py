@@ -18,9 +18,9 @@ from isthmus.kernels import (
     SequenceKernel,
     SpectrumKernel,
     SubsequenceKernel,
-    check_kernel,
     gram,
 )
+from isthmus.kernels.report import check_kernel
 from isthmus.kernels.sequences.dynamic import many_against_many
 from isthmus.kernels.sequences.encoding import encode
 from isthmus.kernels.sequences.mismatch import common_neighbours

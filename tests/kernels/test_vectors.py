@@ -24,9 +24,9 @@ from isthmus.kernels import (
     Normalised,
     Polynomial,
     gram,
-    resolve_kernel,
 )
 from isthmus.kernels.base import TILE
+from isthmus.kernels.resolve import resolve_kernel
 
 # A kernel and the same of two vectors, written a second time.
 FORMULAS = {

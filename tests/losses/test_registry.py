@@ -12,9 +12,8 @@ from isthmus.losses import (
     Loss,
     Quantile,
     Squared,
-    get_loss,
 )
-from isthmus.losses.registry import LOSSES
+from isthmus.losses.registry import LOSSES, get_loss
 from isthmus.papers.stiefel_report import TanhAbsolute
 
 Y, Y_PRED = np.random.default_rng(0).normal(size=(2, 8, 3))

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from isthmus.persistence import load, write_atomically
+from isthmus.persistence import load
+from isthmus.persistence.outputs import write_atomically
 
 # Everything is imported once; each child then saves over and over until it is killed.
 SAVING = """

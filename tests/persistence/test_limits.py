@@ -27,15 +27,10 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from isthmus import PLS, load, save
-from isthmus.persistence import (
-    CorruptedFileError,
-    ForeignTypeError,
-    ModelFileError,
-    UnsafeArchiveError,
-    describe,
-)
+from isthmus.persistence import ModelFileError, describe
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
 from isthmus.persistence.container import first_line, pack, unpack
+from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import unknown_laws
 from isthmus.persistence.renewal import MOVED
 

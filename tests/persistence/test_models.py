@@ -28,8 +28,9 @@ from isthmus import (
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import FunctionLoss
 from isthmus.papers.riemannian_pls import RiemannianPLS
-from isthmus.persistence import ForeignTypeError, classes, describe
+from isthmus.persistence import classes, describe
 from isthmus.persistence.container import FORMAT
+from isthmus.persistence.errors import ForeignTypeError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 X, Y, _ = make_low_rank_regression(40, 6, 3, rank=2, noise=0.2, random_state=0)

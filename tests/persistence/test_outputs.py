@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.persistence import Outputs, write_atomically
+from isthmus.persistence.outputs import Outputs, write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and file locks of POSIX")

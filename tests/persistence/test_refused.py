@@ -14,18 +14,17 @@ import pytest
 import skops.io
 
 from isthmus import PLS, load, save
-from isthmus.persistence import (
+from isthmus.persistence import ModelFileError, describe
+from isthmus.persistence.container import pack
+from isthmus.persistence.errors import (
     CorruptedFileError,
     ForeignTypeError,
-    ModelFileError,
     NewerFormatError,
     NotAModelFileError,
     PickleRefusedError,
     TruncatedFileError,
     UnsafeArchiveError,
-    describe,
 )
-from isthmus.persistence.container import pack
 
 RAN = []  # what a payload that runs leaves behind
 

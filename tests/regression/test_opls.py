@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_predict
 
 from isthmus import PLS, ComponentSearchCV, IndicatorClassifier
-from isthmus.plotting import SPlotDisplay
+from isthmus.inspection import SPlotDisplay
 from isthmus.regression import OPLS
 
 matplotlib.use("Agg")

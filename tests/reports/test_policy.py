@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from isthmus import MethodSearchCV, load, save
-from isthmus.auto import LADDER
+from isthmus.auto.ladder import LADDER
 from isthmus.datasets import make_low_rank_regression
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.reports.page import formula_html

@@ -21,8 +21,9 @@ from isthmus import (
     fit_auto,
 )
 from isthmus.datasets import make_low_rank_regression
-from isthmus.reports import Figure, Section, png_uri, render
 from isthmus.reports.kernel_models import kernel_scores, sensitivity
+from isthmus.reports.page import Figure, Section, render
+from isthmus.reports.pictures import png_uri
 
 X, Y, _ = make_low_rank_regression(50, 8, 3, rank=2, noise=0.4, random_state=0)
 
@@ -76,7 +77,8 @@ def test_the_predictions_are_of_left_out_rows():
     # An independent loop over the same folds.
     from sklearn.model_selection import KFold
 
-    from isthmus.auto import LADDER, Problem
+    from isthmus.auto.ladder import LADDER
+    from isthmus.auto.problem import Problem
 
     expected = np.empty_like(Y)
     for train, test in KFold(4, shuffle=True, random_state=0).split(X):

@@ -7,7 +7,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.kernel_ridge import KernelRidge
 
 from isthmus.dependency import CandidateRegressor
-from isthmus.kernels import SequenceKernel, SpectrumKernel, gram, gram_diagonal
+from isthmus.kernels import SequenceKernel, SpectrumKernel, gram
+from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.object_losses import ObjectLosses
 from isthmus.sequences import AlignedClassifier, Dictionary, NeighbourAnswers
 

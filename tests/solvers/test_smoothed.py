@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 from isthmus._geometry import Euclidean
 from isthmus._solvers import Reason
 from isthmus._solvers.smoothed import WIDTHS, minimise_smoothed
-from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Quantile, robust_scale
+from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Quantile
+from isthmus.losses.scale import robust_scale
 
 
 class Factors:

@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from isthmus.cli import main
-from isthmus.tables import TableError, TableReader, read_groups
+from isthmus.tables import TableError
+from isthmus.tables.reader import TableReader
+from isthmus.tables.table import read_groups
 
 
 def load(name):

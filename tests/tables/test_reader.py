@@ -8,21 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from isthmus.tables import (
-    TableError,
-    TableReader,
-    Writer,
-    encoding,
-    engines,
-    formats,
-    layout,
-    read_groups,
-    read_table,
-)
+from isthmus.tables import TableError, encoding, engines, formats, layout, read_table
 from isthmus.tables.categories import expand, expanded_names
 from isthmus.tables.cells import MISSING, number
 from isthmus.tables.names import find, find_all, suggest
-from isthmus.tables.writing import defuse
+from isthmus.tables.reader import TableReader
+from isthmus.tables.table import read_groups
+from isthmus.tables.writing import Writer, defuse
 
 
 @pytest.fixture(params=range(4))

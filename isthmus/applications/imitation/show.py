@@ -26,8 +26,7 @@ from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.dexterity import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
-from isthmus.persistence import Outputs, write_atomically
-from isthmus.persistence.outputs import Output
+from isthmus.persistence.outputs import Output, Outputs, write_atomically
 from isthmus.persistence.pages import content_policy
 
 Array = NDArray[np.float64]

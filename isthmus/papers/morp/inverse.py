@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._linalg.eigen import leading_pairs
 from isthmus._validation import check_alpha, check_count, check_enough_samples, validate_data
-from isthmus.kernels import center_train, gram, resolve_kernel
+from isthmus.kernels import center_train, gram
+from isthmus.kernels.resolve import resolve_kernel
 
 _RANK = 1e-10  # of the largest eigenvalue of a Gram matrix: less is rounding error
 

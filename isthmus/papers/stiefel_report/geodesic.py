@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._geometry import StiefelFlow
 from isthmus._linalg import Array
 from isthmus._validation import check_alpha
-from isthmus.losses import Absolute, Loss, Squared, get_loss
+from isthmus.losses import Absolute, Loss, Squared
+from isthmus.losses.registry import get_loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.stiefel_report.tanh_absolute import TanhAbsolute

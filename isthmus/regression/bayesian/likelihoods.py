@@ -10,15 +10,8 @@ from scipy.special import gammaln
 from scipy.stats import laplace, norm, t
 
 from isthmus._linalg import Array
-from isthmus.losses import (
-    Absolute,
-    HuberRows,
-    Logistic,
-    Loss,
-    Poisson,
-    Squared,
-    get_loss,
-)
+from isthmus.losses import Absolute, HuberRows, Logistic, Loss, Poisson, Squared
+from isthmus.losses.registry import get_loss
 from isthmus.losses.residual import ResidualLoss, check_positive
 
 NAMES = ("gaussian", "laplace", "student")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.plotting import ComponentCurveDisplay, ExplainedVarianceDisplay
+from isthmus.inspection import ComponentCurveDisplay, ExplainedVarianceDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section

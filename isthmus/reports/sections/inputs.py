@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.plotting import LoadingsDisplay, VIPDisplay
+from isthmus.inspection import LoadingsDisplay, VIPDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import sensitivity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.plotting import ScoresDisplay
+from isthmus.inspection import ScoresDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import kernel_scores

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.diagnostics.order import trend_p_value
+from isthmus.inspection.order import trend_p_value
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section

@@ -1,0 +1,34 @@
+"""Pictures with one value a column: what loadings and VIP share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.inspection.displays._axes import axes_for, positions
+
+_MOST_TICKS = 40
+
+
+def draw_columns(
+    ax: Any, values: NDArray, names: Any, labels: list[str] | None = None
+) -> tuple[Any, Any]:
+    """Lines where columns are points of a curve, bars where they are not; ``values`` is (m, p)."""
+    figure, ax = axes_for(ax)
+    values = np.atleast_2d(values)
+    at, ticks, is_curve = positions(names, values.shape[1])
+    for k, row in enumerate(values):
+        label = None if labels is None else labels[k]
+        if is_curve:
+            ax.plot(at, row, lw=1.2, label=label)
+        else:
+            width = 0.8 / len(values)
+            ax.bar(at + (k - (len(values) - 1) / 2) * width, row, width, label=label)
+    if not is_curve and len(ticks) <= _MOST_TICKS:
+        ax.set_xticks(at, ticks, rotation=90 if max(map(len, ticks)) > 3 else 0)
+    ax.axhline(0, lw=0.6, color="gray")
+    if labels is not None and len(values) > 1:
+        ax.legend()
+    return figure, ax

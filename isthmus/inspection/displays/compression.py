@@ -1,0 +1,143 @@
+"""Size against error and speed of a compressed model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.compression import CompressionPath
+from isthmus.expansion import Expansion
+from isthmus.inspection.displays._axes import axes_for
+
+
+@dataclass
+class CompressionDisplay:
+    """How much is lost by every number of points, and how much faster is it?
+
+    Parameters
+    ----------
+    sizes, errors : ndarray
+        Number of points and what they leave, relative: of the outputs where they were refitted, else
+        of the functions.
+    n_points : int
+        The size that was taken.
+    n_points_full : int
+        The size of the original.
+    validation : tuple (sizes, errors, full error) or None
+        Errors on validation rows, where they were asked for.
+    speed : tuple (sizes, ratios) or None
+        How many times faster than the original predictions are.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> from isthmus import compress
+    >>> from isthmus.inspection import CompressionDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> small = compress(SVR().fit(X, y), 50)
+    >>> display = CompressionDisplay.from_estimator(small, X)
+    >>> display.ax_.get_xlabel()
+    'number of points'
+    """
+
+    sizes: NDArray
+    errors: NDArray
+    n_points: int
+    n_points_full: int
+    validation: tuple[NDArray, NDArray, float] | None = None
+    speed: tuple[NDArray, NDArray] | None = None
+    figure_: Any = field(default=None, init=False, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def compute(cls, estimator: Any, X: Any = None) -> CompressionDisplay:
+        """The numbers of the picture, from a model that ``compress`` returned.
+
+        Parameters
+        ----------
+        estimator : compressed model
+            It has ``compression_``.
+        X : array or sequence, default=None
+            Rows on which predictions are timed; None: no times.
+
+        Returns
+        -------
+        display : CompressionDisplay
+            Nothing is drawn yet.
+        """
+        path: CompressionPath = getattr(estimator, "compression_", None)  # type: ignore[assignment]
+        if path is None:
+            raise ValueError(
+                f"{type(estimator).__name__} was not compressed: give what isthmus.compress returns."
+            )
+        errors = path.errors if path.output_errors is None else path.output_errors
+        validation = None
+        if path.validation_sizes is not None and path.validation_errors is not None:
+            full = (
+                float("nan") if path.full_validation_error is None else path.full_validation_error
+            )
+            validation = path.validation_sizes, path.validation_errors, full
+        speed = None if X is None else _speed(Expansion.from_model(estimator), path, X)
+        return cls(path.sizes, errors, path.n_points, path.n_points_full, validation, speed)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None) -> CompressionDisplay:
+        """Compute and draw; parameters as in :meth:`compute`, ``ax`` as in :meth:`plot`."""
+        return cls.compute(estimator, X).plot(ax)
+
+    def plot(self, ax: Any = None) -> CompressionDisplay:
+        """Draw the curves; ``ax`` is a matplotlib axes, new ones if None."""
+        self.figure_, self.ax_ = axes_for(ax)
+        shown = self.sizes > 0
+        floor = max(float(self.errors.max()) * 1e-16, np.finfo(float).tiny)
+        self.ax_.plot(
+            self.sizes[shown], np.maximum(self.errors[shown], floor), label="relative error"
+        )
+        self.ax_.axvline(self.n_points, color="0.6", linestyle=":", label=f"{self.n_points} points")
+        if self.validation is not None:
+            sizes, errors, full = self.validation
+            self.ax_.plot(sizes, errors, marker=".", label="validation error")
+            if np.isfinite(full):
+                self.ax_.axhline(full, color="C1", linestyle="--", label="validation, all points")
+        self.ax_.set(xlabel="number of points", ylabel="error", yscale="log", xscale="log")
+        self.ax_.set_title(f"{self.n_points_full} points compressed")
+        handles, labels = self.ax_.get_legend_handles_labels()
+        if self.speed is not None:
+            other = self.ax_.twinx()
+            (line,) = other.plot(*self.speed, color="C2", linestyle="-.")
+            other.set(ylabel="times faster", yscale="log")
+            handles, labels = [*handles, line], [*labels, "speed"]
+        self.ax_.legend(handles, labels, loc="best", fontsize="small")
+        return self
+
+
+def _speed(small: Expansion, path: CompressionPath, X: Any) -> tuple[NDArray, NDArray]:
+    """Best of three evaluations at some sizes against as many points as the original had."""
+
+    def seconds(size: int) -> float:
+        index = np.resize(
+            np.arange(small.n_points), size
+        )  # what counts is the number, not the place
+        points = (
+            small.points[index]
+            if hasattr(small.points, "shape")
+            else [small.points[i] for i in index]
+        )
+        expansion = Expansion(points, small.coef[index], small.kernel)
+        best = np.inf
+        for _ in range(3):
+            begin = time.perf_counter()
+            expansion(X)
+            best = min(best, time.perf_counter() - begin)
+        return float(best)
+
+    sizes = np.unique(np.geomspace(1, max(path.n_points, 1), 8).round().astype(int))
+    full = seconds(path.n_points_full)
+    return sizes, np.array([full / seconds(int(size)) for size in sizes])

@@ -1,0 +1,70 @@
+"""How much each component explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.variance import explained_variance
+
+
+class ExplainedVarianceDisplay:
+    """Share of the variance of inputs and outputs that the components explain, summed up.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_components,)
+        Shares of each component.
+
+    Attributes
+    ----------
+    ax_, figure_ :
+        Of matplotlib, once drawn.
+    """
+
+    def __init__(self, x: NDArray, y: NDArray | None = None) -> None:
+        self.x = x
+        self.y = y
+
+    @classmethod
+    def compute(
+        cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> ExplainedVarianceDisplay:
+        """The numbers without the picture; without data, those of the fit."""
+        if X is None:
+            return cls(model.x_explained_variance_ratio_, model.y_explained_variance_ratio_)
+        shares = explained_variance(model, X, y)
+        return cls(shares.x, shares.y)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
+    ) -> ExplainedVarianceDisplay:
+        """Draw the explained variance of a fitted latent regression.
+
+        Parameters
+        ----------
+        model : fitted latent regression
+        X, y : arrays, default=None
+            Rows to ask about; None is those of the fit.
+        ax : matplotlib axes, default=None
+
+        Returns
+        -------
+        display : ExplainedVarianceDisplay
+        """
+        return cls.compute(model, X, y).plot(ax)
+
+    def plot(self, ax: Any = None) -> ExplainedVarianceDisplay:
+        """Draw."""
+        self.figure_, self.ax_ = axes_for(ax)
+        at = np.arange(1, len(self.x) + 1)
+        self.ax_.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")
+        if self.y is not None:
+            self.ax_.plot(at, np.cumsum(self.y), "s-", ms=4, label="outputs")
+        self.ax_.set(xlabel="number of components", ylabel="share of variance explained")
+        self.ax_.legend()
+        return self

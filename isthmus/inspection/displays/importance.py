@@ -1,0 +1,61 @@
+"""Which inputs matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from isthmus.inspection.displays.columns import draw_columns
+from isthmus.inspection.importance import vip
+
+
+class VIPDisplay:
+    """Variable importance in projection against the names of the columns, with the line at one.
+
+    Parameters
+    ----------
+    importance : ndarray of shape (n_features,)
+    names : sequence of str or None
+        Names of the columns; where all are numbers (wavelengths) they are the axis.
+
+    Attributes
+    ----------
+    ax_, figure_ :
+        Of matplotlib, once drawn.
+    """
+
+    def __init__(self, importance: NDArray, *, names: Any = None) -> None:
+        self.importance = importance
+        self.names = names
+
+    @classmethod
+    def compute(cls, model: Any, *, names: Any = None) -> VIPDisplay:
+        """The numbers without the picture."""
+        if names is None:
+            names = getattr(model, "feature_names_in_", None)
+        return cls(vip(model), names=names)
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, names: Any = None, ax: Any = None) -> VIPDisplay:
+        """Draw the importance of the inputs of a fitted latent regression.
+
+        Parameters
+        ----------
+        model : fitted latent regression
+        names : sequence of str, default=None
+            Names of the columns; None asks the model.
+        ax : matplotlib axes, default=None
+
+        Returns
+        -------
+        display : VIPDisplay
+        """
+        return cls.compute(model, names=names).plot(ax)
+
+    def plot(self, ax: Any = None) -> VIPDisplay:
+        """Draw."""
+        self.figure_, self.ax_ = draw_columns(ax, self.importance, self.names)
+        self.ax_.axhline(1, ls="--", lw=1, color="gray")
+        self.ax_.set(ylabel="VIP")
+        return self

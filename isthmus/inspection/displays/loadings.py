@@ -1,0 +1,68 @@
+"""What a component is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._validation import check_option
+from isthmus.inspection.displays.columns import draw_columns
+
+
+class LoadingsDisplay:
+    """Loadings of the inputs or of the outputs on the components, against the names of the columns.
+
+    Parameters
+    ----------
+    loadings : ndarray of shape (n_shown, n_columns)
+    names : sequence of str or None
+        Names of the columns; where all are numbers (wavelengths) they are the axis.
+
+    Attributes
+    ----------
+    ax_, figure_ :
+        Of matplotlib, once drawn.
+    """
+
+    def __init__(self, loadings: NDArray, *, names: Any = None) -> None:
+        self.loadings = loadings
+        self.names = names
+
+    @classmethod
+    def compute(
+        cls, model: Any, *, side: str = "x", n_shown: int = 3, names: Any = None
+    ) -> LoadingsDisplay:
+        """The numbers without the picture."""
+        check_is_fitted(model)
+        check_option("side", side, ("x", "y"))
+        loadings = model.x_loadings_ if side == "x" else model.y_loadings_
+        if names is None and side == "x":
+            names = getattr(model, "feature_names_in_", None)
+        return cls(np.asarray(loadings, dtype=float).T[:n_shown], names=names)
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> LoadingsDisplay:
+        """Draw the loadings of the first components.
+
+        Parameters
+        ----------
+        model : fitted latent regression
+        ax : matplotlib axes, default=None
+        **options :
+            ``side`` ("x" or "y"), ``n_shown``, ``names`` of the columns.
+
+        Returns
+        -------
+        display : LoadingsDisplay
+        """
+        return cls.compute(model, **options).plot(ax)
+
+    def plot(self, ax: Any = None) -> LoadingsDisplay:
+        """Draw."""
+        labels = [f"component {k + 1}" for k in range(len(self.loadings))]
+        self.figure_, self.ax_ = draw_columns(ax, self.loadings, self.names, labels)
+        self.ax_.set(ylabel="loading")
+        return self

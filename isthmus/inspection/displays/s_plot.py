@@ -1,0 +1,87 @@
+"""Which inputs go with a score: the S-plot of O-PLS-DA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus.inspection.displays._axes import axes_for
+
+
+class SPlotDisplay:
+    """Covariance and correlation of each input with the predictive score, [WJSMT2008]_.
+
+    Inputs at the two ends of the S carry the score reliably: much of it, and with little noise.
+
+    Parameters
+    ----------
+    covariance, correlation : ndarray of shape (n_features,)
+    names : sequence of str or None
+        Names of the columns.
+
+    Attributes
+    ----------
+    ax_, figure_ :
+        Of matplotlib, once drawn.
+    """
+
+    def __init__(self, covariance: NDArray, correlation: NDArray, *, names: Any = None) -> None:
+        self.covariance = covariance
+        self.correlation = correlation
+        self.names = names
+
+    @classmethod
+    def compute(
+        cls, model: Any, X: ArrayLike, *, component: int = 0, names: Any = None
+    ) -> SPlotDisplay:
+        """The numbers without the picture."""
+        check_is_fitted(model)
+        if names is None:
+            names = getattr(model, "feature_names_in_", None)
+        score = np.asarray(model.transform(X), dtype=float)[:, component]
+        rows = validate_data(model, X, reset=False, dtype=np.float64)
+        score = score - score.mean()
+        centred = rows - rows.mean(axis=0)
+        covariance = score @ centred / (len(rows) - 1)
+        lengths = np.linalg.norm(score) * np.linalg.norm(centred, axis=0) / (len(rows) - 1)
+        # A constant column has no correlation.
+        correlation = np.divide(covariance, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return cls(covariance, correlation, names=names)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: ArrayLike, *, ax: Any = None, **options: Any
+    ) -> SPlotDisplay:
+        """Draw the S-plot of a fitted model, usually an ``OPLS`` of centred, unscaled inputs.
+
+        Parameters
+        ----------
+        model : fitted latent regression
+            Of ``IndicatorClassifier(OPLS())`` its ``estimator_``.
+        X : array of shape (n_samples, n_features)
+            The rows of the fit.
+        ax : matplotlib axes, default=None
+        **options :
+            ``component`` (0 is the predictive one of ``OPLS``), ``names`` of the columns.
+
+        Returns
+        -------
+        display : SPlotDisplay
+        """
+        return cls.compute(model, X, **options).plot(ax)
+
+    def plot(self, ax: Any = None, *, n_named: int = 5) -> SPlotDisplay:
+        """Draw; so many inputs with the largest covariance have their names written."""
+        self.figure_, self.ax_ = axes_for(ax)
+        self.ax_.scatter(self.covariance, self.correlation, s=8)
+        if self.names is not None:
+            for j in np.argsort(-np.abs(self.covariance), kind="stable")[:n_named]:
+                at = (self.covariance[j], self.correlation[j])
+                self.ax_.annotate(str(self.names[j]), at)
+        self.ax_.axhline(0, lw=0.6, color="gray")
+        self.ax_.axvline(0, lw=0.6, color="gray")
+        self.ax_.set(xlabel="covariance with the score", ylabel="correlation", ylim=(-1.05, 1.05))
+        return self

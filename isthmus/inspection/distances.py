@@ -1,0 +1,190 @@
+"""Distances of a row from training rows: to a subspace, to neighbours, in feature space, out of ranges."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, solve_triangular
+from scipy.spatial.distance import cdist
+
+from isthmus._linalg import EPS, Array
+from isthmus.inspection._model import orthonormal_scores
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal
+
+_MOST_COMPONENTS = 50
+_SMALLEST = 1e-12  # eigenvalues of a covariance below this fraction of the largest are rounding
+
+
+class Subspace:
+    """A plane through the training rows: T2 within it, Q to it, in the frame of a model.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of shape (n_features,)
+        A scale of zero leaves a column out.
+    rotations, loadings : ndarray of shape (n_features, k)
+        Scores are ``z @ rotations``, rows are described by ``scores @ loadings.T``.
+    whitening : ndarray of shape (k, k)
+        Turns scores so that their covariance over the training rows is one.
+    """
+
+    def __init__(
+        self, mean: Array, scale: Array, rotations: Array, loadings: Array, whitening: Array
+    ) -> None:
+        self.mean, self.scale = mean, scale
+        self.rotations, self.loadings, self.whitening = rotations, loadings, whitening
+
+    @classmethod
+    def of_model(cls, model: Any) -> Subspace:
+        """The plane of a fitted latent-variable regression."""
+        k = model.n_components_
+        whitening = np.sqrt(max(model.weight_ - 1, 1.0)) * orthonormal_scores(model, np.eye(k))
+        return cls(model.x_mean_, model.x_scale_, model.x_rotations_, model.x_loadings_, whitening)
+
+    @property
+    def has_residuals(self) -> bool:
+        """Whether there is anything beside the plane."""
+        return self.loadings.shape[1] < np.count_nonzero(self.scale)
+
+    def standardise(self, X: Array) -> Array:
+        used = self.scale > 0
+        return np.where(used, (X - self.mean) / np.where(used, self.scale, 1.0), 0.0)
+
+    def scores(self, Z: Array) -> Array:
+        """Scores of standardised rows, of unit covariance."""
+        return Z @ self.rotations @ self.whitening
+
+    def residuals(self, Z: Array) -> Array:
+        return Z - (Z @ self.rotations) @ self.loadings.T
+
+    def statistics(self, X: Array) -> dict[str, Array]:
+        """T2 and, where there is one, Q."""
+        Z = self.standardise(X)
+        found = {}
+        if self.loadings.shape[1]:
+            found["T2"] = (self.scores(Z) ** 2).sum(axis=1)
+        if self.has_residuals:
+            found["Q"] = (self.residuals(Z) ** 2).sum(axis=1)
+        return found
+
+    def contributions(self, x: Array, statistic: str) -> Array:
+        """Return how much each column adds to T2 or Q of one row."""
+        z = self.standardise(x[None])
+        if statistic == "Q":
+            return self.residuals(z)[0] ** 2
+        pull = self.rotations @ self.whitening @ self.scores(z)[0]
+        return np.abs(z[0] * pull)
+
+
+class PrincipalAxes:
+    """All principal axes of some rows, from which a plane of any number of them is taken."""
+
+    def __init__(self, X: Array, scale: bool) -> None:
+        self.mean = X.mean(axis=0)
+        deviation = X.std(axis=0, ddof=1)
+        live = deviation > 8 * EPS * np.abs(self.mean)
+        self.scale = np.where(live, deviation if scale else 1.0, 0.0)
+        none = np.zeros((X.shape[1], 0))
+        self._standardise = Subspace(self.mean, self.scale, none, none, np.eye(0)).standardise
+        _, d, Vt = np.linalg.svd(self._standardise(X), full_matrices=False)
+        self.variances, self.axes = d**2 / (len(X) - 1), Vt.T
+        self.n_live = int(live.sum())
+        self.n_rows = len(X)
+
+    @property
+    def most(self) -> int:
+        """Largest number of axes that leave something to estimate what is beside them."""
+        varying = self.variances > _SMALLEST * self.variances.max(initial=0.0)
+        room = self.n_rows - 2 if self.n_live >= self.n_rows - 1 else self.n_live
+        return max(0, min(int(varying.sum()), room, _MOST_COMPONENTS))
+
+    def plane(self, k: int) -> Subspace:
+        whitening = np.diag(1 / np.sqrt(self.variances[:k]))
+        axes = np.ascontiguousarray(self.axes[:, :k])
+        return Subspace(self.mean, self.scale, axes, axes, whitening)
+
+    def log_likelihoods(self, X: Array, most: int) -> Array:
+        r"""Log-likelihood of other rows, summed, for 0 to ``most`` axes, [TB1999]_.
+
+        Rows are Gaussian with the variances of the axes, and with one variance beside them.
+        """
+        Z = self._standardise(X)
+        T2 = (Z @ self.axes[:, :most]) ** 2
+        variances = self.variances[:most]
+        inside = np.cumsum(T2.sum(axis=0) / variances + len(X) * np.log(variances))
+        beside = (Z**2).sum() - np.concatenate([[0.0], np.cumsum(T2.sum(axis=0))])
+        left = self.variances.sum() - np.concatenate([[0.0], np.cumsum(variances)])
+        free = self.n_live - np.arange(most + 1)
+        noise = np.maximum(left, _SMALLEST * self.variances.sum()) / np.maximum(free, 1)
+        beside = np.where(free > 0, beside / noise + len(X) * free * np.log(noise), 0.0)
+        return -0.5 * (np.concatenate([[0.0], inside]) + beside)
+
+
+class Neighbours:
+    """Distance to the nearest training row, in scores of unit covariance."""
+
+    def __init__(self, points: Array) -> None:
+        self.points = points
+
+    def values(self, scores: Array) -> Array:
+        return cdist(scores, self.points).min(axis=1)
+
+
+class FeatureDistance:
+    r"""Squared distance in feature space from the span of training rows, and to the nearest of them.
+
+    The first is :math:`k(x, x) - k_x^\top (K + \epsilon I)^{-1} k_x`, the second :math:`k(x, x) + k(x_i,
+    x_i) - 2 k(x, x_i)`, both with the training rows or a part of them, the landmarks.
+    """
+
+    def __init__(self, kernel: Any, X: Array) -> None:
+        self.kernel, self.points = kernel, X
+        self.norms = np.asarray(gram_diagonal(kernel, X), dtype=np.float64)
+
+    @cached_property
+    def _factor(self) -> Array:
+        K = np.asarray(gram(self.kernel, self.points), dtype=np.float64)
+        K[np.diag_indices(len(K))] += np.sqrt(EPS) * K.trace() / len(K)
+        return np.tril(cho_factor(K, lower=True)[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the factor out, which is larger than what it is made of."""
+        return {name: value for name, value in vars(self).items() if name != "_factor"}
+
+    def statistics(self, X: Array) -> dict[str, Array]:
+        K = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
+        norms = gram_diagonal(self.kernel, X)
+        inside = (solve_triangular(self._factor, K.T, lower=True) ** 2).sum(axis=0)
+        nearest = (norms[:, None] + self.norms - 2 * K).min(axis=1)
+        return {
+            "span": np.maximum(norms - inside, 0.0),
+            "nearest": np.sqrt(np.maximum(nearest, 0.0)),
+        }
+
+
+class Ranges:
+    """The range of each input; 1 is the end of a range, seen from its middle."""
+
+    def __init__(self, X: Array) -> None:
+        self.lower, self.upper = X.min(axis=0), X.max(axis=0)
+
+    def excess(self, X: Array) -> Array:
+        """Distance from the middle of each range, in halves of its width."""
+        half = (self.upper - self.lower) / 2
+        middle = (self.upper + self.lower) / 2
+        live = half > 8 * EPS * np.abs(middle)
+        off = np.abs(X - middle) / np.where(live, half, 1.0)
+        return np.where(live & np.isfinite(off), off, 0.0)
+
+    def values(self, X: Array) -> Array:
+        return self.excess(X).max(axis=1, initial=0.0)
+
+    def outside(self, x: Array, limit: float) -> NDArray:
+        """Columns of one row that are farther out than a limit, the farthest first."""
+        excess = self.excess(x[None])[0]
+        order = np.argsort(-excess, kind="stable")
+        return order[excess[order] > limit]
