@@ -46,7 +46,8 @@ test-oldest: $(VENV)-oldest/.installed
 # OpenBLAS has kernels of its own for every family of processors, and each rounds in its own way.
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
 NUMERICAL  ?= tests/compression tests/inspection tests/features tests/geometry tests/kernels \
-              tests/losses tests/preimages tests/projections tests/regression tests/solvers \
+              tests/losses tests/papers tests/preimages tests/problems tests/projections tests/regression \
+              tests/sequences tests/solvers \
               $(filter-out tests/test_architecture.py tests/test_docs.py tests/test_examples.py \
                            tests/test_security.py tests/test_versions.py, $(wildcard tests/test_*.py))
 
@@ -109,7 +110,7 @@ $(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint $(VENV)-oldest/constraints.txt \
 	    --editable '.[cli,plot,report,parquet,graphs,bayes]' \
-	    pytest pytest-xdist pandas polars statsmodels skops
+	    pytest pytest-xdist pandas polars statsmodels skops openpyxl python-calamine zstandard
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.dev

@@ -53,6 +53,7 @@ from isthmus.kernels.indexed import Indexed
 from isthmus.kernels.postures import PoseKernel
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
 from isthmus.kernels.report import KernelReport as KernelReport
+from isthmus.kernels.report import check_kernel
 from isthmus.kernels.sequences import (
     MismatchKernel,
     PositionKernel,

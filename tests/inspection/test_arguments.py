@@ -37,7 +37,8 @@ every_of_rows = pytest.mark.parametrize("ask", OF_ROWS.values(), ids=OF_ROWS)
 
 
 def test_the_list_is_whole():
-    functions = {name for name in inspection.__all__ if name.islower()}
+    of_predictions = {"figures_of_merit", "rmse"}  # ask no model
+    functions = {name for name in inspection.__all__ if name.islower()} - of_predictions
     assert functions == set(ASK)
 
 
