@@ -1,7 +1,7 @@
 """One row a data set: where it is kept, what it is, whose it is.
 
 A new set is a new row here; its loader (``loaders.py`` for tables, ``images.py`` for pictures) only
-says which arrays it hands out.
+says which arrays it hands out. The rows of sequences, graphs and movements stand with their loaders.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DataSet:
         return "\n".join(lines + [self.note] * bool(self.note))
 
 
-_NOT_STATED = "not stated where the copy was taken from; look them up before publishing the data."
+NOT_STATED = "not stated where the copy was taken from; look them up before publishing the data."
 _TECATOR_NOTE = (
     "Permission note, to be kept with the data: These data are recorded on a Tecator Infratec "
     "Food and Feed Analyzer working in the wavelength range 850 - 1050 nm by the Near Infrared "
@@ -141,7 +141,7 @@ def _mulan(
         file="mulan_regression.npz",
         title=f"{title}: {n} rows, {p} inputs, {q} targets.",
         origin="collection of multi-target regression sets of the Mulan project.",
-        terms=_NOT_STATED,
+        terms=NOT_STATED,
         cite="E. Spyromitros-Xioufis, G. Tsoumakas, W. Groves and I. Vlahavas, Multi-target "
         "regression via input space expansion: treating targets as inputs, Machine Learning 104 "
         "(2016) 55-98, and the set's own authors named there.",
@@ -179,13 +179,13 @@ MULAN = {
 }
 
 
-_FACES_ONLY_FOR_RESEARCH = f"{_NOT_STATED} Owners of face sets give them for research only."
+_FACES_ONLY_FOR_RESEARCH = f"{NOT_STATED} Owners of face sets give them for research only."
 
 
 def _pictures(
     name: str, file: str, title: str, *, origin: str, cite: str, note: str = "", faces: bool = False
 ) -> DataSet:
-    terms = _FACES_ONLY_FOR_RESEARCH if faces else _NOT_STATED
+    terms = _FACES_ONLY_FOR_RESEARCH if faces else NOT_STATED
     return DataSet(name, file, f"{title}.", origin, terms, cite, note, alone=True)
 
 
@@ -280,7 +280,7 @@ STATUE = _pictures(
 
 def _multilabel(name: str, title: str, cite: str) -> DataSet:
     origin = "collection of multi-label sets of the Mulan project."
-    return DataSet(name, "multilabel.npz", f"{title}.", origin, _NOT_STATED, cite)
+    return DataSet(name, "multilabel.npz", f"{title}.", origin, NOT_STATED, cite)
 
 
 MULTILABEL = {
@@ -315,7 +315,7 @@ MULTILABEL = {
 
 
 def _table(name: str, file: str, title: str, *, origin: str, cite: str, note: str = "") -> DataSet:
-    return DataSet(name, file, f"{title}.", origin, _NOT_STATED, cite, note, alone=True)
+    return DataSet(name, file, f"{title}.", origin, NOT_STATED, cite, note, alone=True)
 
 
 TABLES = {
@@ -373,7 +373,7 @@ def _raetsch(name: str, title: str, note: str = "") -> DataSet:
         "raetsch.npz",
         f"{title}.",
         "UCI, Delve and Statlog, in the form of G. Raetsch's benchmarks.",
-        _NOT_STATED,
+        NOT_STATED,
         "G. Raetsch, T. Onoda and K.-R. Mueller, Soft margins for AdaBoost, Machine Learning 42 "
         "(2001) 287-320.",
         note,
@@ -391,103 +391,3 @@ RAETSCH = {
         _raetsch("waveform", "Waveform: 5000 noisy curves, 21 inputs"),
     )
 }
-
-
-def _structures(
-    name: str, title: str, *, origin: str, cite: str, note: str = "", file: str = ""
-) -> DataSet:
-    row = f"{title}."
-    return DataSet(name, file or f"{name}.npz", row, origin, _NOT_STATED, cite, note, alone=True)
-
-
-GRAPHS = {
-    row.name: row
-    for row in (
-        _structures(
-            "mutag",
-            "MUTAG: 188 molecules, 7 kinds of atoms, 4 of bonds; are they mutagenic?",
-            origin="A. K. Debnath et al.; TU Dortmund collection of graph sets.",
-            cite="A. K. Debnath, R. L. Lopez de Compadre, G. Debnath, A. J. Shusterman and C. Hansch, "
-            "Structure-activity relationship of mutagenic aromatic and heteroaromatic nitro "
-            "compounds, Journal of Medicinal Chemistry 34 (1991) 786-797.",
-        ),
-        _structures(
-            "ptc_mr",
-            "PTC, male rats: 344 molecules, 18 kinds of atoms, 4 of bonds; are they carcinogenic?",
-            origin="Predictive Toxicology Challenge; TU Dortmund collection of graph sets.",
-            cite="C. Helma, R. D. King, S. Kramer and A. Srinivasan, The Predictive Toxicology "
-            "Challenge 2000-2001, Bioinformatics 17 (2001) 107-108.",
-        ),
-        _structures(
-            "enzymes",
-            "ENZYMES: 600 protein structures, 3 kinds of nodes, 6 classes of enzymes",
-            origin="K. M. Borgwardt et al.; TU Dortmund collection of graph sets.",
-            cite="K. M. Borgwardt, C. S. Ong, S. Schoenauer, S. V. N. Vishwanathan, A. J. Smola and "
-            "H.-P. Kriegel, Protein function prediction via graph kernels, Bioinformatics 21 (2005) "
-            "i47-i56.",
-        ),
-    )
-}
-
-NETTALK = _structures(
-    "nettalk",
-    "NETtalk: 20007 English words, letter for letter with phoneme and stress",
-    origin="T. J. Sejnowski and C. R. Rosenberg; UCI repository.",
-    cite="T. J. Sejnowski and C. R. Rosenberg, Parallel networks that learn to pronounce English "
-    "text, Complex Systems 1 (1987) 145-168.",
-    note="206 rows repeat a word with another reading.",
-)
-
-OCR_WORDS = _structures(
-    "ocr_words",
-    "Handwritten words: 6877 words, 52152 letters of 16 x 8 pixels, in ten folds",
-    origin="R. Kassel; B. Taskar, C. Guestrin and D. Koller.",
-    cite="B. Taskar, C. Guestrin and D. Koller, Max-margin Markov networks, Advances in Neural "
-    "Information Processing Systems 16 (2003).",
-    note="The first letter of every word, a capital, is left out.",
-)
-
-CB513 = _structures(
-    "cb513",
-    "CB513: 513 proteins, amino acids and secondary structure",
-    origin="J. A. Cuff and G. J. Barton.",
-    cite="J. A. Cuff and G. J. Barton, Evaluation and improvement of multiple sequence methods for "
-    "protein secondary structure prediction, Proteins 34 (1999) 508-519.",
-)
-
-_CMU_TERMS = (
-    "free for research and commercial use; acknowledge: The data used in this project was obtained "
-    "from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
-)
-
-
-def _mocap(name: str, title: str) -> DataSet:
-    return DataSet(
-        name,
-        f"cmu_mocap_{name}.npz",
-        title,
-        "Carnegie Mellon University Graphics Lab, mocap.cs.cmu.edu.",
-        _CMU_TERMS,
-        "CMU Graphics Lab Motion Capture Database.",
-        alone=True,
-    )
-
-
-MOCAP = {
-    row.name: row
-    for row in (
-        _mocap("arm", "CMU motion capture: 6 clips of arm movements, 38 joints"),
-        _mocap("walk", "CMU motion capture: 31 walks of three persons, 31 joints"),
-    )
-}
-
-LETTERS = DataSet(
-    "writing_letters",
-    "writing_letters.npz",
-    "340 handwritten capital letters as pen movements of 200 points",
-    "pbdlib, Idiap Research Institute (S. Calinon, E. Pignat).",
-    _NOT_STATED,
-    "S. Calinon, A tutorial on task-parameterized movement learning and retrieval, Intelligent "
-    "Service Robotics 9 (2016) 1-29.",
-    alone=True,
-)

@@ -397,5 +397,4 @@ class DependencyRegressor(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        kernel = getattr(self.inputs, "kernel", "rbf")
-        return set_kernel_tags(tags, kernel)
+        return set_kernel_tags(tags, getattr(self.inputs, "kernel", "rbf"))

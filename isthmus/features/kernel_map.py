@@ -19,9 +19,8 @@ from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_fourier, fit_landmarks
 from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
 from isthmus.features.streamed import fit_map
-from isthmus.kernels import gram, gram_blocks
 from isthmus.kernels.checks import check_precomputed
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram import gram, gram_blocks, gram_diagonal
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.blockwise import maps_blocks
@@ -232,8 +231,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _fit_preimage(self, X: Any, scores: NDArray) -> None:
         from isthmus.preimages import make_preimage
 
-        # A copy that shares all arrays: with the map itself inside, its state would hold itself,
-        # which model files cannot.
+        # A copy that shares all arrays: model files cannot hold a map that holds itself.
         embedding = copy(self)
         embedding.preimage = None
         method = make_preimage(self.preimage, self.kernel_, X)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import check_scoring, get_scorer
+from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
 from isthmus._validation import check_alpha, check_rank
 from isthmus.problems.scores import QUICK_SCORES, OutputMean
+from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
 
 
@@ -119,3 +121,16 @@ def _rank(means: Array) -> NDArray:
     order = np.where(np.isnan(means), -np.inf, means)
     better = (order[None, :] > order[:, None]).sum(axis=1)
     return (1 + better).astype(np.int32)
+
+
+def find_regression(estimator: Any) -> tuple[Any, str]:
+    """Return the regression that has components, and the prefix of its parameters."""
+    is_pipeline = isinstance(estimator, Pipeline)
+    name, last = estimator.steps[-1] if is_pipeline else ("", estimator)
+    if not isinstance(last, LatentRegression):
+        place = "the last step of the pipeline" if is_pipeline else "estimator"
+        raise TypeError(
+            f"{place} is a {type(last).__name__}, expected a latent regression such as PCR, PLS or "
+            "ReducedRankRegression; scikit-learn's GridSearchCV searches any other."
+        )
+    return last, f"{name}__" if is_pipeline else ""

@@ -16,7 +16,6 @@ from sklearn.base import (
     RegressorMixin,
     clone,
 )
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -26,6 +25,7 @@ from isthmus._validation import check_enough_samples, check_option
 from isthmus.model_selection.candidates import (
     candidate_alphas,
     candidate_ranks,
+    find_regression,
     make_scorers,
     named_scorings,
     results_table,
@@ -43,7 +43,6 @@ from isthmus.model_selection.scoring import (
 from isthmus.model_selection.splits import drop_empty, make_splits
 from isthmus.model_selection.streamed import search_source, source_score
 from isthmus.problems.sources import as_rows
-from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import best_index, default_score
 
 
@@ -202,7 +201,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         check_option("rule", self.rule, ("best", "one_se", *POOLED_RULES))
         if isinstance(self.error_score, str):
             check_option("error_score", self.error_score, ("raise",))
-        model, prefix = self._regression()
+        model, prefix = find_regression(self.estimator)
         model = clone(model).set_params(n_components=1)
         model._check_parameters()
         named, self.multimetric_ = named_scorings(self.scoring)
@@ -224,18 +223,6 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             if prefix and hasattr(self.best_estimator_, "n_features_in_"):
                 self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
-
-    def _regression(self) -> tuple[Any, str]:
-        """Return the regression that has components, and the prefix of its parameters."""
-        is_pipeline = isinstance(self.estimator, Pipeline)
-        name, last = self.estimator.steps[-1] if is_pipeline else ("", self.estimator)
-        if not isinstance(last, LatentRegression):
-            place = "the last step of the pipeline" if is_pipeline else "estimator"
-            raise TypeError(
-                f"{place} is a {type(last).__name__}, expected a latent regression such as PCR, PLS or "
-                "ReducedRankRegression; scikit-learn's GridSearchCV searches any other."
-            )
-        return last, f"{name}__" if is_pipeline else ""
 
     # -- scores ------------------------------------------------------------------------------------
 

@@ -283,12 +283,9 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         self.n_iter_ = max(result.n_iter, 1)
         self._interrupted = result.reason is Reason.INTERRUPTED
         if not result.converged and not self._interrupted:
-            warnings.warn(
-                f"{result.reason} (max_iter={self.max_iter}, certificate of the end "
-                f"{result.certificate:.1e}): raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+            reached = f"max_iter={self.max_iter}, certificate of the end {result.certificate:.1e}"
+            told = f"{result.reason} ({reached}): raise max_iter or tol."
+            warnings.warn(told, ConvergenceWarning, stacklevel=5)
 
     def _turn(self, factors: Factors) -> Array | None:
         """From the nested basis to the singular vectors of the map."""
@@ -312,7 +309,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         if self._is_exact():
             ridge = ridge_in_units(self.alpha_, form.frame.ridge_unit(self.scale))
             objective = squared_objective(form, factors, ridge) * form.frame.weight_unit
-            self.objective_ = objective * y_unit * y_unit
+            self.objective_ = objective * y_unit**2
 
     # -- online --------------------------------------------------------------------------------
 

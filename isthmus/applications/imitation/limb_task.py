@@ -221,3 +221,30 @@ def solve_rows(
             break
         active, r, J, slope, curve = active[keep], r[keep], J[keep], slope[keep], curve[keep]
     return q, value
+
+
+def limb_places(
+    arm: SerialArm,
+    shoulder: str | int | None,
+    elbow: str | int | None,
+    wrist: str | int | None,
+    tip: str | int | None,
+) -> list[Place]:
+    """Return the places of shoulder, elbow, wrist and tip."""
+    places = []
+    for k, (name, given) in enumerate(
+        (("shoulder", shoulder), ("elbow", elbow), ("wrist", wrist), ("tip", tip))
+    ):
+        if given is not None:
+            places.append(arm.place(given))
+        elif name in arm.named_points:
+            places.append(arm.place(name))
+        elif arm.n_links == 7 and not arm.slides:
+            joint = 2 * k + 1
+            places.append((joint, np.linalg.inv(arm.after[joint])[:3, 3]))
+        else:
+            known = ", ".join(map(repr, [*arm.named_points, *arm.links]))
+            raise ValueError(
+                f"{name} must be named for an arm of {arm.n_links} joints; its points are {known}."
+            )
+    return places

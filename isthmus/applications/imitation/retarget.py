@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus.applications.imitation.arm import Place, SerialArm
+from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.branches import first_path, starting_postures
 from isthmus.applications.imitation.checks import check_non_negative, check_rates
 from isthmus.applications.imitation.clip_solver import MARGIN, PathLimits, PathResult, solve_path
 from isthmus.applications.imitation.goals import SIDEWAYS, find_mounting, read_goal
-from isthmus.applications.imitation.limb_task import Goal, LimbTask, solve_rows
+from isthmus.applications.imitation.limb_task import Goal, LimbTask, limb_places, solve_rows
 from isthmus.applications.imitation.mapping import PlaneMap
 from isthmus.applications.imitation.streaming import Step, Stepper
 
@@ -358,33 +358,6 @@ class Retargeter:
         self._stepper = Stepper(self)
         if q is not None:
             self._stepper.rest_at(np.asarray(q, dtype=np.float64))
-
-
-def limb_places(
-    arm: SerialArm,
-    shoulder: str | int | None,
-    elbow: str | int | None,
-    wrist: str | int | None,
-    tip: str | int | None,
-) -> list[Place]:
-    """Return the places of shoulder, elbow, wrist and tip."""
-    places = []
-    for k, (name, given) in enumerate(
-        (("shoulder", shoulder), ("elbow", elbow), ("wrist", wrist), ("tip", tip))
-    ):
-        if given is not None:
-            places.append(arm.place(given))
-        elif name in arm.named_points:
-            places.append(arm.place(name))
-        elif arm.n_links == 7 and not arm.slides:
-            joint = 2 * k + 1
-            places.append((joint, np.linalg.inv(arm.after[joint])[:3, 3]))
-        else:
-            known = ", ".join(map(repr, [*arm.named_points, *arm.links]))
-            raise ValueError(
-                f"{name} must be named for an arm of {arm.n_links} joints; its points are {known}."
-            )
-    return places
 
 
 def _check_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
