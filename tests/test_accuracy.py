@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus import PCR, PLS, ManifoldPLS, Moments, ReducedRankRegression, StiefelRegression
-from isthmus.problems import GramForm, MomentForm, RowForm, Rows, Split
+from isthmus.problems import CheckedRows, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.rows import off
 from isthmus.regression.crossval import fold_tasks
 
@@ -115,7 +115,7 @@ def from_merged(model, data):
 
 
 def from_subtracted(model, data):
-    """Rows of the same kind are taken in, and away again."""
+    """CheckedRows of the same kind are taken in, and away again."""
     first, last = np.array_split(np.arange(len(data.X)), 2)
     extra = data.X[first][::-1] * [[-1.0]], data.Y[first] + 1.0, weights_of(data, first)
     add_rows(model, data, first)
@@ -194,7 +194,7 @@ def test_folds(name, shape, condition, form):
     splits = [Split(*split, len(data.X)) for split in KFold(5).split(data.X)]
     estimator._fold_form = lambda *_: form
     alphas = [0.0] if estimator._ridge_path else [None]
-    rows = Rows(data.X, data.Y, None)
+    rows = CheckedRows(data.X, data.Y, None)
     tasks = fold_tasks(estimator, rows, splits, estimator.n_components, alphas)
     seen = 0
     for i, (path,) in (found for task in tasks for found in task()):

@@ -34,7 +34,7 @@ from isthmus import (
 )
 from isthmus.datasets import make_low_rank_regression
 from isthmus.problems.missing import expected_moments
-from isthmus.problems.splits import Rows, Split
+from isthmus.problems.splits import CheckedRows, Split
 
 SHAPES = {"small": (40, 6, 3), "tall": (700, 120, 4), "wide": (64, 1500, 3), "near": (260, 250, 2)}
 ESTIMATORS = [
@@ -435,7 +435,7 @@ def test_folds_with_gaps_predict_what_refits_predict(estimator, n, p, share, wei
     alphas = [0.5, 20.0] if hasattr(estimator, "alpha") else [None]
     for train, test in KFold(3).split(X):
         split = Split(train, test, n)
-        paths = crossval._expected(estimator, Rows(X, Y, weights), split, [1, 2, 3], alphas)
+        paths = crossval._expected(estimator, CheckedRows(X, Y, weights), split, [1, 2, 3], alphas)
         for alpha, path in zip(alphas, paths, strict=True):
             for rank in (1, 2, 3):
                 fixed = {"n_components": rank} | ({} if alpha is None else {"alpha": alpha})

@@ -19,6 +19,9 @@ def three_parts(block: Any) -> tuple[Any, Any, Any]:
             "(X, y, sample_weight)."
         )
     X, y, w = (*block, None, None)[:3]
+    for name, part in (("y", y), ("sample_weight", w)):
+        if part is not None and n_rows_of(part) != n_rows_of(X):
+            raise ValueError(f"X has {n_rows_of(X)} rows and {name} has {n_rows_of(part)}.")
     return X, y, w
 
 

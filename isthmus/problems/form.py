@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from isthmus._linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
 from isthmus._linalg.eigen import largest_eigenvalue
 from isthmus.problems.frame import Frame
-from isthmus.problems.splits import Rows, Split, dense_rows
+from isthmus.problems.splits import CheckedRows, Split, dense_rows
 
 if TYPE_CHECKING:
     from isthmus.problems.rows import RowForm
@@ -94,7 +94,7 @@ class Form(ABC):
     xy: Any  # X'Y in the coordinates of the form, (m, q)
     x_squares: Any  # diagonal of X'X, (p,)
     y_squares: Array  # diagonal of Y'Y, (q,)
-    data: Rows | None  # all rows, of which the form may leave out a fold
+    data: CheckedRows | None  # all rows, of which the form may leave out a fold
 
     is_dual = False  # directions are held in the coordinates of the samples, X'a as a
     is_condensed = False  # held as few rows that stand for those of the user
@@ -116,7 +116,7 @@ class Form(ABC):
 
     @classmethod
     @abstractmethod
-    def folds(cls, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> Folds:
+    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> Folds:
         """The problems that are left when folds are taken away."""
 
     @abstractmethod
@@ -194,7 +194,7 @@ class SquaredForm(Form):
 class Folds(ABC):
     """All rows of a cross-validation, from which one fold after the other is taken away."""
 
-    def __init__(self, rows: Rows, scale: bool | str) -> None:
+    def __init__(self, rows: CheckedRows, scale: bool | str) -> None:
         self.rows, self.scale = rows, scale
 
     @abstractmethod

@@ -15,7 +15,7 @@ from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import KEPT_VARIANCE, Folds, Form, Remake, Spectrum, SquaredForm
 from isthmus.problems.frame import Frame, scales_x
 from isthmus.problems.rows import RowFolds, RowForm
-from isthmus.problems.splits import Rows, Split
+from isthmus.problems.splits import CheckedRows, Split
 
 _BLOCK = 2**21  # entries of a few columns of X
 
@@ -47,7 +47,7 @@ class GramForm(SquaredForm):
         return cls(rows.frame, rows.X @ rows.X.T, rows.Y, rows.y_squares, rows.exactly)
 
     @classmethod
-    def folds(cls, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> GramFolds:
+    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> GramFolds:
         return GramFolds(rows, scale)
 
     @property
@@ -110,7 +110,7 @@ class Centre:
 class GramFolds(Folds):
     """Folds by parts of the Gram matrix of all rows; it is made anew for each only if scaled."""
 
-    def __init__(self, rows: Rows, scale: bool | str) -> None:
+    def __init__(self, rows: CheckedRows, scale: bool | str) -> None:
         super().__init__(rows, scale)
         self.w = np.ones(rows.shape[0]) if rows.weights is None else rows.weights
         self.x_mean = (self.w @ rows.X) / self.w.sum()

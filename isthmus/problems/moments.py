@@ -24,7 +24,7 @@ from isthmus.problems.frame import (
 )
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.rows import RowFolds, RowForm
-from isthmus.problems.splits import Rows, Split
+from isthmus.problems.splits import CheckedRows, Split
 from isthmus.problems.sums import Moments
 
 GramProduct = Callable[[Array], Array]
@@ -47,7 +47,7 @@ class MomentForm(SquaredForm):
     xy: Array
     y_squares: Array
     remake: Remake | None = None
-    data: Rows | None = None
+    data: CheckedRows | None = None
 
     @property
     def second(self) -> Array:  # type: ignore[override]
@@ -77,7 +77,7 @@ class MomentForm(SquaredForm):
         return form
 
     @classmethod
-    def folds(cls, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> MomentFolds:
+    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> MomentFolds:
         return MomentFolds(rows, scale, splits)
 
     def exactly(self) -> RowForm:
@@ -157,7 +157,7 @@ def _times(A: Array, x: Array) -> Array:
 class MomentFolds(Folds):
     """Training folds as the moments of the whole less those of the held-out rows."""
 
-    def __init__(self, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> None:
+    def __init__(self, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> None:
         super().__init__(rows, scale)
         self.parts: dict[int, Moments] = {}  # moments of held-out rows, by the first of them
         if self._are_parts(splits):  # the whole is the sum of its parts

@@ -30,7 +30,7 @@ from isthmus.problems.frame import (
     frame_of,
     in_range,
 )
-from isthmus.problems.splits import Rows, Split
+from isthmus.problems.splits import CheckedRows, Split
 from isthmus.problems.sums import Moments
 
 # A mean this many deviations away is centred twice.
@@ -60,7 +60,7 @@ class RowForm(Form):
     held: Array  # X, or the rows of the user
     factor: Array | None = None  # what a column of the user's centred rows is multiplied by
     is_condensed: bool = False
-    data: Rows | None = None
+    data: CheckedRows | None = None
 
     @classmethod
     def from_moments(cls, moments: Moments, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
@@ -93,7 +93,7 @@ class RowForm(Form):
         return cls(frame, Ys, x_squares, y_squares, held, factor)
 
     @classmethod
-    def folds(cls, rows: Rows, scale: bool | str, splits: Sequence[Split]) -> RowFolds:
+    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> RowFolds:
         return RowFolds(rows, scale)
 
     @property

@@ -65,7 +65,7 @@ def _outside(rows: NDArray, n: int) -> NDArray:
 
 
 @dataclass
-class Rows:
+class CheckedRows:
     """The checked rows of a cross-validation."""
 
     X: Any

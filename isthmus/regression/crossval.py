@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array, power_of_two, weight_unit
-from isthmus.problems import MomentForm, Moments, Rows, Split
+from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
@@ -77,7 +77,7 @@ def path_scores(
     if weights is not None and scale != 1.0:  # huge or tiny weights, brought into range
         weights = weights / scale
         alphas = [_ridge_in_units(alpha, math.sqrt(scale)) for alpha in alphas]
-    tasks, unit = _tasks(estimator, Rows(X, Y, weights), splits, ranks, alphas)
+    tasks, unit = _tasks(estimator, CheckedRows(X, Y, weights), splits, ranks, alphas)
     whole = TestRows(None, Y, weights, y_is_1d, has_gaps, unit)
     overall = whole.variances if "q2" in scorers.values() else None
 
@@ -108,7 +108,7 @@ def path_scores(
 
 
 def _tasks(
-    estimator: Any, rows: Rows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
+    estimator: Any, rows: CheckedRows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
 ) -> tuple[list[Task], float]:
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
     slow = "auto" in alphas or not estimator._is_nested()
@@ -118,14 +118,14 @@ def _tasks(
         return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
     units = power_of_two(rows.X), power_of_two(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
-        rows = Rows(rows.X / units[0], rows.Y / units[1], rows.weights)
+        rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
         if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
             alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
 
 
 def fold_tasks(
-    estimator: Any, rows: Rows, splits: Sequence[Split], n_components: int, alphas: list
+    estimator: Any, rows: CheckedRows, splits: Sequence[Split], n_components: int, alphas: list
 ) -> list[Task]:
     """Work on the folds, each taken away from a form of the whole."""
     n, p = rows.shape
@@ -135,7 +135,7 @@ def fold_tasks(
 
 
 def _expected(
-    estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
+    estimator: Any, rows: CheckedRows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[FoldPath]:
     """Paths of a fit by expectation-maximisation, one for each ridge weight.
 
@@ -143,7 +143,7 @@ def _expected(
     numbers of components and ridge weights.
     """
     form, model = estimator._expected_form(*rows.take(split.train), max(ranks))
-    form.data = Rows(model.filled(rows.X[split.test]), rows.Y, None)
+    form.data = CheckedRows(model.filled(rows.X[split.test]), rows.Y, None)
     everything = np.arange(len(split.test))
     return estimator._fold_paths(form, everything, max(ranks), alphas)
 
@@ -158,7 +158,7 @@ def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, lis
 
 
 def _refitted(
-    estimator: Any, rows: Rows, split: Split, ranks: list[int], alphas: list[Any]
+    estimator: Any, rows: CheckedRows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
     """A fit for every ridge weight, and rank if need be, for what has no faster way."""
     nested = estimator._is_nested()

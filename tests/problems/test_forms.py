@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 
 import isthmus
 from isthmus import PLS
-from isthmus.problems import GramForm, MomentForm, RowForm, Rows, Split
+from isthmus.problems import CheckedRows, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.blocks import BlockMoments
 from isthmus.problems.gram import Centre
 
@@ -76,10 +76,10 @@ def test_what_is_left_without_a_fold_is_the_problem_of_the_training_rows(
     X, Y, weights = data(*shape)
     weights = weights if weighted else None
     splits = [Split(train, test, len(X)) for train, test in KFold(4).split(X)]
-    folds = kind.folds(Rows(X, Y, weights), scale, splits)
+    folds = kind.folds(CheckedRows(X, Y, weights), scale, splits)
     for split in splits:
         form = folds.without(split)
-        fresh = RowForm.from_rows(*Rows(X, Y, weights).take(split.train), scale)
+        fresh = RowForm.from_rows(*CheckedRows(X, Y, weights).take(split.train), scale)
         for name in ("y_mean", "y_scale", "x_scale"):
             assert_allclose(getattr(form.frame, name), getattr(fresh.frame, name), rtol=1e-10)
         A = form.xy[:, :2]
@@ -105,7 +105,7 @@ def test_a_fold_without_the_row_that_held_all_variance_keeps_its_digits(
     X[0, columns] *= 1e8
     Y[0] *= 1e8
     splits = [Split(train, test, len(X)) for train, test in KFold(4).split(X)]
-    form = kind.folds(Rows(X, Y, None), scale, splits).without(splits[0])
+    form = kind.folds(CheckedRows(X, Y, None), scale, splits).without(splits[0])
     fresh = RowForm.from_rows(X[splits[0].train], Y[splits[0].train], None, scale)
     k = fresh.n_directions
     squares = fresh.spectrum().squares[:k]

@@ -189,7 +189,8 @@ def test_a_repaired_array_resumes(data):
     [
         (lambda: iter([]), "no rows"),
         (lambda: [np.ones((3, 2))], "block 0: a block is a ndarray"),
-        (lambda: [(np.ones((3, 2)), np.ones(2))], "X has 3 rows and y has 2"),
+        (lambda: [(np.ones((3, 2)), np.ones(2))], "block 0: X has 3 rows and y has 2"),
+        (lambda: [(np.ones((3, 2)), np.ones(5))], "block 0: X has 3 rows and y has 5"),
         (
             lambda: [(np.ones((3, 2)), np.ones(3)), (np.ones((3, 4)), np.ones(3))],
             "block 1 .*4 features",
