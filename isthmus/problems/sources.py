@@ -225,8 +225,6 @@ class Rows:
         if Y.ndim > 2:
             raise ValueError(f"y has {Y.ndim} dimensions, expected 1 or 2.")
         Y = Y.reshape(len(Y), -1)
-        if len(Y) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y has {len(Y)}.")
         shape = (X.shape[1], Y.shape[1])
         if n_columns is not None and shape != n_columns:
             raise ValueError(
