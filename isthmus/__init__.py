@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isthmus.persistence import load as load
     from isthmus.persistence import save as save
     from isthmus.problems import Moments as Moments
-    from isthmus.problems.sources import Rows as Rows
+    from isthmus.problems import Rows as Rows
     from isthmus.projections import COIR as COIR
     from isthmus.projections import KDR as KDR
     from isthmus.projections import MORP as MORP
@@ -57,7 +57,7 @@ _HOMES = {
     "MethodSearchCV": "isthmus.auto",
     "Moments": "isthmus.problems",
     "ReducedRankRegression": "isthmus.regression",
-    "Rows": "isthmus.problems.sources",
+    "Rows": "isthmus.problems",
     "StiefelRegression": "isthmus.regression",
     "compress": "isthmus.compression",
     "fit_auto": "isthmus.auto",

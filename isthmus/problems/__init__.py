@@ -46,8 +46,9 @@ from isthmus.problems.gram import GramForm as GramForm
 from isthmus.problems.missing import MissingModel as MissingModel
 from isthmus.problems.moments import MomentForm as MomentForm
 from isthmus.problems.rows import RowForm as RowForm
+from isthmus.problems.sources import Rows
 from isthmus.problems.splits import CheckedRows as CheckedRows
 from isthmus.problems.splits import Split as Split
 from isthmus.problems.sums import Moments
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "Rows"]
