@@ -285,7 +285,7 @@ def _command_line() -> str:
 
 
 _RULES = {
-    "accurate": "the blend, unless one method is better by more than one standard error",
+    "accurate": "the blend, unless one method is better in the rows left out",
     "simple": "the simplest within one standard error of the best",
     "small": "one map of low rank",
 }
