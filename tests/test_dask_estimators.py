@@ -117,7 +117,7 @@ def test_any_loss_is_summed_where_chunks_live(data, arrays):
     expected = model.fit(Rows.from_arrays(X, Y)).coef_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "isthmus.problems.dask_rows.DaskReader.read", None
+            "isthmus.problems.streams.dask_rows.DaskReader.read", None
         )  # no chunk is brought here
         model.fit(*arrays)
     assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-8)
@@ -134,7 +134,7 @@ def test_projections_are_those_of_rows(data, arrays, model):
     expected = model.fit(Rows.from_arrays(X, Y[:, 0])).transform(X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "isthmus.problems.dask_rows.DaskReader.read", None
+            "isthmus.problems.streams.dask_rows.DaskReader.read", None
         )  # no chunk is brought here
         found = model.fit(arrays[0], arrays[1][:, 0]).transform(arrays[0])
     assert isinstance(found, da.Array)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.cli.app import InputError
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.sources import Rows
 from isthmus.tables.pairs import Reading
 
 

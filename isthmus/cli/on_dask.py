@@ -33,7 +33,7 @@ def open_dask_rows(path: str, targets: list[str], ignored: list[str]) -> Any:
     """Return the rows of Parquet or CSV files, a folder or a pattern, that all workers can read."""
     import dask.dataframe as dd
 
-    from isthmus.problems.dask_rows import DaskRows
+    from isthmus.problems.streams.dask_rows import DaskRows
 
     if not targets:
         raise InputError(f"{path}: name the outputs with --target-columns.")

@@ -34,8 +34,8 @@ from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
-from isthmus.problems.blockwise import by_blocks, score_source
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.blockwise import by_blocks, score_source
+from isthmus.problems.streams.sources import as_rows
 
 _ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)

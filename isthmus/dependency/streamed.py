@@ -15,8 +15,8 @@ from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.streamed import fit_map
 from isthmus.problems import Moments
-from isthmus.problems.blockwise import name_features
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.streamed import check_source, check_targets

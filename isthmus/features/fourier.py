@@ -15,8 +15,8 @@ from isthmus.features.samples import check_no_kernel, check_samples
 from isthmus.features.sampling import fit_sample
 from isthmus.kernels import RBF, L2Laplacian, Laplacian
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.blockwise import maps_blocks
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.blockwise import maps_blocks
+from isthmus.problems.streams.sources import as_rows
 
 NAMES = "rbf, laplacian and l2_laplacian"
 

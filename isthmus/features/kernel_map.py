@@ -23,8 +23,8 @@ from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import gram, gram_blocks, gram_diagonal
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.blockwise import maps_blocks
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.blockwise import maps_blocks
+from isthmus.problems.streams.sources import as_rows
 
 EXACT_ROWS = 3000
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}

@@ -34,8 +34,8 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.blockwise import maps_blocks
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.blockwise import maps_blocks
+from isthmus.problems.streams.sources import as_rows
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22

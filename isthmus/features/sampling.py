@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.problems.blockwise import name_features
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows
 
 # So many rows, and so many for each landmark.
 _SAMPLE_ROWS = 10_000

@@ -13,8 +13,8 @@ from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
 from isthmus.features.sampling import draw_sample
 from isthmus.problems import Moments
-from isthmus.problems.blockwise import name_features
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows
 
 
 def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:

@@ -42,7 +42,7 @@ from isthmus.model_selection.scoring import (
 )
 from isthmus.model_selection.splits import drop_empty, make_splits
 from isthmus.model_selection.streamed import search_source, source_score
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.crossval import best_index, default_score
 
 

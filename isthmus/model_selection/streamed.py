@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 
 from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
 from isthmus.problems import Moments
-from isthmus.problems.sources import Rows, as_rows
+from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.streamed import (
     check_folds,
     check_source,

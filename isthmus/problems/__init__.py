@@ -15,18 +15,7 @@ solved from rows.
 ``sums.py``       ``Moments``: summed, merged, subtracted, with few rows that keep all digits
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
-``sources.py``    ``isthmus.Rows``: rows that do not fit into memory, block by block
-``blockwise.py``  what lets methods of estimators take these in place of an array
-``near_sums.py``  sums of one block about a point near its mean
-``walks.py``      what a walk over them has summed; ``BlockError``: where it stopped
-``checking.py``   checks of one such block
-``readers.py``    where these blocks come from: a callable, arrays on disk, Arrow, Parquet
-``summed.py``     rows that have been summed already
-``dask_rows.py``  the same rows as Dask collections: a tree of sums
-``dask_door.py``  the way to it, without importing Dask
-``dask_chunks.py`` collections of inputs, outputs and weights, cut alike
-``dask_sample.py`` a sample of their rows
-``dask_maps.py``  predictions of Dask collections, which stay lazy
+``streams/``      rows that do not fit into memory: blocks, Arrow, Parquet, Dask
 ``ridge.py``      ``RidgeSpectrum``: ridge in a feature space, all weights and folds from one decomposition
 ``missing.py``    expected moments of incomplete rows
 ``gaps.py``       what is observed of a row tells of the rest of it
@@ -46,9 +35,9 @@ from isthmus.problems.gram import GramForm as GramForm
 from isthmus.problems.missing import MissingModel as MissingModel
 from isthmus.problems.moments import MomentForm as MomentForm
 from isthmus.problems.rows import RowForm as RowForm
-from isthmus.problems.sources import Rows
 from isthmus.problems.splits import CheckedRows as CheckedRows
 from isthmus.problems.splits import Split as Split
+from isthmus.problems.streams.sources import Rows
 from isthmus.problems.sums import Moments
 
 __all__ = ["Moments", "Rows"]

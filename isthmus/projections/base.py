@@ -25,7 +25,7 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.sources import as_rows
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
 from isthmus.projections.features import FeatureProblem

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, row_blocks
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.gram import take
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.sources import as_rows
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother

@@ -14,7 +14,7 @@ from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
-from isthmus.problems.blockwise import maps_blocks
+from isthmus.problems.streams.blockwise import maps_blocks
 from isthmus.projections.rows import BLOCK_ROWS
 
 

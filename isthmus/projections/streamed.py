@@ -13,9 +13,9 @@ from isthmus._linalg import Array, spreads
 from isthmus._validation import check_enough_samples
 from isthmus.features.sampling import draw_sample
 from isthmus.problems import Moments
-from isthmus.problems.blockwise import name_features
-from isthmus.problems.near_sums import near_moments
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.near_sums import near_moments
+from isthmus.problems.streams.sources import Rows
 from isthmus.projections.eigen import Axes
 from isthmus.projections.features import FeatureFit
 from isthmus.projections.outputs import OutputSide

@@ -28,7 +28,7 @@ from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Momen
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap

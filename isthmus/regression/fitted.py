@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_array, validate_data
-from isthmus.problems.blockwise import by_blocks, maps_blocks, score_source
-from isthmus.problems.sources import as_rows
+from isthmus.problems.streams.blockwise import by_blocks, maps_blocks, score_source
+from isthmus.problems.streams.sources import as_rows
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.

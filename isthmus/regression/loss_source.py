@@ -14,8 +14,8 @@ from isthmus.losses import Loss
 from isthmus.losses.registry import get_loss
 from isthmus.losses.scale import robust_scale
 from isthmus.problems import MomentForm, Moments
-from isthmus.problems.blockwise import name_features
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows
 from isthmus.regression.factors import Factors
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, singular_form
 

@@ -15,8 +15,8 @@ from isthmus._solvers import Reason
 from isthmus._validation import check_flag, check_number, check_option, check_verbose
 from isthmus.losses import Squared
 from isthmus.losses.registry import get_loss
-from isthmus.problems.blockwise import by_blocks
 from isthmus.problems.frame import ridge_in_units, scales_x
+from isthmus.problems.streams.blockwise import by_blocks
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,

@@ -16,11 +16,11 @@ from sklearn.base import clone
 from isthmus._linalg import Array, column_scales
 from isthmus._validation import check_enough_samples
 from isthmus.problems import MomentForm, Moments
-from isthmus.problems.blockwise import name_features
 from isthmus.problems.frame import scales_x
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows
 from isthmus.regression.crossval import (
     PathScores,
     best_index,

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from isthmus import Moments
-from isthmus.problems.dask_rows import DaskRows
+from isthmus.problems.streams.dask_rows import DaskRows
 
 N, P, Q = 203, 4, 2
 NAMES = ["a", "b", "c", "d"]

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import PLS, Rows
-from isthmus.problems.sources import BlockError
+from isthmus.problems.streams.sources import BlockError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

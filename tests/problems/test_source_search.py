@@ -14,7 +14,7 @@ from isthmus import (
     Rows,
     StiefelRegression,
 )
-from isthmus.problems.sources import BlockError
+from isthmus.problems.streams.sources import BlockError
 from isthmus.regression.crossval import default_alphas
 
 TINY = 0.05

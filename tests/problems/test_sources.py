@@ -21,7 +21,7 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
-from isthmus.problems.sources import BlockError, as_rows
+from isthmus.problems.streams.sources import BlockError, as_rows
 
 TINY = 0.02  # MiB: blocks of some twenty rows
 

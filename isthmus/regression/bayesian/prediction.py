@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_array
 from isthmus.losses import Logistic
-from isthmus.problems.blockwise import by_blocks
+from isthmus.problems.streams.blockwise import by_blocks
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data

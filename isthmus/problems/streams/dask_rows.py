@@ -17,10 +17,10 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from isthmus.problems.dask_chunks import Chunks, aligned_chunks
-from isthmus.problems.dask_sample import Drawn, draw_rows, drawn_places, pick_rows
-from isthmus.problems.readers import Numbered, Reader, Size
-from isthmus.problems.sources import BlockError, Rows
+from isthmus.problems.streams.dask_chunks import Chunks, aligned_chunks
+from isthmus.problems.streams.dask_sample import Drawn, draw_rows, drawn_places, pick_rows
+from isthmus.problems.streams.readers import Numbered, Reader, Size
+from isthmus.problems.streams.sources import BlockError, Rows
 from isthmus.problems.sums import Moments
 
 # Sums that are merged by one task: a tree of eights is three levels deep for 500 chunks.

@@ -7,13 +7,13 @@ from typing import Any
 
 def dask_source(X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the rows of Dask collections as a source."""
-    from isthmus.problems.dask_rows import DaskRows
+    from isthmus.problems.streams.dask_rows import DaskRows
 
     return DaskRows(X, y, sample_weight)
 
 
 def dask_result(estimator: Any, method: str, X: Any, *args: Any, **options: Any) -> Any:
     """Return what a method of a fitted estimator makes of each chunk, as a lazy collection."""
-    from isthmus.problems.dask_maps import map_lazily
+    from isthmus.problems.streams.dask_maps import map_lazily
 
     return map_lazily(estimator, method, X, *args, **options)

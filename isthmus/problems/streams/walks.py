@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.problems.near_sums import add_block, near_moments
 from isthmus.problems.splits import dense_rows
+from isthmus.problems.streams.near_sums import add_block, near_moments
 from isthmus.problems.sums import Moments
 
 

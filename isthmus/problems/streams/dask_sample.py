@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import row_blocks
-from isthmus.problems.sources import Rows
 from isthmus.problems.splits import dense_rows
-from isthmus.problems.walks import Sample
+from isthmus.problems.streams.sources import Rows
+from isthmus.problems.streams.walks import Sample
 
 _KEYS = 2**20  # that are drawn at a time
 

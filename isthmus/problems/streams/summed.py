@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isthmus.problems.readers import Numbered, Reader, Size
-from isthmus.problems.sources import Rows
+from isthmus.problems.streams.readers import Numbered, Reader, Size
+from isthmus.problems.streams.sources import Rows
 from isthmus.problems.sums import Moments
 
 

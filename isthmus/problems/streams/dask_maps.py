@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.problems.blockwise import check_names
-from isthmus.problems.dask_chunks import as_plain, is_frame
-from isthmus.problems.dask_rows import DaskRows
+from isthmus.problems.streams.blockwise import check_names
+from isthmus.problems.streams.dask_chunks import as_plain, is_frame
+from isthmus.problems.streams.dask_rows import DaskRows
 
 
 def map_lazily(estimator: Any, method: str, X: Any, *args: Any, **options: Any) -> Any:

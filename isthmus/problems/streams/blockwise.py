@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import is_dask
-from isthmus.problems.dask_door import dask_result
-from isthmus.problems.sources import Rows, as_rows
+from isthmus.problems.streams.dask_door import dask_result
+from isthmus.problems.streams.sources import Rows, as_rows
 
 
 def by_blocks(method: Callable[..., Any]) -> Any:

@@ -14,17 +14,22 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_number, is_dask, refuse_dask
-from isthmus.problems.checking import (
+from isthmus.problems.streams.checking import (
     check_block_weights,
     check_floats,
     cut_rows,
     n_rows_of,
     three_parts,
 )
-from isthmus.problems.dask_door import dask_source
-from isthmus.problems.readers import ArrayReader, ArrowReader, CallReader, ParquetReader, Reader
-from isthmus.problems.sums import Moments
-from isthmus.problems.walks import (
+from isthmus.problems.streams.dask_door import dask_source
+from isthmus.problems.streams.readers import (
+    ArrayReader,
+    ArrowReader,
+    CallReader,
+    ParquetReader,
+    Reader,
+)
+from isthmus.problems.streams.walks import (
     BlockError,
     Sample,
     Walk,
@@ -33,6 +38,7 @@ from isthmus.problems.walks import (
     empty_moments,
     own_rows,
 )
+from isthmus.problems.sums import Moments
 
 Block = tuple[Any, NDArray, "Array | None"]
 """Inputs (n, p), outputs (n, q) and the weights of a block of rows."""
@@ -361,7 +367,7 @@ def as_rows(X: Any, y: Any = None, sample_weight: Any = None) -> Rows | None:
         return dask_source(X, y, sample_weight)
     refuse_dask(y=y, sample_weight=sample_weight)
     if isinstance(X, Moments):
-        from isthmus.problems.summed import SummedRows
+        from isthmus.problems.streams.summed import SummedRows
 
         X = SummedRows(X)
     if not isinstance(X, Rows):
