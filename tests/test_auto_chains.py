@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from isthmus.auto.chains import _WEIGHTS, Chain, _features, _left_out
-from isthmus.auto.closed_form import RidgeSpectrum
 from isthmus.auto.kernel_search import KernelSearch
+from isthmus.problems.ridge import RidgeSpectrum
 
 rng = np.random.default_rng(0)
 N = 40

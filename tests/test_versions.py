@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CORE = PROJECT["dependencies"]
-EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k not in ("all", "dev")}
+EXTRAS = {
+    k: v for k, v in PROJECT["optional-dependencies"].items() if k not in ("all", "dev", "docs")
+}
 DEV = PROJECT["optional-dependencies"]["dev"]
 # What is imported under another name than it is installed by.
 DISTRIBUTION = {
@@ -27,7 +29,7 @@ def name_of(requirement):
 
 
 def bound_of(requirement):
-    return re.match(r"[\w-]+>=([\d.]+)", requirement).group(1)
+    return re.match(r"[\w-]+(?:\[[\w,]+\])?>=([\d.]+)", requirement).group(1)
 
 
 def numbers(version):

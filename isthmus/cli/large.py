@@ -102,6 +102,8 @@ def summary(search: Any, path: str) -> dict[str, Any]:
 class BlockModel:
     """A model that was fitted in blocks, as ``isthmus predict`` asks for it."""
 
+    domain_ = None  # made of rows left out, of which a walk over blocks keeps none
+
     def __init__(self, search: Any) -> None:
         self.search = search
         self.best_estimator_ = search.best_estimator_
@@ -117,6 +119,6 @@ class BlockModel:
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return self.search.predict(X)
 
-    def interval_rows(self, X: Any, level: float) -> Any:
+    def interval_rows(self, X: Any, level: float, trust: Any = None) -> Any:
         """Refuse intervals, which need the errors of all rows."""
         raise InputError("--interval needs a model that was fitted in memory, not in blocks.")

@@ -16,11 +16,9 @@ _SECONDS = 10  # to wait for the scheduler
 def scheduler(address: str) -> Iterator[Any]:
     """Connect to a running scheduler, which is then the one that Dask uses."""
     try:
-        from dask.distributed import Client
+        from distributed import Client
     except ImportError:
-        raise InputError(
-            "--dask needs Dask: pip install 'dask[array,dataframe]' distributed."
-        ) from None
+        raise InputError("--dask needs Dask: pip install 'isthmus[dask]'.") from None
     try:
         client = Client(address, timeout=_SECONDS)
     except (OSError, ValueError) as error:

@@ -132,9 +132,11 @@ seed = 0
 if moments == "aimed":
     # After one step is before the next but for an instant; predict, which is quick, tries both.
     sides = (True, False) if name == "predict" else (True,)
+    # Ctrl-C and SIGTERM have one handler: they take turns, step by step.
+    steps = {signal.SIGINT: (1, 2), signal.SIGTERM: (2, 2), signal.SIGKILL: (1, 1)}
     for number in numbers:
         for before in sides:
-            for step in range(1, 60):
+            for step in range(steps[number][0], 60, steps[number][1]):
                 reset()
                 seed += 1
                 code, sent = ended(*child(seed, step, number, before))
@@ -210,7 +212,7 @@ def test_a_signal_at_every_step_of_writing(name, signalled):
     assert found["unpaired"] == 0
     # SIGKILL alone cannot wait: only between the two renames, after one or before the other.
     assert found["unpaired_by_kill"] <= (4 if name in ("fit", "imitate") else 0)
-    assert found["sent"] >= 15 and found["ended"] >= 10
+    assert found["sent"] >= 10 and found["ended"] >= 5
     assert 0 < found["new"] < found["sent"]
 
 

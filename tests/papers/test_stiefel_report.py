@@ -28,8 +28,7 @@ def make(seed, condition, n=60, p=8, q=6, r=3, noise=0.1):
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("condition", [1.0, 10.0])
+@pytest.mark.parametrize(("seed", "condition"), [(0, 1.0), (1, 1.0), (2, 10.0), (3, 10.0)])
 def test_reaches_the_optimum_from_its_own_start(seed, condition):
     """In at most 1000 iterations, to 4e-6: one step length for all parts is left 6e-5 above or more."""
     X, Y = make(seed, condition)

@@ -69,7 +69,7 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, ste
 def test_what_the_dead_left_is_swept(tmp_path):
     (tmp_path / ".m.0123456789abcdef.isthmus-part").write_text("half")
     writing = (
-        "import sys; from isthmus.persistence import Outputs; output = Outputs().add(sys.argv[1]);"
+        "import sys; from isthmus.persistence.outputs import Outputs; output = Outputs().add(sys.argv[1]);"
         "output.write('half'); print(output.part.name, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", writing, str(tmp_path / "m")]

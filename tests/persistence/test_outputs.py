@@ -165,7 +165,7 @@ FULL = """
 mount -t tmpfs -o size=256k tmpfs "$1" || exit 77
 exec "$2" -c '
 import os, sys
-from isthmus.persistence import Outputs
+from isthmus.persistence.outputs import Outputs
 os.chdir(sys.argv[1])
 def write(size):
     with Outputs() as outputs:
@@ -301,7 +301,7 @@ def test_two_runs_leave_a_pair_of_one_of_them(pair, monkeypatch):
 
 WRITING = """
 import os, sys
-from isthmus.persistence import write_atomically
+from isthmus.persistence.outputs import write_atomically
 assert os.getpid() < 5, os.getpid()
 print(os.getpid(), flush=True)
 for _ in range(60):
