@@ -28,6 +28,7 @@ precomputed              :class:`Precomputed`                ready kernel values
 (graphs)                 :class:`WeisfeilerLehman`           counts of refined labels
 (objects by number)      :class:`Indexed`                    for estimators that take only tables
 (any kernel)             :class:`Normalised`                 every object at unit length
+(any kernel)             :class:`Gaussian`                   ``exp(-gamma d^2)`` of its distances d
 ======================== =================================== =====================================
 """
 
@@ -43,6 +44,7 @@ from isthmus.kernels.composite import Power as Power
 from isthmus.kernels.composite import Product as Product
 from isthmus.kernels.composite import Sum as Sum
 from isthmus.kernels.distances import RBF, L2Laplacian, Laplacian
+from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
 from isthmus.kernels.graphs import Graph, GraphKernel, WeisfeilerLehman
@@ -68,6 +70,7 @@ __all__ = [
     "Cosine",
     "Exponential",
     "Function",
+    "Gaussian",
     "Graph",
     "GraphKernel",
     "HistogramIntersection",
