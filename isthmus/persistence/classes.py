@@ -36,7 +36,7 @@ _CLASSES = {
     "isthmus.kernels": "RBF Constant Cosine Exponential Gaussian Graph GraphKernel "
     "HistogramIntersection HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
-    "SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman",
+    "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",
