@@ -89,7 +89,7 @@ class Gaussian(Kernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix of ``X`` and ``Y`` (``X`` itself where None)."""
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._checked_gamma()
         if eval_gradient:
             if Y is not None:
                 raise ValueError(
@@ -114,12 +114,20 @@ class Gaussian(Kernel):
             growth = np.concatenate([D[:, :, None], growth], axis=2)
         return -gamma * K[:, :, None] * growth
 
+    def _checked_gamma(self) -> float:
+        if self.gamma is None:
+            raise ValueError(
+                "gamma == None in Gaussian: the estimators of isthmus set it from the data. For others, "
+                "and to call the kernel itself, give a number, such as median_gamma(X, metric=kernel)."
+            )
+        return positive(self, "gamma", self.gamma)
+
     def diag(self, X: Any) -> NDArray:
         """Return ``k(x, x) = 1`` of every object."""
         return np.ones_like(self.kernel.diag(X))
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._checked_gamma()
         V = W * self(Z, X)
         radial = V.sum(axis=1)[:, None] * self.kernel.diagonal_gradient(Z)
         return gamma * (2.0 * self.kernel.weighted_gradient(Z, X, V) - radial)

@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
+from isthmus import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import (
     RBF,
@@ -22,6 +24,7 @@ from isthmus.kernels import (
 from isthmus.kernels.report import check_kernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.persistence import load, save
+from isthmus.preimages import Nearest
 
 WORDS = ["low", "lower", "lowest", "high", "higher", "highest", "slow", "slower", "slowest"]
 
@@ -177,6 +180,27 @@ def test_graphs_in_a_gaussian_process(convert):
     mean, covariance = process.predict(graphs[30:], return_cov=True)
     assert_allclose(mean, K[30:, :30] @ coef, rtol=1e-6, atol=1e-8)
     assert np.linalg.eigvalsh(covariance)[0] > -1e-9
+
+
+def test_an_open_width_in_a_gaussian_process_says_what_to_do():
+    graphs = [as_graph(graph) for graph in GRAPHS]
+    with pytest.raises(ValueError, match=r"gamma == None in Gaussian.*median_gamma\(X, metric"):
+        GaussianProcessRegressor(Gaussian(WeisfeilerLehman())).fit(graphs, np.arange(24.0))
+
+
+@pytest.mark.parametrize("kind", [list, as_objects], ids=["list", "array"])
+@pytest.mark.parametrize("convert", [as_graph, tuple, as_networkx])
+def test_forms_of_graphs_as_inputs_and_outputs(convert, kind):
+    """Objects that look like arrays go through both ends of a regression as they are."""
+    graphs = kind([convert(graph) for graph in GRAPHS])
+    Y = np.array([[sum(labels), len(labels)] for labels, _ in GRAPHS], dtype=float)
+    embedding = KernelMap(kernel=Gaussian(WeisfeilerLehman(2)), preimage=Nearest())
+    into = DependencyRegressor(embedding, Ridge(0.1)).fit(graphs, Y).predict(graphs)
+    expected = DependencyRegressor(embedding, Ridge(0.1)).fit(GRAPHS, Y).predict(GRAPHS)
+    assert_allclose(into, expected, rtol=1e-8)
+    found = DependencyRegressor(KernelMap(), Ridge(1e-6), embedding).fit(Y, graphs).predict(Y)
+    assert isinstance(found, type(graphs))
+    assert all(any(answer is graph for graph in graphs) for answer in found)
 
 
 @pytest.mark.parametrize("convert", [tuple, as_networkx], ids=["tuples", "networkx"])
