@@ -26,8 +26,11 @@ precomputed              :class:`Precomputed`                ready kernel values
 (sequences)              :class:`PositionKernel`             short words at about the same place
 (graphs)                 :class:`GraphKernel`                random walks that meet the same labels
 (graphs)                 :class:`WeisfeilerLehman`           counts of refined labels
+(graphs)                 :class:`WeisfeilerLehmanAssignment` nodes, assigned by refined labels
+(graphs)                 :class:`ShortestPath`               pairs of nodes at the same distance
 (objects by number)      :class:`Indexed`                    for estimators that take only tables
 (any kernel)             :class:`Normalised`                 every object at unit length
+(any kernel)             :class:`Gaussian`                   ``exp(-gamma d^2)`` of its distances d
 ======================== =================================== =====================================
 """
 
@@ -43,9 +46,16 @@ from isthmus.kernels.composite import Power as Power
 from isthmus.kernels.composite import Product as Product
 from isthmus.kernels.composite import Sum as Sum
 from isthmus.kernels.distances import RBF, L2Laplacian, Laplacian
+from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
-from isthmus.kernels.graphs import Graph, GraphKernel, WeisfeilerLehman
+from isthmus.kernels.graphs import (
+    Graph,
+    GraphKernel,
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+)
 from isthmus.kernels.graphs import as_graph as as_graph
 from isthmus.kernels.histograms import HistogramIntersection
 from isthmus.kernels.histograms import HistogramTables as HistogramTables
@@ -68,6 +78,7 @@ __all__ = [
     "Cosine",
     "Exponential",
     "Function",
+    "Gaussian",
     "Graph",
     "GraphKernel",
     "HistogramIntersection",
@@ -84,9 +95,11 @@ __all__ = [
     "PositionKernel",
     "Precomputed",
     "SequenceKernel",
+    "ShortestPath",
     "SpectrumKernel",
     "SubsequenceKernel",
     "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
     "check_kernel",
     "gram",
     "median_gamma",

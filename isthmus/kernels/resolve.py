@@ -14,6 +14,7 @@ from isthmus.kernels.bandwidth import median_gamma, product_gamma
 from isthmus.kernels.base import Kernel
 from isthmus.kernels.composite import Constant, Normalised, Power, Product, Sum
 from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacian
+from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.histograms import HistogramIntersection
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
 from isthmus.kernels.wrappers import Function, Metric, Precomputed
@@ -169,6 +170,7 @@ CONVERSIONS: dict[type, Callable[[Any], Any]] = {
     Product: lambda k: Product(_ours(k.k1), _ours(k.k2)),
     Power: lambda k: Power(_ours(k.kernel), k.exponent),
     Normalised: lambda k: Normalised(_ours(k.kernel)),
+    Gaussian: lambda k: Gaussian(_ours(k.kernel), k.gamma, k.gamma_bounds),
 }
 
 
@@ -185,8 +187,9 @@ def _with_numbers(kernel: Any, X: Any, random_state: Any) -> Any:
 
 
 def _parts(kernel: Any) -> list[Any]:
+    """The kernel and all within it, inner ones first: a Gaussian measures with numbers that are set."""
     inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
-    return [kernel, *(part for k in inner for part in _parts(k))]
+    return [*(part for k in inner for part in _parts(k)), kernel]
 
 
 def _open_gamma(kernel: Any, X: Any, random_state: Any) -> float:
@@ -194,6 +197,8 @@ def _open_gamma(kernel: Any, X: Any, random_state: Any) -> float:
         raise ValueError(
             f"gamma == None in {kernel!r} needs data to be set from: give X, or a number."
         )
+    if isinstance(kernel, Gaussian):
+        return median_gamma(X, metric=kernel.kernel, random_state=random_state)
     if isinstance(kernel, DistanceKernel):
         metric = OPEN_METRICS[type(kernel)]
         return median_gamma(X, metric=metric, random_state=random_state)

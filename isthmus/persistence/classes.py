@@ -33,10 +33,10 @@ _CLASSES = {
     "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
     "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
-    "isthmus.kernels": "RBF Constant Cosine Exponential Graph GraphKernel HistogramIntersection "
-    "HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel Normalised Polynomial "
-    "PoseKernel PositionKernel Power Precomputed Product SequenceKernel SpectrumKernel "
-    "SubsequenceKernel Sum WeisfeilerLehman",
+    "isthmus.kernels": "RBF Constant Cosine Exponential Gaussian Graph GraphKernel "
+    "HistogramIntersection HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
+    "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
+    "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",

@@ -332,8 +332,10 @@ def _named(function: Callable[..., Any]) -> set[str]:
 
 def _firsts(answers: Sequence[Any]) -> Any:
     """The best answer of each target; one array where the answers are rows of an array."""
-    firsts = [ranked[0] for ranked in answers]
-    return np.stack(firsts) if firsts and isinstance(answers[0], np.ndarray) else firsts
+    if len(answers) and isinstance(answers[0], np.ndarray):
+        # Slices, because an object may itself look like an array: a tuple, a networkx graph.
+        return np.concatenate([ranked[:1] for ranked in answers])
+    return [ranked[0] for ranked in answers]
 
 
 def smallest(losses: NDArray, k: int) -> tuple[NDArray, NDArray]:

@@ -16,6 +16,7 @@ from isthmus.kernels import (
     RBF,
     Cosine,
     Exponential,
+    Gaussian,
     HistogramIntersection,
     HistogramTables,
     L2Laplacian,
@@ -47,6 +48,12 @@ FORMULAS = {
     "normalised": (
         Normalised(Polynomial(2, 0.5, 1.0)),
         lambda x, y: (0.5 * x @ y + 1) ** 2 / ((0.5 * x @ x + 1) * (0.5 * y @ y + 1)),
+    ),
+    "gaussian": (
+        Gaussian(Polynomial(2, 0.5, 1.0), 0.1),
+        lambda x, y: np.exp(
+            -0.1 * ((0.5 * x @ x + 1) ** 2 + (0.5 * y @ y + 1) ** 2 - 2 * (0.5 * x @ y + 1) ** 2)
+        ),
     ),
 }
 KERNELS = {name: kernel for name, (kernel, _) in FORMULAS.items()}
@@ -243,6 +250,8 @@ def test_negative_histograms_are_refused(X):
     [
         (RBF(None), "gamma == None"),
         (RBF(-1.0), "gamma == -1.0"),
+        (Gaussian(Linear()), "gamma == None in Gaussian"),
+        (Gaussian(Linear(), 0.0), "gamma == 0"),
         (Laplacian(0.0), "gamma == 0"),
         (Polynomial(0), "degree == 0"),
         (Polynomial(2.5), "degree == 2.5"),
@@ -281,7 +290,10 @@ def test_zero_rows_have_no_direction():
 
 # -- inside scikit-learn --------------------------------------------------------------------------
 
-INSIDE = {name: KERNELS[name] for name in ("rbf", "histogram", "l2_laplacian", "sum", "normalised")}
+INSIDE = {
+    name: KERNELS[name]
+    for name in ("rbf", "histogram", "l2_laplacian", "sum", "normalised", "gaussian")
+}
 
 
 @pytest.mark.parametrize("name", INSIDE)
@@ -303,8 +315,8 @@ def test_kernel_ridge_and_svc(name, X):
     coef = np.linalg.solve(INSIDE[name](X) + 0.1 * np.eye(len(X)), y)
     assert_allclose(ridge.dual_coef_, coef, rtol=1e-8)
     labels = (y > np.median(y)).astype(int)
-    ours = SVC(kernel=INSIDE[name]).fit(X, labels)
-    theirs = SVC(kernel="precomputed").fit(INSIDE[name](X), labels)
+    ours = SVC(kernel=INSIDE[name], tol=1e-11).fit(X, labels)
+    theirs = SVC(kernel="precomputed", tol=1e-11).fit(INSIDE[name](X), labels)
     assert_allclose(ours.decision_function(X), theirs.decision_function(INSIDE[name](X)), atol=1e-9)
 
 

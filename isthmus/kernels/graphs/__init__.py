@@ -1,16 +1,26 @@
 """Kernels of labelled graphs: networkx, RDKit molecules, (labels, edges), adjacency matrices.
 
-====================  =========================  ==========================================
-name                  file                       what two graphs have in common
-====================  =========================  ==========================================
-``GraphKernel``       ``marginalised.py``        random walks that meet the same labels
-``WeisfeilerLehman``  ``weisfeiler_lehman.py``   counts of refined labels
-``Graph``             ``graph.py``               a labelled graph; ``as_graph`` makes one
-====================  =========================  ==========================================
+==============================  =========================  ========================================
+name                            file                       what two graphs have in common
+==============================  =========================  ========================================
+``GraphKernel``                 ``marginalised.py``        random walks that meet the same labels
+``WeisfeilerLehman``            ``weisfeiler_lehman.py``   counts of refined labels
+``WeisfeilerLehmanAssignment``  ``weisfeiler_lehman.py``   nodes, assigned by refined labels
+``ShortestPath``                ``shortest_path.py``       pairs of nodes at the same distance
+``Graph``                       ``graph.py``               a labelled graph; ``as_graph`` makes one
+==============================  =========================  ========================================
 """
 
 from isthmus.kernels.graphs.graph import Graph, as_graph
 from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
+from isthmus.kernels.graphs.shortest_path import ShortestPath
+from isthmus.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman, WeisfeilerLehmanAssignment
 
-__all__ = ["Graph", "GraphKernel", "WeisfeilerLehman", "as_graph"]
+__all__ = [
+    "Graph",
+    "GraphKernel",
+    "ShortestPath",
+    "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
+    "as_graph",
+]
