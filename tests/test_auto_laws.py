@@ -241,3 +241,18 @@ def test_leave_one_out_knows_no_units():
     ]
     assert fits[0].best_params_ == fits[1].best_params_
     assert_allclose(fits[0].best_score_, fits[1].best_score_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["kernel", "pls", "ridge"])
+def test_a_category_of_one_row_alone_is_not_known_without_it(method):
+    """As if categories were encoded inside the folds: the column says nothing about its only row."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    alone = np.zeros((40, 1))
+    alone[7] = 1.0
+    plain, wide = (
+        MethodSearchCV(methods=method, cv=5, random_state=0, verbose=0).fit(rows, y)
+        for rows in (X, np.hstack([X, alone]))
+    )
+    assert_allclose(wide.cv_predictions_[7], plain.cv_predictions_[7], rtol=1e-7)

@@ -186,10 +186,19 @@ class Trial:
                     model, self.X[train], self.y[train], weights, problem.folds
                 )
         fitted = time.perf_counter()
-        predicted = model.predict(self.X[test])
+        predicted = model.predict(_as_trained(self.X[test], self.X[train]))
         self.predict_seconds += time.perf_counter() - fitted
         self.fit_seconds[i] = fitted - begin
         return np.asarray(predicted).reshape(len(test), -1)
+
+
+def _as_trained(rows: Array, train: Array) -> Array:
+    """Rows with the training value in each column that does not vary among the training rows.
+
+    A fit knows nothing of such a column, as of a category that only the rows left out have: encoded
+    inside the fold, it would not be there.
+    """
+    return np.where((train == train[0]).all(axis=0), train[0], rows)
 
 
 class BlendTrial(Trial):
