@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,13 @@ from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
 _ALWAYS_FREE = 2**26  # bytes that are not worth a look at the machine's memory
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_ALL_GROUPS = Path("/sys/fs/cgroup")
+# Files of a control group, versions 2 and 1: limits, what is used, and what of it can be given back.
+_GROUP_FILES = (
+    (("memory.max", "memory.high"), "memory.current", "inactive_file"),
+    (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def is_dask(values: Any) -> bool:
@@ -137,14 +146,26 @@ def check_enough_samples(n_samples: int) -> None:
 
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
-    """Refuse work that cannot fit into the machine's memory before it is begun."""
-    if n_bytes < _ALWAYS_FREE:
-        return
-    available = _available_memory()
-    if available is not None and n_bytes > available:
+    """Refuse work that cannot fit into the memory that is free before it is begun."""
+    free = memory_shortage(n_bytes)
+    if free is not None:
         raise MemoryError(
-            f"{what} needs {n_bytes / 2**30:.1f} GiB and {available / 2**30:.1f} GiB are free: {remedy}"
+            f"{what} needs {n_bytes / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: {remedy}"
         )
+
+
+def memory_shortage(n_bytes: float) -> float | None:
+    """Return the free bytes if they are fewer than ``n_bytes``; None if those fit."""
+    if n_bytes < _ALWAYS_FREE:
+        return None
+    free = available_memory()
+    return free if free is not None and n_bytes > free else None
+
+
+def available_memory() -> float | None:
+    """Return the free bytes: of the machine, or fewer if a control group (container) allows fewer."""
+    free = [value for value in (_machine_memory(), *_group_memory()) if value is not None]
+    return min(free, default=None)
 
 
 def warn_deprecated(what: str, *, since: str, removed_in: str, instead: str) -> None:
@@ -161,7 +182,7 @@ def warn_deprecated(what: str, *, since: str, removed_in: str, instead: str) -> 
     )
 
 
-def _available_memory() -> float | None:
+def _machine_memory() -> float | None:
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -173,3 +194,35 @@ def _available_memory() -> float | None:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf: no check, no refusal
         return None
+
+
+def _group_memory() -> Iterator[float]:
+    """Yield what each control group around this process still allows."""
+    try:
+        own = _OWN_GROUPS.read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for line in own:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = _ALL_GROUPS / "memory" if controllers else _ALL_GROUPS
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):  # a container may see its own group as the root
+            yield from _left_in(folder)
+            if folder == root:
+                break
+
+
+def _left_in(folder: Path) -> Iterator[float]:
+    """Yield limit minus use of one group; files that can be read again are not counted as use."""
+    for limits, used, reclaimable in _GROUP_FILES:
+        for name in limits:
+            try:
+                limit = float((folder / name).read_text().replace("max", "inf"))
+                taken = float((folder / used).read_text())
+                stat = (folder / "memory.stat").read_text()
+            except (OSError, ValueError):  # no such limit here
+                continue
+            fields = dict(pair.split()[:2] for pair in stat.splitlines() if pair)
+            yield max(limit - taken + float(fields.get(reclaimable, 0)), 0.0)

@@ -340,7 +340,7 @@ def test_shapes_scores_and_pickles(data):
 
 def test_many_rows_take_landmarks():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3200, 2))
+    X = rng.normal(size=(9100, 2))
     y = np.sin(X[:, 0])
     model = DependencyRegressor(KernelMap(n_landmarks=50, random_state=0), Ridge(1e-3)).fit(X, y)
     assert model.solver_ == "stages" and model.to_expansion().n_points <= 50

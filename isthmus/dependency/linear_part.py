@@ -10,8 +10,10 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 
 from isthmus._linalg import Array
+from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
+from isthmus.features.cost import is_affordable
 from isthmus.kernels import gram
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
@@ -32,8 +34,20 @@ def solve_dual(
         return None
     if inputs.n_components is not None or not inputs.center:
         return None
-    if inputs._chosen_solver(len(X)) != "exact":
+    if inputs.solver not in ("auto", "exact"):
         return None
+    n, q = Psi.shape
+    n_bytes, what = (
+        8.0 * (2.0 * n * n + 6.0 * n * q),
+        f"Ridge regression of {n} rows on {q} outputs",
+    )
+    if inputs.solver == "auto":
+        factor = 1.0 if leave_one_out else 1.0 / 3.0  # n^3: Cholesky factor and inverse, or factor
+        operations = factor * float(n) ** 3 + 2.0 * n * n * q
+        if not is_affordable(operations, n_bytes, what):
+            return None
+    else:
+        check_memory(n_bytes, what, "KernelMap(solver='landmarks') takes n x n_landmarks numbers.")
     kernel = inputs._resolve(X)
     if not getattr(kernel, "positive_semidefinite", False):
         return None  # the kernel map handles negative eigenvalues

@@ -70,7 +70,8 @@ class DependencyRegressor(
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
         vectors with the linear kernel.
     solver : {"auto", "dual", "stages"}, default="auto"
-        ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map;
+        ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
+        9000 rows, 6000 with an output kernel, and further with ``KernelMap(solver="exact")``.
         ``"stages"``: one stage after the other; ``"auto"``: "dual" if possible.
     scale_y : bool, default=False
         Whether to divide outputs by their standard deviations before the map is fitted. Without it, a map
@@ -97,7 +98,7 @@ class DependencyRegressor(
         Standard deviations that the outputs were divided by, or None. The attributes above are those of
         the divided outputs.
     solver_ : str
-        The solver that was used.
+        The solver that was used; ``inputs_.solver_`` of "stages" says whether by landmarks.
 
     Examples
     --------
@@ -169,8 +170,7 @@ class DependencyRegressor(
         self.y_scale_ = self._output_scale(Y)
         Y = Y if self.y_scale_ is None else Y / self.y_scale_
         Psi = self._embed_outputs(Y)
-        dual = self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)
-        if not dual:
+        if not (dual := self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)):
             if self.solver == "dual":
                 raise ValueError(
                     "solver == 'dual' needs KernelMap(n_components=None), exact and centred, as inputs and "

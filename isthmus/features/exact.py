@@ -12,6 +12,7 @@ from isthmus._linalg import column_signs
 from isthmus._linalg.eigen import leading_or_all_pairs, smallest_ritz_value
 from isthmus._validation import check_memory
 from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
+from isthmus.features.cost import EIGEN_BYTES
 from isthmus.kernels import gram
 from isthmus.kernels.centering import center_train
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
@@ -25,7 +26,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes by the eigendecomposition of the Gram matrix of ``X``."""
     n = len(X)
     remedy = "solver='landmarks' takes n x n_landmarks numbers."
-    check_memory(3 * 8.0 * n * n, f"The eigendecomposition of {n} x {n} numbers", remedy)
+    check_memory(EIGEN_BYTES * n * n, f"The eigendecomposition of {n} x {n} numbers", remedy)
     K = _gram(kernel, X, options)
     dtype = K.dtype
     K = K.astype(np.float64, copy=False) if n <= DOUBLE_ROWS else K

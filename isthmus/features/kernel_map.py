@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._validation import check_array, check_option
 from isthmus.expansion import Expansion
 from isthmus.features.axes import KernelAxes, MapOptions
+from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_fourier, fit_landmarks
 from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
@@ -26,7 +27,6 @@ from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.blockwise import maps_blocks
 from isthmus.problems.streams.sources import as_rows
 
-EXACT_ROWS = 3000
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
 _OF_ONE_SOLVER = (
     "features_",
@@ -74,15 +74,16 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     center : bool, default=True
         Whether the mean of the training samples is the origin.
     solver : {"auto", "exact", "landmarks", "fourier"}, default="auto"
-        ``"auto"`` is ``"exact"`` up to 3000 rows and ``"landmarks"`` beyond.
+        ``"auto"`` is ``"exact"`` up to 3000 rows, if memory allows, and ``"landmarks"`` beyond.
     preimage : None, "auto", str or pre-image object, default=None
         Method that ``inverse_transform`` uses; see :func:`isthmus.preimages.make_preimage`.
     tol : float, default=1e-10
         Eigenvalues at or below this fraction of the largest are zero (at least 1e-6 in float32).
     gamma : float or None, default=None
         Inverse width of a kernel given by name; None is the median rule.
-    n_landmarks : int, default=500
-        Number of landmarks, or of random Fourier features.
+    n_landmarks : int or "auto", default="auto"
+        Number of landmarks or random Fourier features. ``"auto"``: 2250 where ``solver="auto"`` turns to
+        landmarks, fewer (with a warning) if memory is short; 500 if the solver is given, and of ``Rows``.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks; see :class:`Landmarks`.
     indefinite : {"raise", "clip"}, default="raise"
@@ -139,7 +140,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         preimage: Any = None,
         tol: float = 1e-10,
         gamma: float | None = None,
-        n_landmarks: int = 500,
+        n_landmarks: int | str = "auto",
         selection: str = "auto",
         indefinite: str = "raise",
         random_state: Any = None,
@@ -180,11 +181,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "n_samples=1 (1 sample): a centred map needs at least 2; center=False takes one."
             )
         self.kernel_ = self._resolve(X)
-        if is_precomputed(self.kernel_):
-            X = check_precomputed(X, copy=False)
+        X = check_precomputed(X, copy=False) if is_precomputed(self.kernel_) else X
         self.solver_ = self._chosen_solver(len(X))
         self._forget_axes()
-        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options())
+        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(len(X)))
         for name, value in axes.attributes().items():
             setattr(self, name, value)
         self.n_components_ = len(axes.eigenvalues)
@@ -196,12 +196,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for name in _OF_ONE_SOLVER:
             self.__dict__.pop(name, None)  # set by an earlier fit with another solver
 
-    def _options(self) -> MapOptions:
+    def _options(self, n: int | None = None) -> MapOptions:
         return MapOptions(
             self.n_components,
             self.center,
             self.tol,
-            self.n_landmarks,
+            count_landmarks(self.n_landmarks, n if self.solver == "auto" else None),
             self.selection,
             self.indefinite,
             self.random_state,
@@ -226,7 +226,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _chosen_solver(self, n: int) -> str:
         if self.solver != "auto":
             return self.solver
-        return "exact" if n <= EXACT_ROWS else "landmarks"
+        return "exact" if can_decompose(n) else "landmarks"
 
     def _fit_preimage(self, X: Any, scores: NDArray) -> None:
         from isthmus.preimages import make_preimage
