@@ -38,7 +38,7 @@ def solve_dual(
         return None
     n, q = Psi.shape
     n_bytes, what = (
-        8.0 * (2.0 * n * n + 6.0 * n * q),
+        8.0 * (2.0 * n * n + 7.0 * n * q),
         f"Ridge regression of {n} rows on {q} outputs",
     )
     if inputs.solver == "auto":

@@ -24,6 +24,7 @@ from isthmus._validation import (
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
+from isthmus.dependency.memory import check_output_memory
 from isthmus.dependency.sizes import SizesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.expansion import Expansion
@@ -71,7 +72,7 @@ class DependencyRegressor(
         vectors with the linear kernel.
     solver : {"auto", "dual", "stages"}, default="auto"
         ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
-        9000 rows, 6000 with an output kernel, and further with ``KernelMap(solver="exact")``.
+        9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
         ``"stages"``: one stage after the other; ``"auto"``: "dual" if possible.
     scale_y : bool, default=False
         Whether to divide outputs by their standard deviations before the map is fitted. Without it, a map
@@ -85,7 +86,7 @@ class DependencyRegressor(
     Attributes
     ----------
     inputs_, map_, outputs_, preimage_ : fitted stages
-        ``inputs_`` and ``map_`` with ``solver_ == "stages"``; the last two if outputs have a kernel.
+        The first two with ``solver_ == "stages"``, the last two if outputs have a kernel.
     expansion_ : Expansion or None
         phi and T as one function, with r outputs; None if T is not linear.
     y_loadings_ : ndarray of shape (n_components_y, r) or None
@@ -189,8 +190,7 @@ class DependencyRegressor(
                 "This DependencyRegressor estimator requires y to be passed, but the target y is None."
             )
         kernel = getattr(inputs, "kernel", "linear")
-        vectors = takes_vectors(kernel, X)
-        if vectors:
+        if takes_vectors(kernel, X):
             X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=1)
         else:
             X = check_samples(self, X, kernel, reset=True)
@@ -222,6 +222,7 @@ class DependencyRegressor(
         self.outputs_: Any = None
         if self._linear_outputs():
             return np.asarray(Y, dtype=np.float64)
+        check_output_memory(self.outputs, len(Y), self._vector_outputs)
         self.outputs_ = clone(self.outputs).set_params(preimage=None)
         return np.asarray(self.outputs_.fit_transform(Y), dtype=np.float64)
 
@@ -239,8 +240,7 @@ class DependencyRegressor(
     def _fit_dual(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> bool:
         """Fit phi and T as one ridge problem; return False if they are not one."""
         unseen = self.cv is not None and self.outputs_ is not None
-        found = solve_dual(inputs, map_, X, Psi, leave_one_out=unseen)
-        if found is None:
+        if (found := solve_dual(inputs, map_, X, Psi, leave_one_out=unseen)) is None:
             return False
         kernel, solved = found
         if solved.left_out is not None:

@@ -88,11 +88,14 @@ class Learned(Preimage):
         if self.refine is not None:
             self.refine_ = clone(self.refine).fit(self.objects_, self.coordinates_, self.embedding_)
 
+    def check_rows(self, n: int) -> None:
+        """Refuse so many rows that the fit cannot fit into memory."""
+        if self.regression == "kernel":
+            remedy = "preimage=Learned('linear') takes less, as do fewer rows."
+            check_memory(16.0 * n * n, f"The learned pre-image of {n} rows", remedy)
+
     def _fit_kernel(self, alphas: Array) -> None:
-        n = len(self.coordinates_)
-        check_memory(
-            16.0 * n * n, "The learned pre-image", "use regression='linear', or fewer rows."
-        )
+        self.check_rows(len(self.coordinates_))
         if self.gamma is None and np.ptp(self.coordinates_, axis=0).max(initial=0.0) == 0:
             self.score_kernel_ = RBF(1.0)  # all scores alike: any width will do
         else:

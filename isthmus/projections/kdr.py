@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
-from isthmus._validation import check_enough_samples, validate_data
+from isthmus._validation import check_enough_samples, check_memory, validate_data
 from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
@@ -22,6 +22,7 @@ from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, 
 from isthmus.projections.problem import OF_ROWS, require_variation
 
 AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
+GRAM_MATRICES = 9  # n x n numbers at a time, at most
 
 
 class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -115,6 +116,8 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_enough_samples(len(X))
         self._check(X.shape[1])
+        n = len(X)
+        check_memory(GRAM_MATRICES * 8.0 * n * n, f"KDR of {n} rows", "fit fewer of them, or COIR.")
         side, judge = kernel_outputs(self, y, len(X))
         self.kernel_y_ = side.kernel
         raw = side.output_gram()

@@ -3,6 +3,8 @@
 Bounds are made small, so that a few hundred rows cross them.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,6 +12,8 @@ from numpy.testing import assert_array_equal
 from isthmus import DependencyRegressor, KernelMap, _validation
 from isthmus.datasets import make_curves, make_kappa_regression
 from isthmus.features import cost
+from isthmus.preimages import Learned
+from isthmus.projections import KDR, kdr
 
 EIGEN_ROWS = 200
 FACTOR_ROWS = 3 * EIGEN_ROWS
@@ -119,6 +123,28 @@ def test_what_was_asked_for_is_refused_if_memory_is_short(free_memory):
     ):
         with pytest.raises(MemoryError, match="GiB are free"):
             model.fit(X, Y)
+
+
+def test_the_learned_pre_image_is_checked_before_the_outputs_are_embedded(free_memory, monkeypatch):
+    X, Y = curves(300)
+    free_memory(15 * 300 * 300)
+    monkeypatch.setattr(KernelMap, "fit_transform", None)  # fails if it is called
+    for preimage in (None, "auto", "learned", Learned()):
+        with pytest.raises(MemoryError, match="learned pre-image of 300 rows"):
+            DependencyRegressor(outputs=KernelMap(gamma=1.0, preimage=preimage)).fit(X, Y)
+
+
+def test_kdr_is_checked_before_any_gram_matrix(free_memory, monkeypatch):
+    X, Y = curves(100)
+    tracemalloc.start()
+    KDR(2, max_iter=2, tol=0.5, cv=2).fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 < peak / (8 * kdr.GRAM_MATRICES * 100**2) < 1.3  # few rows: vectors count too
+    free_memory(8 * kdr.GRAM_MATRICES * 100**2 - 1)
+    monkeypatch.setattr(kdr, "kernel_outputs", None)
+    with pytest.raises(MemoryError, match="KDR of 100 rows"):
+        KDR(2).fit(X, Y)
 
 
 def write_group(folder, **files):
