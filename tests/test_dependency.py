@@ -347,6 +347,18 @@ def test_many_rows_take_landmarks():
     assert model.score(X, y) > 0.99
 
 
+def test_the_mean_is_not_predicted_in_silence():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    model = DependencyRegressor(KernelMap(kernel=RBF(1.0)))
+    with pytest.raises(ValueError, match=r"apart: .* constant up to rounding for RBF\(gamma=1\)"):
+        model.fit(1.0 + 1e-8 * X, y)
+    with pytest.warns(UserWarning, match="leaves nothing but the mean"):
+        model.fit(1.0 + 1e-5 * X, y)
+    assert np.ptp(model.predict(1.0 + 1e-5 * X)) < 1e-6 * np.ptp(y)
+    model.fit(1.0 + 1e-2 * X, y)
+
+
 def test_errors(data):
     X, Y, X_test, _ = data
     with pytest.raises(ValueError, match="solver == 'primal'"):

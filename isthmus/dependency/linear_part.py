@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from isthmus._linalg import Array
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
+from isthmus.features.axes import NO_DIFFERENCE
 from isthmus.features.cost import is_affordable
 from isthmus.kernels import gram
 from isthmus.regression import ReducedRankRegression
@@ -20,6 +22,7 @@ from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
 _FACTOR_TOL = 1e-12
+_NO_SPREAD = 1e-6
 
 
 def solve_dual(
@@ -52,10 +55,26 @@ def solve_dual(
     if not getattr(kernel, "positive_semidefinite", False):
         return None  # the kernel map handles negative eigenvalues
     K = gram(kernel, X, n_jobs=inputs.n_jobs)
-    if np.ptp(K[:, 0]) == 0 and np.ptp(K) == 0:
-        raise ValueError("The kernel does not tell any two samples apart: X is constant.")
+    _check_differences(kernel, K, alpha)
     solved = dual_ridge(K, Psi, alpha, leave_one_out=leave_one_out)
     return None if solved is None else (kernel, solved)
+
+
+def _check_differences(kernel: Any, K: Array, alpha: float) -> None:
+    """Refuse a kernel that is constant up to rounding; warn if the ridge leaves nothing but the mean."""
+    n = len(K)
+    trace = float(K.trace(dtype=np.float64))
+    spread = trace - n * float(K.mean(dtype=np.float64))
+    if spread <= 8.0 * n * float(np.finfo(K.dtype).eps) * float(np.abs(K.diagonal()).max()):
+        raise ValueError(NO_DIFFERENCE.format(kernel=repr(kernel)))
+    if spread < _NO_SPREAD * min(alpha, trace):  # predictions vary by less than this fraction
+        warnings.warn(
+            f"The samples differ so little for {kernel!r} that the ridge weight {alpha:g} leaves nothing "
+            f"but the mean: the trace of the centred kernel matrix is {spread:.2g}. Scale the samples, "
+            "or take a narrower kernel or a smaller weight.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def for_all_outputs(map_: Any, n_outputs: int) -> Any:

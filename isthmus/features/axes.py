@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT32_TOL = 1e-6  # eigenvalues of float32 kernels below this fraction are rounding
-NO_DIFFERENCE = "The kernel does not tell any two samples apart: {what} is constant."
+NO_DIFFERENCE = (
+    "The kernel does not tell any two samples apart: X is constant up to rounding for {kernel}."
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,14 @@ class KernelAxes:
 
 
 def choose_rank(
-    values: NDArray, asked: Any, *, trace: float, tol: float, noise: float, remedy: str = ""
+    values: NDArray,
+    asked: Any,
+    *,
+    kernel: Any,
+    trace: float,
+    tol: float,
+    noise: float,
+    remedy: str = "",
 ) -> int:
     """Return how many of the eigenvalues, largest first, are kept.
 
@@ -67,7 +76,7 @@ def choose_rank(
     ``noise`` is what rounding alone makes of a kernel without any differences.
     """
     if not values[0] > noise:
-        raise ValueError(NO_DIFFERENCE.format(what="X or its kernel"))
+        raise ValueError(NO_DIFFERENCE.format(kernel=repr(kernel)))
     rank = int((values > tol * values[0]).sum())
     if asked is None:
         return rank

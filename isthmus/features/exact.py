@@ -39,10 +39,11 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         lengths = K.diagonal().astype(np.float64)
     else:
         row_means, mean, lengths = np.zeros(n), 0.0, diagonal
-    values, vectors = _spectrum(kernel, K, dtype, options)
+    values, vectors = _spectrum(kernel, K, dtype, noise, options)
     r = choose_rank(
         values,
         options.n_components,
+        kernel=kernel,
         trace=float(np.maximum(values, 0).sum()) if len(values) == n else float(lengths.sum()),
         tol=options.rank_tol(dtype),
         noise=noise,
@@ -74,13 +75,16 @@ def _noise(K: NDArray, dtype: Any) -> float:
     return 8.0 * len(K) * float(np.finfo(dtype).eps) * float(np.abs(K.diagonal()).max(initial=0))
 
 
-def _spectrum(kernel: Any, K: NDArray, dtype: Any, options: MapOptions) -> tuple[NDArray, NDArray]:
+def _spectrum(
+    kernel: Any, K: NDArray, dtype: Any, noise: float, options: MapOptions
+) -> tuple[NDArray, NDArray]:
     asked = options.n_components
     r = int(asked) if isinstance(asked, Integral) else None
     values, vectors = leading_or_all_pairs(K, r)
-    clip = options.indefinite == "clip"
     if len(values) == len(K):
-        check_psd(float(values[-1]), float(values[0]), dtype, clip=clip)
-    elif not is_psd(kernel):
-        check_psd(smallest_ritz_value(K), float(values[0]), dtype, clip=clip)
+        smallest = float(values[-1])
+    else:
+        smallest = 0.0 if is_psd(kernel) else smallest_ritz_value(K)
+    if values[0] > noise and smallest < -noise:  # else rounding, of which the sign says nothing
+        check_psd(smallest, float(values[0]), dtype, clip=options.indefinite == "clip")
     return values, vectors

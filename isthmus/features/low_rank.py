@@ -27,7 +27,7 @@ def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     )
     F = landmarks._fit_features(X)
     means = _means(F, options)
-    values, axes, scores = _principal_axes(F, means, options)
+    values, axes, scores = _principal_axes(kernel, F, means, options)
     L = landmarks.factor_
     lengths = gram_diagonal(kernel, X).astype(np.float64)
     return KernelAxes(
@@ -47,7 +47,7 @@ def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     waves = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state).fit(X)
     F = waves.transform(X)
     means = _means(F, options)
-    values, axes, scores = _principal_axes(F, means, options)
+    values, axes, scores = _principal_axes(kernel, F, means, options)
     return KernelAxes(
         scores=scores,
         eigenvalues=values,
@@ -70,7 +70,7 @@ def _residual(lengths: NDArray, F: NDArray, means: NDArray, scores: NDArray) -> 
 
 
 def _principal_axes(
-    F: NDArray, means: NDArray, options: MapOptions
+    kernel: Any, F: NDArray, means: NDArray, options: MapOptions
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return the leading eigenvalues and eigenvectors of ``F'F``, centred, and the coordinates."""
     n, m = F.shape
@@ -87,6 +87,7 @@ def _principal_axes(
     r = choose_rank(
         values,
         options.n_components,
+        kernel=kernel,
         trace=float(np.maximum(values, 0).sum()),
         tol=options.rank_tol(F.dtype),
         noise=8.0 * float(np.finfo(F.dtype).eps) * total,

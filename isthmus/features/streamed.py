@@ -47,7 +47,7 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
         features = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state)
     features.fit(X)
     moments = source.map(features.transform, features._n_features_out).moments(squares=True)
-    means, values, axes = _principal_axes(moments, options, X.dtype)
+    means, values, axes = _principal_axes(kernel, moments, options, X.dtype)
     kernel_map._forget_axes()
     kernel_map.solver_ = solver
     kernel_map.eigenvalues_ = values
@@ -67,7 +67,9 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
     return moments, means, axes
 
 
-def _principal_axes(moments: Moments, options: Any, dtype: Any) -> tuple[Array, Array, Array]:
+def _principal_axes(
+    kernel: Any, moments: Moments, options: Any, dtype: Any
+) -> tuple[Array, Array, Array]:
     second, means = moments.xx, moments.x_mean
     total = float(second.trace()) + moments.weight * float(means @ means)
     if not options.center:
@@ -78,6 +80,7 @@ def _principal_axes(moments: Moments, options: Any, dtype: Any) -> tuple[Array, 
     r = choose_rank(
         values,
         options.n_components,
+        kernel=kernel,
         trace=float(np.maximum(values, 0).sum()),
         tol=options.rank_tol(dtype),
         noise=8.0 * float(np.finfo(dtype).eps) * total,

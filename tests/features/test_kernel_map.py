@@ -248,6 +248,19 @@ def test_constant_rows_are_refused(kernel, method, dtype):
         KernelMap(kernel=kernel, solver=method, n_landmarks=10).fit(X)
 
 
+@pytest.mark.parametrize("n_components", [None, 3])
+def test_a_kernel_that_is_constant_up_to_rounding_is_told_by_name(n_components, rng):
+    noise = 1e-8 * rng.normal(size=(40, 3))  # squares are below the last digit of one
+    message = r"does not tell any two samples apart: .* for RBF\(gamma=1\)"
+    with pytest.raises(ValueError, match=message):
+        KernelMap(n_components, RBF(1.0)).fit(1.0 + noise)
+    K = 1.0 + 1e-15 * rng.normal(size=(40, 40))
+    with pytest.raises(ValueError, match="any two samples apart"):
+        KernelMap(n_components, "precomputed").fit((K + K.T) / 2)
+    # Ten times farther they differ, by few digits: negative eigenvalues are still rounding.
+    KernelMap(n_components, RBF(1.0)).fit(1.0 + 10 * noise)
+
+
 def test_a_constant_column_changes_nothing(X, new):
     wide, wide_new = (np.column_stack([A, np.full(len(A), 5.0)]) for A in (X, new))
     one = KernelMap(5).fit(X).transform(new)
