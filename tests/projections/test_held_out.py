@@ -111,6 +111,18 @@ def test_many_rows_by_landmarks_are_refits(n):
     assert_allclose(model.held_out_scores_, refitted(SIR(alpha="auto"), F, y), atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["COIR", "KernelCCA", "MORP"])
+def test_every_kernel_method_by_landmarks_is_refits(name):
+    X, Y = make(5000)
+    linear = {} if name == "MORP" else {"kernel_y": "linear"}
+    method = getattr(projections, name)
+    model = method(gamma=0.1, n_landmarks=25, selection="uniform", **linear, **FOLDS).fit(X, Y)
+    assert model.solver_ == "features"
+    F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
+    oracle = refitted(method(kernel="linear", **linear), F, Y)
+    assert_allclose(model.held_out_scores_, oracle, atol=1e-8)
+
+
 def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
     monkeypatch.setattr(held_out, "SCORE_ROWS", 1000)
     X, Y = make(5000)
@@ -184,6 +196,14 @@ def not_positive(models, holes=0.0):
 @pytest.mark.parametrize("name", OF_NOISE)
 def test_noise_scores_nothing(name):
     good, mean = not_positive([clone(OF_NOISE[name]) for _ in range(SEEDS)])
+    assert good, mean
+
+
+@pytest.mark.parametrize("missing", ["error", "ridge"])
+def test_noise_scores_nothing_where_the_ridge_is_chosen_by_it(missing):
+    holes = 0.7 if missing == "ridge" else 0.0
+    models = [MORP(missing=missing, alpha="cv", **FOLDS) for _ in range(SEEDS)]
+    good, mean = not_positive(models, holes=holes)
     assert good, mean
 
 
