@@ -35,6 +35,7 @@ COMMANDS = {
     "compress": (["compress", "kernel.isthmus", "-o", "small.isthmus", "--points", "9"], ["small.isthmus"]),
     "demo": (["demo", "-o", "demo.html"], ["demo.html"]),
     "imitate": (["imitate", "-o", "arm.html"], ["arm.html", "arm.mp4"]),
+    "reproduce": (["reproduce", "stiefel-outliers", "-o", "page.html"], ["page.html"]),
 }
 arguments, outputs = COMMANDS[name]
 arguments = arguments + ["-q"]
@@ -48,6 +49,11 @@ if name == "demo":
     from isthmus.cli import restoring
     found = restoring.compare(0, lambda *_: None)
     restoring.compare = lambda *_: found
+if name == "reproduce":
+    from isthmus.experiments import EXPERIMENTS
+    outliers = EXPERIMENTS["stiefel-outliers"]
+    tried = outliers.run(0, True)
+    type(outliers).run = lambda *_: tried
 if name == "imitate":
     from isthmus.applications.imitation import make_clip, pa10, show, stories
     arm = pa10()
@@ -203,7 +209,9 @@ def signalled(tables, tmp_path, run):
     return call
 
 
-COMMANDS = ["fit", "predict", "predict in blocks", "report", "compress", "demo", "imitate"]
+COMMANDS = [
+    "fit", "predict", "predict in blocks", "report", "compress", "demo", "imitate", "reproduce"
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMMANDS)
