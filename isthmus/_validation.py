@@ -147,7 +147,7 @@ def check_enough_samples(n_samples: int) -> None:
 
 def check_memory(n_bytes: float, what: str, remedy: str) -> None:
     """Refuse work that cannot fit into the memory that is free before it is begun."""
-    free = memory_shortage(n_bytes)
+    free = memory_shortage(n_bytes) if n_bytes >= _ALWAYS_FREE else None
     if free is not None:
         raise MemoryError(
             f"{what} needs {n_bytes / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: {remedy}"
