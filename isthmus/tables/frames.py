@@ -122,6 +122,8 @@ def _arrow_column(column: Any) -> Any:
 
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        if pa.types.is_float16(kind):  # older versions of pyarrow cannot cast it
+            return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return ["" if cell is None else cell_text(cell) for cell in column.to_pylist()]
 

@@ -254,7 +254,7 @@ FITTED = {
 }
 # Bases, whose sub-classes are in the table, and what belongs to an application with files of its own.
 NOT_MODELS = {"Generator", "Preimage", "RankingPreimage", "Rows"}
-OTHER_FILES = "isthmus.applications."
+OTHER_FILES = ("isthmus.applications.", "isthmus.problems.streams.dask_")
 CUT_SHORT = {
     "BayesianStiefelRegression",
     "KDR",

@@ -39,7 +39,7 @@ def assert_rows(rows, table):
 
 
 def test_arrow_objects(table, tmp_path):
-    import duckdb
+    duckdb = pytest.importorskip("duckdb")
     import pandas as pd
     import polars as pl
 
