@@ -177,3 +177,11 @@ def test_relative_imports_of_a_package_start_in_it():
     source = "from . import pls\nfrom ..kernels import rbf\nfrom .. import features"
     found = [name for _, name in imported_names(source, "isthmus.regression", is_package=True)]
     assert found == ["isthmus.regression", "isthmus.kernels", "isthmus.features"]
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m != "isthmus._validation"])
+def test_arrays_are_checked_at_one_door(module):
+    """scikit-learn's own checks would gather a Dask collection in silence."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
+            assert not {"check_array", "validate_data"} & {alias.name for alias in node.names}

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import check_count, check_flag, check_number, check_rank
+from isthmus._validation import check_count, check_flag, check_number, check_rank, validate_data
 
 _BLOCK = 2**20  # numbers of windows that are decomposed at a time
 

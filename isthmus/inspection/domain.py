@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
 
 from isthmus._linalg import Array
+from isthmus._validation import check_array
 from isthmus.inspection._model import refit
 from isthmus.inspection.distances import (
     FeatureDistance,

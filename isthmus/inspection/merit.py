@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from isthmus._linalg import Array
+from isthmus._validation import check_array
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count
+from isthmus._validation import check_array, check_count
 from isthmus.model_selection.component_search import ComponentSearchCV
 from isthmus.regression.pls import PLS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_memory
+from isthmus._validation import check_array, check_count, check_memory
 
 
 def kennard_stone(X: ArrayLike, n_samples: int) -> NDArray:

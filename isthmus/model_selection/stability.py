@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count
+from isthmus._validation import check_array, check_count
 
 
 def selection_frequencies(

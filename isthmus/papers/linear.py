@@ -6,15 +6,14 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count, check_enough_samples, validate_data
+from isthmus.regression.linear import LinearRegressor
 
 
-class PaperRegression(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
+class PaperRegression(LinearRegressor, ABC):
     """A linear map fitted as a paper prints it: no sample weights, no missing values, no scaling."""
 
     n_components: int
@@ -49,20 +48,3 @@ class PaperRegression(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _fit(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """Return coefficients (n_targets, n_features) and intercepts (n_targets,)."""
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``.
-        """
-        check_is_fitted(self)
-        rows: Array = validate_data(self, X, reset=False, dtype=np.float64)
-        return rows @ self.coef_.T + self.intercept_

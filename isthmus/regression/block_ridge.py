@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import check_alpha, check_enough_samples
+from isthmus._validation import check_alpha, check_enough_samples, validate_data
 from isthmus.regression.blocks import resolve_blocks
+from isthmus.regression.linear import LinearRegressor
 
 _RELATIVE_ALPHAS = np.logspace(-6, 2, 9)
 _MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
 _SWEEPS = 3
 
 
-class BlockRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class BlockRidge(LinearRegressor):
     r"""Ridge regression with a weight of its own for each block of columns (banded ridge).
 
     .. math::
@@ -160,23 +159,6 @@ class BlockRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if (place == before).all():
                 break
         return np.vstack(tried), np.concatenate(errors)
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
 
 
 class _BlockProblem:

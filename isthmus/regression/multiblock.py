@@ -9,27 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
-    MultiOutputMixin,
-    RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_enough_samples, check_flag
+from isthmus._validation import check_count, check_enough_samples, check_flag, validate_data
 from isthmus.regression.blocks import resolve_blocks
+from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
 
 
-class BlockMap(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    BaseEstimator,
-):
+class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegressor):
     """A linear map from blocks of columns through a few scores, once its factors are found."""
 
     blocks: Any
@@ -70,23 +62,6 @@ class BlockMap(
         intercept = y_mean - coef @ self.x_mean_
         self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs, all blocks side by side.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.

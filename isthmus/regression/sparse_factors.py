@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus._linalg import Array
 from isthmus._validation import (
@@ -19,7 +17,9 @@ from isthmus._validation import (
     check_number,
     check_option,
     check_rank,
+    validate_data,
 )
+from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
 
 _TURNS = 100  # alternations of a rank constraint at one penalty
@@ -28,7 +28,7 @@ _SWEEPS = 10  # of coordinate descent between two looks
 _DEPTH = 5  # iterates that are extrapolated
 
 
-class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SparseFactors(LinearRegressor):
     r"""Reduced rank regression or PLS with a factor of which few rows are not zero, [CH2012]_.
 
     .. math::
@@ -209,23 +209,6 @@ class SparseFactors(MultiOutputMixin, RegressorMixin, BaseEstimator):
             A[among], done = _descend(part, targets, penalty, A[among], 0.3 * goal, sweeps)
             sweeps -= done
             self.n_iter_ += done
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``.
-        """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
 
 
 def duality_gap(X: Array, Y: Array, A: Array, penalty: float) -> tuple[float, Array]:

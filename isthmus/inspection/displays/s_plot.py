@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from isthmus._validation import validate_data
 from isthmus.inspection.displays._axes import axes_for
 
 
