@@ -54,15 +54,7 @@ def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **options: A
 
 def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None:
     """Return ``n_components`` as an int, or None where it asks for all there are."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ValueError(
-            f"n_components == {value!r}, must be an integer >= {minimum} or one of: {allowed}."
-        )
-    if value < minimum:
-        raise ValueError(f"n_components == {value}, must be >= {minimum}.")
-    return int(value)
+    return None if value is None else check_count("n_components", value, minimum, allowed)
 
 
 def check_alpha(value: Any, *, allowed: str = "") -> float:
@@ -91,10 +83,11 @@ def check_number(
     return number
 
 
-def check_count(name: str, value: Any, minimum: int = 1) -> int:
-    """Return a whole number that is at least ``minimum``."""
+def check_count(name: str, value: Any, minimum: int = 1, allowed: str = "") -> int:
+    """Return a whole number that is at least ``minimum``; ``allowed`` names other values."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
-        raise ValueError(f"{name} == {value!r}, must be an integer >= {minimum}.")
+        also = f" or one of: {allowed}" if allowed else ""
+        raise ValueError(f"{name} == {value!r}, must be an integer >= {minimum}{also}.")
     return int(value)
 
 

@@ -208,7 +208,7 @@ def test_curves_are_left_unscaled():
         ({"methods": []}, "methods is empty"),
         ({"cv": 1}, "cv == 1, must be >= 2"),
         ({"scale": "maybe"}, "scale == 'maybe', must be True, False or 'auto'"),
-        ({"n_components": 0}, "n_components == 0, must be >= 1"),
+        ({"n_components": 0}, "n_components == 0, must be an integer >= 1"),
         ({"n_components": "all"}, "n_components == 'all', must be an integer"),
     ],
 )

@@ -29,11 +29,6 @@ SciPy has linear algebra threads of its own, which wait for NumPy's, so that cal
 """
 
 
-def rank_tolerance(n_samples: int, n_features: int) -> float:
-    """Below this fraction of the leading one, a singular value is rounding error."""
-    return max(n_samples, n_features) * EPS
-
-
 def row_blocks(n: int, size: int) -> Iterator[slice]:
     """Slices of at most ``size`` that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
@@ -44,16 +39,10 @@ def column_scales(squares: Array, mean: Array, weight: Any, scale: bool) -> tupl
     live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
     if not scale:
         return np.ones(squares.shape), live
-    deviation = np.sqrt(np.maximum(squares, 0.0) / variance_divisor(weight))
-    return np.where(live, deviation, 1.0), live
-
-
-def variance_divisor(weight: Any) -> Any:
-    """What sums of squares are divided by: weights count as repetitions, and one row for the mean.
-
-    Weights that sum to less than two rows can only be relative: one less would be next to nothing.
-    """
-    return np.where(weight >= 2.0, weight - 1.0, weight)
+    # Weights count as repetitions, and the mean takes one row. Weights that sum to less than two rows
+    # can only be relative: minus one, next to nothing would be left to divide by.
+    divisor = np.where(weight >= 2.0, weight - 1.0, weight)
+    return np.where(live, np.sqrt(np.maximum(squares, 0.0) / divisor), 1.0), live
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

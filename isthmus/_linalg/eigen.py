@@ -8,8 +8,8 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from isthmus._linalg import ONE_VECTOR_ORDER, Array
 
-# Residual of the vector of a largest eigenvalue: the value itself is known to about its square.
-_NORM_TOL = 1e-7
+# Residual of the vector of a largest eigenvalue: the value itself is known to its square over the gap.
+_NORM_TOL = 1e-5
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
 _ALL_PAIRS_ORDER = 500
 _FEW = 8

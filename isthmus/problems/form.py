@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import EPS, GRAM_RANK_TOL, Array, rank_tolerance
+from isthmus._linalg import EPS, GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import largest_eigenvalue
 from isthmus.problems.frame import Frame
 from isthmus.problems.splits import CheckedRows, Split, dense_rows
@@ -107,7 +107,7 @@ class Form(ABC):
     @property
     def tolerance(self) -> float:
         """Below this fraction of the leading one, a singular value is rounding error."""
-        return rank_tolerance(self.frame.n_samples, len(self.frame.x_scale))
+        return EPS * max(self.frame.n_samples, len(self.frame.x_scale))
 
     @classmethod
     @abstractmethod

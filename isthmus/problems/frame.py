@@ -15,7 +15,6 @@ from isthmus._linalg import (
     column_scales,
     out_of_range,
     power_of_two,
-    variance_divisor,
     weight_unit,
 )
 
@@ -62,7 +61,9 @@ class Frame:
         weights nor repeated rows change, although ``x_scale`` are sample deviations.
         """
         if scales_x(scale):
-            unit = math.sqrt(self.weight / variance_divisor(self.weight))
+            # The sample deviation of a column whose population deviation is one.
+            squares = np.array([self.weight])
+            unit = float(column_scales(squares, np.zeros(1), self.weight, True)[0][0])
         else:
             # Without scaling the frame has one scale, a power of two that keeps huge data in range.
             unit = float(self.x_scale[0])

@@ -101,9 +101,9 @@ class MomentForm(SquaredForm):
 
     def new_scores(self, n_components: int, tol: float) -> MomentScores:
         """Keep the scores of directions as what is known of them."""
-        shape = (1, n_components, len(self.xx))
         norm = float(np.linalg.norm(self.xx))
-        return MomentScores(lambda r: r @ self.xx, shape, norm, n_passes=2)
+        cross = self.xy.T[None]
+        return MomentScores(cross, lambda r: r @ self.xx, n_components, norm, n_passes=2)
 
 
 class MomentScores:
@@ -111,17 +111,19 @@ class MomentScores:
 
     solver = "moments"
     vectors: Array | None = None
-    is_trusted: NDArray  # whether each problem has the digits that its scores need, (b,)
 
     def __init__(
-        self, product: GramProduct, shape: tuple[int, int, int], norm: float, n_passes: int
+        self, cross: Array, product: GramProduct, n_components: int, norm: float, n_passes: int
     ) -> None:
+        b, _, p = cross.shape
+        self.cross = cross  # Y'X, (b, q, p)
         self.product = product
         self.norm = norm  # of X'X
         self.n_passes = n_passes
-        self.r = np.zeros(shape)
-        self.x_cross = np.zeros(shape)
-        self.inverses = np.zeros(shape[:2])  # 1 / t't
+        self.directions = np.zeros((b, n_components, p))
+        self.x_cross = np.zeros((b, n_components, p))
+        self.inverses = np.zeros((b, n_components))  # 1 / t't
+        self.is_trusted = np.ones(b, dtype=bool)  # has the digits that its scores need
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the directions w (b, p); return t't, (b,), and Y't, (b, q).
@@ -131,20 +133,17 @@ class MomentScores:
         r = w
         for _ in range(self.n_passes):
             overlaps = _times(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
-            r = r - _times(self.r[:, :i].transpose(0, 2, 1), overlaps)
+            r = r - _times(self.directions[:, :i].transpose(0, 2, 1), overlaps)
         h = self.product(r)
         squares = np.einsum("bp,bp->b", r, h)
         found = squares > 0
         self.inverses[:, i] = found / np.where(found, squares, 1.0)
-        self.r[:, i], self.x_cross[:, i] = r * found[:, None], h * found[:, None]
-        return squares * found, _times(S, self.r[:, i])
-
-    def rotations(self, weights: Array) -> Array:
-        """Directions with t = X r, (b, k, p)."""
+        self.directions[:, i] = r * found[:, None]
+        self.x_cross[:, i] = h * found[:, None]
         # X'X knows r'X'Xr to eps over its share of norm r'r.
-        bound = self.norm * np.einsum("bkp,bkp->bk", self.r, self.r)
-        self.is_trusted = (GRAM_DIGITS * bound * self.inverses <= 1.0).all(axis=1)
-        return self.r
+        bound = self.norm * np.einsum("bp,bp->b", r, r)
+        self.is_trusted &= GRAM_DIGITS * bound * self.inverses[:, i] <= 1.0
+        return squares * found, _times(S, self.directions[:, i])
 
 
 def _times(A: Array, x: Array) -> Array:
@@ -250,8 +249,8 @@ class MomentStack:
         """Keep the scores of directions, (b, k, p)."""
         largest = self.factor.max(axis=0)
         norm = float(np.linalg.norm(self.folds.whole.xx * np.outer(largest, largest)))
-        shape = (len(self.splits), n_components, len(largest))
-        return MomentScores(self.product, shape, norm, n_passes=1)
+        cross = self.cross.transpose(0, 2, 1)
+        return MomentScores(cross, self.product, n_components, norm, n_passes=1)
 
     def coordinates(self, b: int) -> Array:
         """The test rows of one fold, standardised by its training rows."""

@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
 
-from isthmus._linalg import (
-    Array,
-    column_scales,
-    out_of_range,
-    power_of_two,
-    rank_tolerance,
-    weight_unit,
-)
+from isthmus._linalg import EPS, Array, column_scales, out_of_range, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import Folds, Form, Spectrum
 from isthmus.problems.frame import (
@@ -37,8 +29,8 @@ from isthmus.problems.sums import Moments
 _FAR = 1e3
 # A mean at most this many deviations away costs half a digit where only products are centred.
 _NEAR = 4.0
-# Rows of this many entries and fewer are copied: that costs nothing, and keeps the last digit.
-_WORTH_NO_COPY = 2**20
+# Rows of this many entries and fewer are copied: in cache that costs little, and keeps the last digit.
+_WORTH_NO_COPY = 2**17
 # Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal.
 _WHITE_SAFE = 1e-6
 # A vector that keeps this share of its square is made orthogonal to others in one round.
@@ -130,7 +122,7 @@ class RowForm(Form):
 
     def spectrum(self) -> Spectrum:
         U, d, Bt = np.linalg.svd(self.X, full_matrices=False)
-        keep = d > rank_tolerance(len(self.X), len(self.frame.x_scale)) * d[0]
+        keep = d > EPS * max(self.X.shape) * d[0]
         U, d, Bt = U[:, keep], d[keep], Bt[keep]
         return Spectrum(d**2, d[:, None] * (U.T @ self.Y), Bt.T, "svd")
 
@@ -164,7 +156,19 @@ class RowForm(Form):
 
     def new_scores(self, n_components: int, tol: float) -> RowScores:
         """Keep the scores of directions as vectors; shorter ones than ``tol`` ||X|| are zero."""
-        return RowScores(self, n_components, tol)
+        cross = self.along(self.Y)
+        k, n, p = n_components, len(self.Y), cross.shape[1]
+        return RowScores(
+            rows=self,
+            cross=cross[None],
+            directions=np.zeros((1, k, p)),
+            x_cross=np.zeros((1, k, p)),
+            units=np.zeros((k, n)),
+            lengths=np.zeros(k),
+            # Few rows that stand for those of the user have scores that are nobody's.
+            vectors=None if self.is_condensed else np.zeros((k, n)),
+            smallest=tol * sqrt(self.x_squares.sum()),
+        )
 
 
 class RowFolds(Folds):
@@ -176,6 +180,7 @@ class RowFolds(Folds):
         return form
 
 
+@dataclass
 class RowScores:
     """Scores of one problem as vectors, each made orthogonal to those before it.
 
@@ -183,17 +188,17 @@ class RowScores:
     X, with R upper triangular: all components are the least squares of a QR decomposition.
     """
 
+    rows: RowForm
+    cross: Array  # Y'X, (1, q, p)
+    directions: Array  # r with t = X r, (1, k, p)
+    x_cross: Array  # X't, (1, k, p)
+    units: Array  # t / ||t||, (k, n)
+    lengths: Array  # ||t||, (k,)
+    vectors: Array | None  # t of the user's rows, (k, n)
+    smallest: float  # shorter scores are rounding errors
+
     solver = "rows"
     is_trusted = np.ones(1, dtype=bool)  # vectors have the digits that their problem needs
-    vectors: Array | None = None  # the scores of the user's rows, (n, found)
-
-    def __init__(self, rows: RowForm, n_components: int, tol: float) -> None:
-        self.rows = rows
-        self.n_outputs = rows.Y.shape[1]
-        self.x_cross = np.zeros((1, n_components, len(rows.xy)))
-        self.units = np.zeros((n_components, len(rows.Y)))
-        self.triangle = np.zeros((n_components, n_components))
-        self.smallest = tol * np.sqrt(rows.x_squares.sum())
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the direction w (1, p); return t't, (1,), and Y't, (1, q)."""
@@ -203,24 +208,15 @@ class RowScores:
         length = sqrt(square)
         if length <= self.smallest:
             return np.zeros(1), outputs
-        self.triangle[:i, i] = overlaps
-        self.triangle[i, i] = length
+        # One column of R^-1 by substitution, so that r has all digits that R has.
+        self.directions[0, i] = w[0] - (overlaps / self.lengths[:i]) @ self.directions[0, :i]
+        self.lengths[i] = length
         np.divide(t, length, out=self.units[i])
+        if self.vectors is not None:
+            self.vectors[i] = t
         self.x_cross[0, i] = self.rows.along(t)
-        np.dot(t, self.rows.Y, out=outputs[0, : self.n_outputs])
+        np.dot(t, self.rows.Y, out=outputs[0, : self.rows.Y.shape[1]])
         return np.array([square]), outputs
-
-    def rotations(self, weights: Array) -> Array:
-        """Directions with t = X r, (1, k, p): W R^-1 times the lengths of the scores."""
-        lengths = self.triangle.diagonal()
-        found = int(np.count_nonzero(lengths))
-        rotations = np.zeros_like(weights)
-        if found:
-            inverse = lapack.dtrtri(self.triangle[:found, :found])[0]
-            rotations[0, :found] = (inverse * lengths[:found]).T @ weights[0, :found]
-        if not self.rows.is_condensed:
-            self.vectors = self.units[:found].T * lengths[:found]
-        return rotations
 
 
 def off(v: Array, basis: Array) -> tuple[Array, Array]:

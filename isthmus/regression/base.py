@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from isthmus._validation import (
     check_enough_samples,
     check_number,
     check_option,
-    check_rank,
     check_weights,
     validate_data,
 )
@@ -54,6 +53,8 @@ class LatentRegression(FittedMap, ABC):
     _min_components = 1
     _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
     _ridge_path = False  # every ridge weight follows from one spectrum
+    # A method of a subclass that shows the map in another basis, (k, k), than the nested one.
+    _turn: Callable[[Factors], Array | None] | None = None
     _needs_full_yy = False  # whether a fit to moments needs the products of different outputs
 
     n_components: Any
@@ -65,10 +66,10 @@ class LatentRegression(FittedMap, ABC):
     # -- what a subclass says ------------------------------------------------------------------
 
     @abstractmethod
-    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
-        """Factors of a standardised problem, in the coordinates of its form.
+    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
+        """Factors of a standardised problem, in the coordinates of the form that comes with them.
 
-        None where the form has lost the digits that this problem needs.
+        That is the given one, or ``form.exactly()`` if the given one has lost digits that are needed.
         """
 
     @abstractmethod
@@ -81,18 +82,16 @@ class LatentRegression(FittedMap, ABC):
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float]
-    ) -> tuple[Array, list[Array]] | None:
-        """Rotations of all ridge weights side by side, and y_loadings of each; one where there is none."""
-        factors = self._solve(form, n_components)
-        return None if factors is None else (factors.rotations, [factors.y_loadings])
+    ) -> tuple[Form, Array, list[Array]]:
+        """Return the form that was solved, rotations of all ridge weights side by side, and y_loadings
+        of each; of one weight for estimators without a ridge.
+        """
+        form, factors = self._solve(form, n_components)
+        return form, factors.rotations, [factors.y_loadings]
 
     def _is_nested(self) -> bool:
         """Whether the maps of all smaller ranks follow from one fit."""
         return True
-
-    def _turn(self, factors: Factors) -> Array | None:
-        """Another basis in which the map is to be shown, (k, k); None keeps the nested one."""
-        return None
 
     def _check_parameters(self) -> int | None:
         for name, options in self._choices.items():
@@ -107,7 +106,11 @@ class LatentRegression(FittedMap, ABC):
         if isinstance(self.n_components, str):
             check_option("n_components", self.n_components, ("auto",))
             return None
-        return check_rank(self.n_components, minimum=self._min_components, allowed="'auto', None")
+        if self.n_components is None:
+            return None
+        return check_count(
+            "n_components", self.n_components, self._min_components, allowed="'auto', None"
+        )
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -148,8 +151,7 @@ class LatentRegression(FittedMap, ABC):
         if self.missing == "em":
             self._fit_expected(rows, Y, weights, n_components)
         else:
-            form, factors = self._fit_rows(rows, Y, weights, n_components)
-            self._store(form, factors, rows, weights)
+            self._store(*self._fit_rows(rows, Y, weights, n_components), rows, weights)
         return self
 
     @available_if(_takes_blocks)
@@ -187,13 +189,12 @@ class LatentRegression(FittedMap, ABC):
         self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
-        self._store(*self._solved(MomentForm.from_moments(self.moments_, self.scale), n_components))
+        self._store(*self._solve(MomentForm.from_moments(self.moments_, self.scale), n_components))
         return self
 
     def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
         """Fit to moments alone."""
-        form = MomentForm.from_moments(moments, self.scale)
-        self._store(*self._solved(form, n_components))
+        self._store(*self._solve(MomentForm.from_moments(moments, self.scale), n_components))
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""
@@ -206,16 +207,7 @@ class LatentRegression(FittedMap, ABC):
         kind: type[Form] = MomentForm
         if not sparse.issparse(X):
             kind = self._cheapest_form(X.shape[0], X.shape[1], n_components)
-        return self._solved(kind.from_rows(X, Y, weights, self.scale), n_components)
-
-    def _solved(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
-        """Solve a problem; where its form lacks digits, once more in the form that has all."""
-        factors = self._solve(form, n_components)
-        if factors is None:
-            form = form.exactly()
-            factors = self._solve(form, n_components)
-            assert factors is not None
-        return form, factors
+        return self._solve(kind.from_rows(X, Y, weights, self.scale), n_components)
 
     def _fit_expected(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
@@ -223,7 +215,7 @@ class LatentRegression(FittedMap, ABC):
         form, model = self._expected_form(X, Y, weights, n_components)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
-        self._store(*self._solved(form, n_components), model.filled(X))
+        self._store(*self._solve(form, n_components), model.filled(X))
 
     def _expected_form(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
@@ -274,7 +266,7 @@ class LatentRegression(FittedMap, ABC):
         frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
-        turn = self._turn(factors)
+        turn = None if self._turn is None else self._turn(factors)
         if turn is not None:
             factors.turn(turn)
         if not (form.x_squares.all() and form.y_squares.all()):
@@ -302,7 +294,6 @@ class LatentRegression(FittedMap, ABC):
         self.y_loadings_ = factors.y_loadings * signs
         with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
             self.score_gram_ = factors.gram * frame.weight_unit * np.outer(signs, signs)
-        self._explain(form, factors, signs)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
@@ -310,31 +301,27 @@ class LatentRegression(FittedMap, ABC):
         intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-    def _explain(self, form: Form, factors: Factors, signs: Array) -> None:
-        """Loadings, and the share of the variances that each further component explains."""
-        k = self.n_components_
-        self.x_loadings_ = np.zeros_like(factors.rotations)
-        self.x_explained_variance_ratio_ = np.zeros(k)
-        self.y_explained_variance_ratio_ = np.zeros(k)
-        if k == 0:
-            return
+        # Loadings, and the share of the variances that each further component explains.
+        gram, Q = factors.gram, factors.y_loadings
         if factors.principal:
             self.x_loadings_ = self.x_rotations_
-            explained = factors.gram.diagonal()
+            explained = gram.diagonal()
         else:
-            inverse = np.linalg.inv(safe_cholesky(factors.gram))
+            if np.count_nonzero(gram) == len(gram):  # orthogonal scores, as those of PLS
+                inverse = np.diag(1.0 / np.sqrt(gram.diagonal()))
+            else:
+                inverse = np.linalg.inv(safe_cholesky(gram))
             assert factors.x_cross is not None
             V = inverse @ factors.x_cross.T  # X' along orthonormal scores
             self.x_loadings_ = (inverse.T @ V).T * signs
             explained = np.einsum("kp,kp->k", V, V)
-        self.x_explained_variance_ratio_ = explained / form.x_squares.sum()
         # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
-        Q = factors.y_loadings
-        overlap = np.tril(factors.gram * (Q.T @ Q))
+        overlap = np.tril(gram * (Q.T @ Q))
         squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
         gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
-        total = form.y_squares.sum()
-        self.y_explained_variance_ratio_ = gain / total if total > 0 else np.zeros(k)
+        x_total, y_total = form.x_squares.sum(), form.y_squares.sum()
+        self.x_explained_variance_ratio_ = explained / x_total
+        self.y_explained_variance_ratio_ = gain / y_total if y_total > 0 else np.zeros(len(Q.T))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -360,12 +347,7 @@ class LatentRegression(FittedMap, ABC):
         self, form: Form, test: NDArray, n_components: int, alphas: list
     ) -> list[FoldPath]:
         """Predictions for test rows, of every number of components and ridge weight."""
-        found = self._solve_path(form, n_components, alphas)
-        if found is None:
-            form = form.exactly()
-            found = self._solve_path(form, n_components, alphas)
-            assert found is not None
-        R, loadings = found
+        form, R, loadings = self._solve_path(form, n_components, alphas)
         scores = R.T @ form.coordinates(test).T  # one product for all ridge weights
         ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
         return [

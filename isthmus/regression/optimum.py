@@ -49,21 +49,21 @@ class RankConstrained(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         return cheapest_form(n, p)
 
-    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
+    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         norm = form.norm() if self.alpha == "auto" else 0.0
         if norm is not None:
             found = system_optimum(form, self._alpha_in_frame(norm, form), n_components)
             if found is not None:
-                return found
+                return form, found
         spectrum = form.spectrum()
         alpha = self._alpha_in_frame(spectrum.norm, form)
         if not _has_digits(form, spectrum, alpha):
-            return None
+            return self._solve(form.exactly(), n_components)
         optimum = RankOptimum(form, spectrum, alpha)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
         scores = np.sqrt(optimum.squares)[:, None] * inner
-        return Factors(
+        factors = Factors(
             rotations=optimum.basis @ inner,
             y_loadings=loadings,
             weights=None,
@@ -73,24 +73,25 @@ class RankConstrained(LatentRegression):
             solver=spectrum.solver,
             warning=tie_warning(optimum.sigma[: optimum.rank], r),
         )
+        return form, factors
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[float]
-    ) -> tuple[Array, list[Array]] | None:
+    ) -> tuple[Form, Array, list[Array]]:
         unit = form.frame.ridge_unit(self.scale)
         spectrum = form.spectrum()
         pairs = []
-        for alpha in alphas:
-            alpha = ridge_in_units(alpha, unit)
+        for given in alphas:
+            alpha = ridge_in_units(given, unit)
             if not _has_digits(form, spectrum, alpha):
-                return None
+                return self._solve_path(form.exactly(), n_components, alphas)
             pairs.append(_leading_pair(form, spectrum, alpha, n_components))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         ends = np.cumsum([A.shape[1] for A, _ in pairs])
         inner = np.zeros((len(spectrum.squares), ends[-1]))
         for (A, _), end in zip(pairs, ends, strict=True):
             inner[: len(A), end - A.shape[1] : end] = A
-        return spectrum.basis @ inner, [Q for _, Q in pairs]
+        return form, spectrum.basis @ inner, [Q for _, Q in pairs]
 
     def _alpha_in_frame(self, norm: float, form: Form) -> float:
         """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's.

@@ -71,15 +71,15 @@ class PCR(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         return cheapest_form(n, p)
 
-    def _solve(self, form: Form, n_components: int | None) -> Factors | None:
+    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         p, q = form.xy.shape
         spectrum = form.spectrum()
         if spectrum.norm == 0.0:
-            return Factors.empty(p, q, spectrum.solver)
+            return form, Factors.empty(p, q, spectrum.solver)
         most = min(form.frame.n_samples - 1, p)
         k = most if n_components is None else min(n_components, most)
         if not spectrum.has_digits(k):
-            return None
+            return self._solve(form.exactly(), n_components)
         k = min(k, spectrum.rank)
         squares = spectrum.squares[:k]
         B = spectrum.basis[:, :k]
@@ -95,4 +95,4 @@ class PCR(LatentRegression):
         )
         if n_components is not None and k < n_components:
             factors.warning = f"n_components == {n_components}, but X has rank {k}. Kept {k}."
-        return factors
+        return form, factors

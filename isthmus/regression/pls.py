@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import Array, leading_eigenvector, rank_tolerance
+from isthmus._linalg import EPS, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
@@ -146,17 +146,17 @@ class PLS(LatentRegression):
             return GramForm  # no fold lifts its map to the features
         return self._cheapest_form(n, p, n_components)
 
-    def _solve(self, form: Any, n_components: int | None) -> Factors | None:
+    def _solve(self, form: Any, n_components: int | None) -> tuple[Form, Factors]:
         n, p = form.frame.n_samples, len(form.frame.x_scale)
         k = min(n - 1, p) if n_components is None else min(n_components, n - 1, p)
-        tolerance = rank_tolerance(n, p)
+        tolerance = EPS * max(n, p)
+        has_digits = True
         if form.is_dual:
             factors = solve_dual(form, k, tolerance)
         else:
             scores = form.new_scores(k, tolerance)
-            path = primal_pls(form.xy[None], scores, k, tolerance, self.algorithm == "simpls")
-            if not scores.is_trusted[0]:
-                return None
+            path = primal_pls(scores, k, tolerance, self.algorithm == "simpls")
+            has_digits = scores.is_trusted[0]
             k = int(path.n_found[0])
             factors = Factors(
                 rotations=path.rotations[0, :k].T,
@@ -166,17 +166,17 @@ class PLS(LatentRegression):
                 y_cross=path.score_norms[0, :k, None] * path.y_loadings[0, :k],
                 gram=np.diag(path.score_norms[0, :k]),
                 solver=scores.solver,
-                scores=scores.vectors,
+                scores=None if scores.vectors is None else scores.vectors[:k].T,
             )
-        if factors is None:
-            return None
+        if factors is None or not has_digits:
+            return self._solve(form.exactly(), n_components)
         found, wanted = factors.y_loadings.shape[1], n_components or 0
         if found < wanted:
             factors.warning = (
                 f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
                 f"covariance with y. Kept {found}."
             )
-        return factors
+        return form, factors
 
     def _fold_tasks(
         self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
@@ -190,9 +190,8 @@ class PLS(LatentRegression):
         """Paths of many small folds, solved as one."""
         stack.open()
         scores = stack.new_scores(n_components)
-        tolerance = rank_tolerance(*stack.folds.rows.shape)
-        simpls = self.algorithm == "simpls"
-        path = primal_pls(stack.cross, scores, n_components, tolerance, simpls)
+        tolerance = EPS * max(stack.folds.rows.shape)
+        path = primal_pls(scores, n_components, tolerance, self.algorithm == "simpls")
         lost = stack.lost | ~scores.is_trusted
         for b, split in enumerate(stack.splits):
             i = stack.start + b
@@ -217,15 +216,11 @@ class PrimalPath:
 
 
 def primal_pls(
-    cross: Array,
-    scores: RowScores | MomentScores,
-    n_components: int,
-    tol: float,
-    simpls: bool = False,
+    scores: RowScores | MomentScores, n_components: int, tol: float, simpls: bool = False
 ) -> PrimalPath:
-    r"""NIPALS or SIMPLS components from ``cross`` = X'Y (b, p, q) and the scores of directions.
+    r"""NIPALS or SIMPLS components from what is known of the scores of directions.
 
-    NIPALS (PLS2) without deflating X, after [DM1997]_:
+    NIPALS (PLS2) without deflating X, after [DM1997]_, with :math:`S_1 = X^\top Y`:
 
     .. math::
         w_i = \text{leading left singular vector of } S_i, \quad
@@ -236,21 +231,31 @@ def primal_pls(
     of the loadings instead; its rotations are shown with unit length. A problem of the stack ends when
     its leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
     """
-    b, p, n_outputs = cross.shape
+    b, n_outputs, p = scores.cross.shape
     k = n_components
-    # Y'X is stored by rows, padded to a multiple of four outputs for BLAS; padded rows stay zero.
+    # S' is stored by rows, padded to a multiple of four outputs for BLAS; padded rows stay zero.
     q = n_outputs if n_outputs == 1 else n_outputs + -n_outputs % 4
     first = np.zeros((b, q, p))
-    first[:, :n_outputs] = cross.transpose(0, 2, 1)
-    S, step = first.copy() if simpls else first, np.empty_like(first)
+    first[:, :n_outputs] = scores.cross
+    S = first.copy() if simpls else first
+    step = np.empty_like(first)
     weights = np.zeros((b, k, p))
     basis = np.zeros((b, k if simpls else 0, p))  # orthonormal, of the loadings
-    y_loadings, score_norms = np.zeros((b, k, q)), np.zeros((b, k))
+    y_loadings = np.zeros((b, k, q))
+    score_norms = np.zeros((b, k))
     floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
     alive = floor > 0
     n_found = np.zeros(b, dtype=int)
     for i in range(k):
-        w, strength = _leading_right(S)
+        # The weight, through the smaller of the two Gram matrices of S.
+        if q <= p:
+            c = leading_eigenvector(S @ S.transpose(0, 2, 1))[1]
+            w = (c[:, None, :] @ S)[:, 0]
+            strength = np.sqrt(np.einsum("bp,bp->b", w, w))
+            w /= np.where(strength > 0, strength, 1.0)[:, None]
+        else:
+            squares, w = leading_eigenvector(S.transpose(0, 2, 1) @ S)
+            strength = np.sqrt(np.maximum(squares, 0.0))
         alive &= strength > floor
         if not alive.any():
             break
@@ -258,12 +263,15 @@ def primal_pls(
             direction = off(w[0], weights[0, :i])[0]
             w[0] = direction / sqrt(direction @ direction)
         weights[:, i] = w * alive[:, None]
+        # The score, and X and Y along it.
         tt, outputs = scores.add(weights[:, i], first if simpls else S, i)
         alive &= tt > 0
         y_loading = outputs * (alive / np.where(alive, tt, 1.0))[:, None]
         h = scores.x_cross[:, i]
-        y_loadings[:, i], score_norms[:, i] = y_loading, tt * alive
+        y_loadings[:, i] = y_loading
+        score_norms[:, i] = tt * alive
         n_found += alive
+        # What is left of S.
         if simpls:
             for problem, v in zip(basis, h):
                 v = off(v, problem[:i])[0]
@@ -274,7 +282,7 @@ def primal_pls(
             S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
     path = PrimalPath(
         weights,
-        scores.rotations(weights),
+        scores.directions,
         scores.x_cross,
         y_loadings[:, :, :n_outputs],
         score_norms,
@@ -283,21 +291,6 @@ def primal_pls(
     if simpls:
         _shorten(path)
     return path
-
-
-def _leading_right(S: Array) -> tuple[Array, Array]:
-    """Leading right singular vector (b, p) and singular value (b,) of each S (q, p)."""
-    q, p = S.shape[1:]
-    if q <= p:
-        w = S[:, 0].copy()
-        if q > 1:
-            c = leading_eigenvector(S @ S.transpose(0, 2, 1))[1]
-            w = (c[:, None, :] @ S)[:, 0]
-        strength = np.sqrt(np.einsum("bp,bp->b", w, w))
-        w /= np.where(strength > 0, strength, 1.0)[:, None]
-        return w, strength
-    values, w = leading_eigenvector(S.transpose(0, 2, 1) @ S)
-    return w, np.sqrt(np.maximum(values, 0.0))
 
 
 def _shorten(path: PrimalPath) -> None:

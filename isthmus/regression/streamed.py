@@ -212,14 +212,9 @@ def _fold_paths(
     """The path of every ridge weight."""
     if "auto" in alphas or not model._is_nested():
         return [_refitted_path(model, train, test, ranks, alpha) for alpha in alphas]
-    form: Any = MomentForm.from_moments(train, model.scale)
-    found = model._solve_path(form, max(ranks), alphas)
-    if found is None:
-        form = form.exactly()
-        found = model._solve_path(form, max(ranks), alphas)
-        assert found is not None
-    R, loadings = found
-    frame = form.frame
+    form = MomentForm.from_moments(train, model.scale)
+    solved, R, loadings = model._solve_path(form, max(ranks), alphas)
+    frame = solved.frame
     D = R / frame.x_scale[:, None]
     # One product for all ridge weights, cut afterwards.
     whole = _MomentPath.of(test, train, D, D)

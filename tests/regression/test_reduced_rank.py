@@ -232,7 +232,7 @@ def test_one_linear_system_equals_the_decomposition_of_the_rows(shape, alpha, ra
     system = system_optimum(form, alpha, rank)
     if form.is_dual:
         system.lift(form.to_features)
-    peer = ReducedRankRegression(rank, alpha=alpha)._solve(rows, rank)
+    _, peer = ReducedRankRegression(rank, alpha=alpha)._solve(rows, rank)
     assert peer.solver == "svd"
     assert_allclose(
         system.rotations @ system.y_loadings.T,

@@ -285,10 +285,10 @@ class BayesianStiefelRegression(PosteriorModel):
         problem = make_problem(form, self.units, self.fit_intercept, rows, yy)
         return problem if self._law.has_scale else in_own_units(problem, rows[1])
 
-    def _solve(self, form: Form, n_components: int | None) -> Factors:
+    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         """Chains from moments alone, for ``partial_fit``."""
         yy = self.moments_.yy if self.noise == "full" else None
-        return self._sample(form, self._make_problem(form, None, yy), n_components)
+        return form, self._sample(form, self._make_problem(form, None, yy), n_components)
 
     def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
         self.moments_ = moments
