@@ -176,6 +176,8 @@ def pls(k: int, simpls: bool = False) -> Exact:
             w = svd(_off(S, V) if simpls else S)[0][:, 0]
             w = _off(w, V if simpls else W)
             w = _off(w, W)  # the same nested spaces, in a basis that keeps its digits
+            if not w.any():  # nothing is left of X'Y: one component is the whole fit
+                break
             W = np.column_stack([W, w / np.sqrt(w @ w)])
             t = _off(X @ W[:, -1], T)
             T = np.column_stack([T, t / np.sqrt(t @ t)])
