@@ -1,15 +1,14 @@
-"""What the small linear estimators of the papers share: checks, shapes and predictions."""
+"""What the small linear estimators of the papers share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_enough_samples, validate_data
+from isthmus._validation import check_count
 from isthmus.regression.linear import LinearRegressor
 
 
@@ -34,15 +33,8 @@ class PaperRegression(LinearRegressor, ABC):
             The fitted estimator.
         """
         check_count("n_components", self.n_components)
-        rows, targets = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
-        )
-        check_enough_samples(len(rows))
-        is_vector = targets.ndim == 1
-        Y = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
-        coef, intercept = self._fit(rows, Y)
-        self.coef_ = coef[0] if is_vector else coef
-        self.intercept_ = float(intercept[0]) if is_vector else intercept
+        rows, Y, y_is_1d = self._check_fit(X, y)
+        self._keep_map(*self._fit(rows, Y), y_is_1d)
         return self
 
     @abstractmethod

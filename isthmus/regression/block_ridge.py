@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import check_alpha, check_enough_samples, validate_data
+from isthmus._validation import check_alpha
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
@@ -91,9 +91,7 @@ class BlockRidge(LinearRegressor):
         self : object
             The fitted estimator.
         """
-        rows, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        check_enough_samples(len(rows))
-        Y = np.asarray(y, dtype=np.float64).reshape(len(rows), -1)
+        rows, Y, y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
         x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
@@ -112,10 +110,7 @@ class BlockRidge(LinearRegressor):
         variance = float((total**2).sum())
         shares = [float((part * total).sum()) for part in parts]
         self.block_importances_ = np.array(shares) / (variance or 1.0)
-        intercept = y_mean - x_mean @ coef
-        is_1d = np.ndim(y) == 1
-        self.coef_ = coef[:, 0] if is_1d else coef.T
-        self.intercept_ = float(intercept[0]) if is_1d else intercept
+        self._keep_map(coef.T, y_mean - x_mean @ coef, y_is_1d)
         return self
 
     def _candidates(self, problem: _BlockProblem) -> Array:

@@ -1,4 +1,4 @@
-"""What every linear map with ``coef_`` and ``intercept_`` predicts."""
+"""What small linear estimators share: checks, shapes, ``coef_`` and ``intercept_``, predictions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import validate_data
+from isthmus._linalg import Array
+from isthmus._validation import check_enough_samples, validate_data
 
 
 class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -17,6 +18,20 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     coef_: Any
     intercept_: Any
+
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, bool]:
+        """Checked rows, outputs (n, q), and whether y has one dimension."""
+        rows, outputs = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
+        )
+        check_enough_samples(len(rows))
+        Y = np.asarray(outputs, dtype=np.float64)
+        return rows, Y.reshape(len(rows), -1), Y.ndim == 1
+
+    def _keep_map(self, coef: Array, intercept: Array, y_is_1d: bool) -> None:
+        """Keep coefficients (q, p) and intercepts (q,) in the shape that y had."""
+        self.coef_ = coef[0] if y_is_1d else coef
+        self.intercept_ = float(intercept[0]) if y_is_1d else intercept
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs.

@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_enough_samples, check_flag, validate_data
+from isthmus._validation import check_count, check_flag, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
@@ -37,12 +37,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         Columns have unit variance if ``scale``, and every block has the same total variance.
         """
         check_flag("scale", self.scale)
-        rows, outputs = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64
-        )
-        check_enough_samples(len(rows))
-        self._y_is_1d = np.ndim(outputs) == 1
-        Y = np.asarray(outputs, dtype=np.float64).reshape(len(rows), -1)
+        rows, Y, self._y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
         self.x_mean_ = rows.mean(axis=0)
@@ -59,9 +54,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         """Keep the factors, in the user's units."""
         self.x_rotations_ = rotations
         coef = loadings @ rotations.T
-        intercept = y_mean - coef @ self.x_mean_
-        self.coef_ = coef[0] if self._y_is_1d else coef
-        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+        self._keep_map(coef, y_mean - coef @ self.x_mean_, self._y_is_1d)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Scores of the inputs.

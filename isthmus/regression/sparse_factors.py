@@ -12,13 +12,12 @@ from sklearn.linear_model import lasso_path
 from isthmus._linalg import Array
 from isthmus._validation import (
     check_count,
-    check_enough_samples,
     check_flag,
     check_number,
     check_option,
     check_rank,
-    validate_data,
 )
+from isthmus.problems import RowForm
 from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
 
@@ -47,9 +46,9 @@ class SparseFactors(LinearRegressor):
         Rank; None is full rank for "reduced_rank", and 2 for "pls".
     factor : {"reduced_rank", "pls"}, default="reduced_rank"
         What the sparse factor predicts: the outputs under a rank constraint, or the scores of PLS.
-    alpha : float, default=0.1
-        The penalty as a share of the smallest one that uses no input, in (0, 1]; free of units.
-    n_alphas : int, default=20
+    penalty : float, default=0.1
+        Penalty as a share of the smallest one that uses no input, in (0, 1]; free of units.
+    n_penalties : int, default=20
         Number of penalties of the path, evenly spaced on a logarithmic scale.
     scale : bool, default=True
         Whether columns of X and y are divided by their standard deviations.
@@ -57,7 +56,7 @@ class SparseFactors(LinearRegressor):
         Duality gap, as a share of the objective of the empty model, at which a fit ends.
     max_iter : int, default=20000
         Largest number of sweeps of coordinate descent for each penalty. Raw spectra, whose columns are
-        nearly equal, can need more for small ``alpha``: derivatives need a fraction of them.
+        nearly equal, can need more for small ``penalty``: derivatives need a fraction of them.
 
     Attributes
     ----------
@@ -65,11 +64,11 @@ class SparseFactors(LinearRegressor):
         The map: a prediction is ``X @ coef_.T + intercept_``.
     selected_ : ndarray of bool, of shape (n_features,)
         Inputs that are used.
-    alphas_ : ndarray of shape (n_alphas,)
+    penalties_ : ndarray of shape (n_penalties,)
         Penalties of the path, as shares.
-    coef_path_ : ndarray of shape (n_alphas[, n_targets], n_features)
+    coef_path_ : ndarray of shape (n_penalties[, n_targets], n_features)
         The map at each of them.
-    gap_path_ : ndarray of shape (n_alphas,)
+    gap_path_ : ndarray of shape (n_penalties,)
         Duality gap at each of them, as a share of the objective of the empty model.
     n_iter_ : int
         Sweeps of all fits together.
@@ -81,7 +80,7 @@ class SparseFactors(LinearRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 30))
     >>> Y = X[:, [3, 7]] @ rng.normal(size=(2, 4)) + 0.1 * rng.normal(size=(60, 4))
-    >>> np.flatnonzero(SparseFactors(2, alpha=0.3).fit(X, Y).selected_)
+    >>> np.flatnonzero(SparseFactors(2, penalty=0.3).fit(X, Y).selected_)
     array([3, 7])
     """
 
@@ -90,16 +89,16 @@ class SparseFactors(LinearRegressor):
         n_components: int | None = None,
         *,
         factor: str = "reduced_rank",
-        alpha: float = 0.1,
-        n_alphas: int = 20,
+        penalty: float = 0.1,
+        n_penalties: int = 20,
         scale: bool = True,
         tol: float = 1e-4,
         max_iter: int = 20_000,
     ) -> None:
         self.n_components = n_components
         self.factor = factor
-        self.alpha = alpha
-        self.n_alphas = n_alphas
+        self.penalty = penalty
+        self.n_penalties = n_penalties
         self.scale = scale
         self.tol = tol
         self.max_iter = max_iter
@@ -121,36 +120,31 @@ class SparseFactors(LinearRegressor):
         """
         rank = check_rank(self.n_components, minimum=1)
         check_option("factor", self.factor, ("reduced_rank", "pls"))
-        check_number("alpha", self.alpha, "above 0 and at most 1", high=1.0, strict=True)
-        check_count("n_alphas", self.n_alphas)
+        check_number("penalty", self.penalty, "above 0 and at most 1", high=1.0, strict=True)
+        check_count("n_penalties", self.n_penalties)
         check_flag("scale", self.scale)
         check_number("tol", self.tol, "> 0 and finite", strict=True)
         check_count("max_iter", self.max_iter)
-        rows, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
-        check_enough_samples(len(rows))
-        outputs = np.asarray(y, dtype=np.float64).reshape(len(rows), -1)
-        x_mean, x_scale = _frame(rows, self.scale)
-        y_mean, y_scale = _frame(outputs, self.scale)
+        rows, Y, y_is_1d = self._check_fit(X, y)
+        # Penalties are shares of the largest, so that sample deviations serve as well as any.
+        form = RowForm.from_rows(rows, Y, None, self.scale)
+        frame = form.frame
+        self.penalties_ = np.geomspace(1.0, self.penalty, self.n_penalties)
+        if self.n_penalties == 1:
+            self.penalties_ = np.array([float(self.penalty)])
         # By columns, as coordinate descent goes.
-        Z = np.asfortranarray((rows - x_mean) / x_scale)
-        self.alphas_ = np.geomspace(1.0, self.alpha, self.n_alphas) if self.n_alphas > 1 else (
-            np.array([float(self.alpha)])
-        )  # fmt: skip
-        factors, gaps = self._path(Z, (outputs - y_mean) / y_scale, rank)
+        factors, gaps = self._path(np.asfortranarray(form.X), form.Y, rank)
         self.gap_path_ = np.array(gaps)
         if max(gaps) > self.tol:
             warnings.warn(
                 f"the duality gap is {max(gaps):.1e} after max_iter={self.max_iter} sweeps, above "
-                f"tol={self.tol:.1e}: raise max_iter, alpha or tol.",
+                f"tol={self.tol:.1e}: raise max_iter, penalty or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        path = np.array([(B / x_scale[:, None] * y_scale).T for B in factors])
-        is_1d = np.ndim(y) == 1
-        self.coef_path_ = path[:, 0] if is_1d else path
-        self.coef_ = self.coef_path_[-1]
-        intercept = y_mean - path[-1] @ x_mean
-        self.intercept_ = float(intercept[0]) if is_1d else intercept
+        path = np.array([(B / frame.x_scale[:, None] * frame.y_scale).T for B in factors])
+        self.coef_path_ = path[:, 0] if y_is_1d else path
+        self._keep_map(path[-1], frame.y_mean - path[-1] @ (frame.x_mean + frame.x_rest), y_is_1d)
         self.selected_ = (path[-1] != 0).any(axis=0)
         return self
 
@@ -171,7 +165,7 @@ class SparseFactors(LinearRegressor):
         A = np.zeros((X.shape[1], targets.shape[1]))
         largest = float(np.linalg.norm(X.T @ targets, axis=1).max(initial=0.0))
         coefs, gaps = [], []
-        for share in self.alphas_:
+        for share in self.penalties_:
             A, gap = self._solve(X, targets, share * largest, A)
             for _ in range(_TURNS if turns is not None else 0):
                 left, _, right = np.linalg.svd(Y.T @ (X @ A), full_matrices=False)
@@ -273,11 +267,3 @@ def _extrapolate(X: Array, Y: Array, penalty: float, history: list[Array]) -> Ar
     if _objective(Y - X @ mixed, mixed, penalty) < _objective(Y - X @ last, last, penalty):
         return np.asarray(mixed)
     return last
-
-
-def _frame(rows: Array, scale: bool) -> tuple[Array, Array]:
-    """Means, and standard deviations or ones."""
-    mean = rows.mean(axis=0)
-    deviations = rows.std(axis=0)
-    deviations[deviations <= 1e-14 * np.abs(mean)] = 0.0  # a constant, but for rounding
-    return mean, np.where(deviations > 0, deviations, 1.0) if scale else np.ones(len(mean))

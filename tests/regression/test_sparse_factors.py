@@ -35,7 +35,7 @@ def proximal_gradient(X, Y, penalty, n_steps=20_000):
 def test_full_rank_is_the_group_lasso_of_other_solvers():
     X, Y = make()
     Z, S = standard(X), standard(Y)
-    model = SparseFactors(alpha=0.2, tol=1e-10).fit(X, Y)
+    model = SparseFactors(penalty=0.2, tol=1e-10).fit(X, Y)
     penalty = 0.2 * np.linalg.norm(Z.T @ S, axis=1).max()
     slow = proximal_gradient(Z, S, penalty, 5000)
     found = (model.coef_ / Y.std(axis=0)[:, None]).T * X.std(axis=0)[:, None]
@@ -48,14 +48,14 @@ def test_full_rank_is_the_group_lasso_of_other_solvers():
 def test_the_gap_bounds_the_distance_from_the_minimum():
     X, Y = make()
     Z, S = standard(X), standard(Y)
-    model = SparseFactors(alpha=0.1, tol=1e-3, n_alphas=6).fit(X, Y)
+    model = SparseFactors(penalty=0.1, tol=1e-3, n_penalties=6).fit(X, Y)
     assert model.gap_path_.max() <= 1e-3
     largest = np.linalg.norm(Z.T @ S, axis=1).max()
 
     def value(A, penalty):
         return 0.5 * ((S - Z @ A) ** 2).sum() + penalty * np.linalg.norm(A, axis=1).sum()
 
-    for share, coef, gap in zip(model.alphas_, model.coef_path_, model.gap_path_, strict=True):
+    for share, coef, gap in zip(model.penalties_, model.coef_path_, model.gap_path_, strict=True):
         A = (coef / Y.std(axis=0)[:, None]).T * X.std(axis=0)[:, None]
         best = value(proximal_gradient(Z, S, share * largest, 3000), share * largest)
         excess = (value(A, share * largest) - best) / (0.5 * (S**2).sum())
@@ -68,7 +68,7 @@ def test_low_rank_is_a_stationary_pair(seed):
     """A solves its lasso for V, V is the best for A, and no start of an alternation is better."""
     X, Y = make(seed=seed)
     Z, S = standard(X), standard(Y)
-    model = SparseFactors(2, alpha=0.15, tol=1e-9).fit(X, Y)
+    model = SparseFactors(2, penalty=0.15, tol=1e-9).fit(X, Y)
     B = (model.coef_ / Y.std(axis=0)[:, None]).T * X.std(axis=0)[:, None]
     assert np.linalg.matrix_rank(B, tol=1e-8) == 2
     V = np.linalg.svd(B)[2][:2].T
@@ -79,42 +79,42 @@ def test_low_rank_is_a_stationary_pair(seed):
     assert_allclose(proximal_gradient(Z, S @ V, penalty, 5000) @ V.T, B, atol=1e-5)
     left, _, right = np.linalg.svd(S.T @ Z @ B @ V, full_matrices=False)
     assert_allclose(left @ right, V, atol=1e-4)
-    full = SparseFactors(4, alpha=0.15, tol=1e-9).fit(X, Y)
-    assert_allclose(full.coef_, SparseFactors(alpha=0.15, tol=1e-9).fit(X, Y).coef_)
+    full = SparseFactors(4, penalty=0.15, tol=1e-9).fit(X, Y)
+    assert_allclose(full.coef_, SparseFactors(penalty=0.15, tol=1e-9).fit(X, Y).coef_)
 
 
 def test_sparse_pls_predicts_the_scores_of_pls():
     X, Y = make()
     Z, S = standard(X), standard(Y)
-    model = SparseFactors(2, factor="pls", alpha=0.2, tol=1e-10).fit(X, Y)
+    model = SparseFactors(2, factor="pls", penalty=0.2, tol=1e-10).fit(X, Y)
     T = PLS(2, scale=False).fit(Z, S).transform(Z)
     A = proximal_gradient(Z, T, 0.2 * np.linalg.norm(Z.T @ T, axis=1).max(), 5000)
     B = A @ np.linalg.lstsq(Z @ A, S, rcond=None)[0]
     found = (model.coef_ / Y.std(axis=0)[:, None]).T * X.std(axis=0)[:, None]
     assert_allclose(found, B, atol=1e-6)
-    nearly_dense = SparseFactors(2, factor="pls", alpha=1e-5, tol=1e-9).fit(X, Y)
+    nearly_dense = SparseFactors(2, factor="pls", penalty=1e-5, tol=1e-9).fit(X, Y)
     plain = PLS(2).fit(X, Y)
     assert_allclose(nearly_dense.predict(X), plain.predict(X), atol=1e-3 * Y.std())
 
 
 def test_planted_inputs_are_found_and_units_do_not_matter():
     X, Y = make(80)
-    model = SparseFactors(2, alpha=0.3).fit(X, Y)
+    model = SparseFactors(2, penalty=0.3).fit(X, Y)
     assert_array_equal(np.flatnonzero(model.selected_), [2, 9, 17])
     units = np.geomspace(1e-3, 1e3, 30)
-    moved = SparseFactors(2, alpha=0.3).fit(X * units + 5, Y * 1e4)
+    moved = SparseFactors(2, penalty=0.3).fit(X * units + 5, Y * 1e4)
     assert_allclose(moved.predict(X * units + 5), 1e4 * model.predict(X), rtol=1e-5)
 
 
 def test_stable_inputs_are_the_planted_ones():
     X, Y = make(80)
     often = selection_frequencies(
-        SparseFactors(2, alpha=0.3), X, Y, n_subsamples=10, random_state=0
+        SparseFactors(2, penalty=0.3), X, Y, n_subsamples=10, random_state=0
     )
     assert (often[[2, 9, 17]] == 1).all()
     assert np.delete(often, [2, 9, 17]).max() < 0.6
     again = selection_frequencies(
-        SparseFactors(2, alpha=0.3), X, Y, n_subsamples=10, random_state=0
+        SparseFactors(2, penalty=0.3), X, Y, n_subsamples=10, random_state=0
     )
     assert_array_equal(often, again)
     lasso = selection_frequencies(Lasso(0.5), X, Y[:, 0], n_subsamples=4, random_state=0)
@@ -124,9 +124,9 @@ def test_stable_inputs_are_the_planted_ones():
 def test_a_fit_cut_short_says_so():
     X, Y = make()
     with pytest.warns(ConvergenceWarning, match="the duality gap is"):
-        SparseFactors(alpha=1e-4, n_alphas=1, max_iter=1, tol=1e-12).fit(X, Y)
-    with pytest.raises(ValueError, match="alpha == 0"):
-        SparseFactors(alpha=0).fit(X, Y)
+        SparseFactors(penalty=1e-4, n_penalties=1, max_iter=1, tol=1e-12).fit(X, Y)
+    with pytest.raises(ValueError, match="penalty == 0"):
+        SparseFactors(penalty=0).fit(X, Y)
 
 
 @parametrize_with_checks([SparseFactors(), SparseFactors(factor="pls")])
