@@ -122,7 +122,7 @@ def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
     )
     if weights.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight.shape == {weights.shape}, must be {(n_samples,)}: one weight a row."
+            f"sample_weight.shape == {weights.shape}, must be {(n_samples,)}: one weight per row."
         )
     if weights.min() < 0:
         row = int(weights.argmin())

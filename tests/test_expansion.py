@@ -210,5 +210,5 @@ def test_bad_arguments(iris):
     for model in (SVR(), KernelRidge(), GaussianProcessRegressor(), GaussianProcessClassifier()):
         with pytest.raises(NotFittedError):
             Expansion.from_model(model)
-    with pytest.raises(TypeError, match="Ridge is no kernel model"):
+    with pytest.raises(TypeError, match="Ridge is not a known kernel model"):
         Expansion.from_model(Ridge().fit(X, y))

@@ -1,4 +1,4 @@
-"""Kernels that are no inner products: points are chosen by the outputs instead."""
+"""Kernels that are not inner products: points are chosen by the outputs instead."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def by_outputs(problem: Problem, n_points: int, tol: float) -> tuple[NDArray[np.
     if len(zero):
         raise ValueError(
             f"k(x, x) == 0 at point {int(zero[0])}, which was chosen, and k(x, y) is not: kernel == "
-            f"{problem.kernel} is no inner product. Fit with one that is, or with k(x, y) + a constant."
+            f"{problem.kernel} is not an inner product. Fit with one that is, or with k(x, y) + a constant."
         )
     others = np.ones(len(K), dtype=bool)
     others[order] = False

@@ -124,7 +124,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
 
     Where the classes or pairs of classes of a ``GaussianProcessClassifier`` have kernels or points of their
     own, and in a ``OneVsRestClassifier`` or ``OneVsOneClassifier``, each function is compressed for itself:
-    ``estimators_`` holds them, one an estimator of the model, and there is no ``expansion_``.
+    ``estimators_`` holds them, one per estimator of the model; ``expansion_`` does not exist.
 
     Of a Gaussian process the latent mean is kept, whose sign decides between two classes and whose largest
     value between one and the rest. Its variance, and so ``predict_proba``, needs all points and is not

@@ -14,7 +14,7 @@ name                          file               what it gives
 ``load_usps``                 ``images.py``      USPS handwritten digits
 ``load_silhouette_pose``      ``pose.py``        silhouettes and postures
 ``load_statue_face_pose``     ``pose.py``        a statue's head, its view and light
-``load_multilabel``           ``labels.py``      sets with several labels a row
+``load_multilabel``           ``labels.py``      sets with several labels per row
 ``load_table``                ``tables.py``      abalone, kin8nm and pumadyn: one real output
 ``load_sarcos``               ``tables.py``      torques of a robot arm, seven outputs
 ``load_letter``               ``tables.py``      capital letters, 26 classes

@@ -24,7 +24,7 @@ def make_curves(
     directions: str = "axes",
     random_state: int | RandomState | None = None,
 ) -> tuple[Array, Array, Array]:
-    r"""The ``curves`` of [KP2008]_ Sec. 4.1: an output that depends on two directions of the inputs.
+    r"""Make the ``curves`` of [KP2008]_ Sec. 4.1: an output that depends on two directions of the inputs.
 
     .. math::
         y = \operatorname{sign}(b_1^\top x + \epsilon_1)\, \log |b_2^\top x + a_0 + \epsilon_2|, \qquad

@@ -95,7 +95,7 @@ def make_kappa_regression(
     n_targets: int = 20,
     random_state: int | RandomState | None = None,
 ) -> tuple[Array, Array, Array]:
-    r"""The family of collinear problems of [B2006]_ Sec. 2.6.1 and figure 2.4.
+    r"""Make the family of collinear problems of [B2006]_ Sec. 2.6.1 and figure 2.4.
 
     .. math::
         X = Z \operatorname{diag}(s) Q^\top, \qquad s_i = e^{-i / 2^\kappa}, \quad i = 1, \dots, p,

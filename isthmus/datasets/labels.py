@@ -1,4 +1,4 @@
-"""Sets with several labels a row."""
+"""Sets with several labels per row."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
 
     The file ``nir.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
     :func:`isthmus_data_home`. Tecator alone is at OpenML (505) and would be fetched from there;
-    that road was tested against an imitation of the server, not against the server. Without the file
+    that download was tested against an imitation of the server, not against the server. Without the file
     :func:`make_spectra` gives simulated spectra of two instruments.
 
     Parameters
@@ -99,7 +99,7 @@ def load_mulan(name: str) -> Bunch:
     ======  ===========  =======  =========================================
 
     The file ``mulan_regression.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
-    :func:`isthmus_data_home`; at last OpenML is asked, by the numbers in ``registry.py``. That road
+    :func:`isthmus_data_home`; at last OpenML is asked, by the numbers in ``registry.py``. That download
     was tested against an imitation of the server, not against the server: it refuses a table whose
     shape or first target is not the one expected.
 

@@ -55,7 +55,7 @@ def collapse_model(model: Any) -> Expansion:
         return _latent(model)
     names = ", ".join(kind.__name__ for kind in _COLLAPSE)
     raise TypeError(
-        f"{type(model).__name__} is no kernel model that is known here: give an Expansion, a model "
+        f"{type(model).__name__} is not a known kernel model: give an Expansion, a model "
         f"with to_expansion(), or one of {names}."
     )
 

@@ -10,7 +10,7 @@ from isthmus.kernels.composite import Constant
 
 
 def without_noise(kernel: Any) -> Any:
-    """The kernel between different samples: ``kernel`` itself where there is no noise in it.
+    """The kernel between different samples: ``kernel`` itself if it has no noise term.
 
     Noise is zero there, so sums lose it, products with it vanish, and powers are those of what is left.
     """

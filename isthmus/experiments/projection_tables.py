@@ -217,7 +217,7 @@ def run_holes(seed: int, quick: bool) -> Result:
             )
         )
     return Result(
-        data="; ".join(told) + ". The painting preferences of the paper are not to be had",
+        data="; ".join(told) + ". The painting preferences of the paper are not available",
         columns=["AUC, observed labels", "AUC, all labels"],
         rows=rows,
         claims=claims,

@@ -74,7 +74,7 @@ def coefficient_intervals(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         The outputs of the fit.
     method : {"jackknife", "bootstrap"}, default="jackknife"
-        The jackknife makes one refit a row, the bootstrap ``n_resamples``.
+        The jackknife makes one refit per row, the bootstrap ``n_resamples``.
     level : float, default=0.95
         Coverage of each interval (not of all together).
     n_resamples : int, default=1000

@@ -46,7 +46,7 @@ class OutlierStatistic:
 def hotelling_t2(
     model: LatentRegression, X: ArrayLike, *, level: float = 0.95, training: bool = False
 ) -> OutlierStatistic:
-    r"""Hotelling's T2: the squared Mahalanobis distance of the scores from their mean.
+    r"""Compute Hotelling's T2, the squared Mahalanobis distance of the scores from their mean.
 
     .. math::
         T^2_i = (n - 1)\, t_i^\top (T^\top T)^{-1} t_i, \qquad
@@ -97,7 +97,7 @@ def q_residuals(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
 ) -> OutlierStatistic:
-    r"""Q, or squared prediction error: the squared distance of a row from the model's subspace.
+    r"""Compute Q, or squared prediction error: the squared distance of a row from the model's subspace.
 
     .. math::
         Q_i = \|z_i - P t_i\|^2, \qquad

@@ -81,7 +81,7 @@ def prediction_interval(
     at the data ([D1997]_). The Jacobian is taken by differences of refits, two for every direction
     in which ``y`` can move the fit, ``rank(X) * n_targets`` of them, or ``n_probes`` random ones if
     there are more. Errors of different targets are taken to be independent of each other. A fit
-    that leaves less than one degree of freedom says nothing about the noise and is refused.
+    that leaves less than one degree of freedom does not determine the noise and is refused.
 
     Seen for PCR, PLS and reduced rank with n = 40 to 200 rows and p = 10 to 100 inputs: 94 to 97 %
     of new outputs in 95 % intervals, where counting components as degrees of freedom and taking
@@ -91,7 +91,7 @@ def prediction_interval(
     ``method="jackknife+"`` assumes exchangeable rows and nothing else. With the fits :math:`\hat
     y_{(i)}` without row ``i`` and their errors :math:`r_i = |y_i - \hat y_{(i)}(x_i)|` it takes
     quantiles of :math:`\hat y_{(i)}(x) \pm r_i` ([BCRT2021]_). The probability is then at least ``2
-    * level - 1`` whatever the truth and about ``level`` in practice. It makes one refit a row, and
+    * level - 1`` whatever the truth and about ``level`` in practice. It makes one refit per row, and
     bounds are infinite where ``n < level / (1 - level)``.
 
     Parameters
@@ -163,7 +163,7 @@ def prediction_interval(
 
 
 def _student_reach(fit: Linearised, centred: Array, level: float) -> Array:
-    """Half widths (n_new, q) of intervals for new rows, given less the training mean."""
+    """Half widths (n_new, q) of intervals for new rows minus the training mean."""
     left = fit.residual_dof
     # With less than one the quantile of Student's distribution grows without bound, to 1e150 and more.
     if (left < 1).any():

@@ -49,7 +49,7 @@ def explained_variance(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> ExplainedVariance:
-    r"""Share of the variance of ``X`` and ``y`` that each further component explains.
+    r"""Return the share of the variance of ``X`` and ``y`` that each further component explains.
 
     With the residual sums of squares :math:`R_a` of the model with ``a`` components, about the
     means and in the scales of the training data, component ``a`` has the share

@@ -35,8 +35,3 @@ def center_test(Kt: NDArray, row_means: NDArray, mean: float, *, copy: bool = Tr
     Kc -= row_means
     Kc -= own - mean
     return Kc
-
-
-def center_diagonal(diagonal: NDArray, own_means: NDArray, mean: float) -> NDArray:
-    """``|phi(x) - mean|^2`` from ``k(x, x)`` and the mean of ``k(x, x_i)`` over training samples."""
-    return np.maximum(diagonal - 2.0 * own_means + mean, 0.0)

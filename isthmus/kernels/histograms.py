@@ -51,7 +51,7 @@ class HistogramTables:
 
     In each bin the expansion is piecewise linear in the entry, with a corner at each sorted
     ``x_ij``; sums of ``coef x`` below and of ``coef`` above a corner give it exactly. An evaluation
-    costs ``O(d log n)`` a row, whatever the number n of points.
+    costs ``O(d log n)`` per row, whatever the number n of points.
     """
 
     def __init__(self, points: Any, coef: Any):

@@ -48,7 +48,7 @@ from isthmus.regression.crossval import best_index, default_score
 
 def _refitted(self: ComponentSearchCV) -> bool:
     if self.refit is False:
-        raise AttributeError("refit=False: there is no best_estimator_ to use.")
+        raise AttributeError("refit=False: best_estimator_ does not exist.")
     return True
 
 

@@ -117,7 +117,7 @@ def fold_rule(cv: Any, source: Rows) -> int | NDArray:
             break
     if n_tests != n or (labels < 0).any():
         raise ValueError(
-            f"cv == {cv!r} is no partition into folds, which Rows need: each row is tested once and "
+            f"cv == {cv!r} is not a partition into folds, which Rows need: each row is tested once and "
             "trained on otherwise."
         )
     return labels

@@ -87,7 +87,7 @@ def _check_members(members: list[zipfile.ZipInfo], length: int, path: Any) -> No
         if not _PLAIN_NAME.fullmatch(member.filename):
             raise UnsafeArchiveError(
                 f"{path} is refused: its archive has a member {member.filename[:80]!r}, "
-                "which is no plain name."
+                "which is not a plain name."
             )
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise UnsafeArchiveError(

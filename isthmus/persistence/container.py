@@ -82,7 +82,7 @@ def unpack(path: str | os.PathLike) -> Shell:
     with open(path, "rb", opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise NotAModelFileError(f"{path} is no regular file.")
+            raise NotAModelFileError(f"{path} is not a regular file.")
         first = file.read(_LONGEST_HEADER)
         header = _HEADER.match(first)
         if header is None:

@@ -117,7 +117,7 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
-    """What a model file says about itself; its model is neither built nor imported.
+    """Describe a model file; its model is neither built nor imported.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Outputs:
         self._outputs: list[Output] = []
 
     def add(self, path: str | os.PathLike) -> Output:
-        """Plan an output; refuse a place that is no regular file, an input, or planned already.
+        """Plan an output; refuse a path that is not a regular file, an input, or planned already.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Outputs:
             raise IsADirectoryError(errno.EISDIR, "is a directory", output.given)
         if not stat.S_ISREG(found.st_mode):
             raise ValueError(
-                f"{output} is no regular file: name another, or - for standard output."
+                f"{output} is not a regular file: name another, or - for standard output."
             )
         for path, read in self._inputs:
             if os.path.samestat(found, read):

@@ -120,7 +120,7 @@ class Encoder:
             raise self._foreign(_called(value))
         state = value.__getstate__()
         if state is not None and type(state) is not dict:
-            raise self._foreign(f"{_called(value)} with a state that is no dictionary")
+            raise self._foreign(f"{_called(value)} with a state that is not a dictionary")
         coded = {key: self._at(f".{key}", item) for key, item in (state or {}).items()}
         self._kept.append(value)
         self._objects[id(value)] = len(self._objects)

@@ -156,7 +156,7 @@ class _Work:
         return self.residual if self.root is None else self.residual * self.root
 
     def shift(self) -> Array:
-        """The mean of the filled rows less the mean of the model."""
+        """The mean of the filled rows minus the mean of the model."""
         return np.asarray((self.w @ self.residual) / self.weight)
 
     def covariance(self) -> Array:

@@ -118,13 +118,13 @@ class Moments:
     def from_data(
         cls, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Moments:
-        """Moments of the rows of ``X`` (n, p), array or sparse, and ``y`` (n,) or (n, q)."""
+        """Sum the rows of ``X`` (n, p), array or sparse, and ``y`` (n,) or (n, q)."""
         rows, Y, weights = check_rows(X, y, sample_weight)
         return cls(rows.shape[1], Y.shape[1])._take(rows, Y, weights)
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple]) -> Moments:
-        """Moments of all rows of an iterable of ``(X,)``, ``(X, y)`` or ``(X, y, sample_weight)``."""
+        """Sum all rows of an iterable of ``(X,)``, ``(X, y)`` or ``(X, y, sample_weight)``."""
         moments: Moments | None = None
         for block in blocks:
             part = cls.from_data(*block)
@@ -168,18 +168,18 @@ class Moments:
         return (self._x_mean[0] - self.x_mean) + self._x_mean[1]
 
     def centred(self, X: NDArray, Y: NDArray) -> tuple[Array, Array]:
-        """Rows less the means, to full accuracy."""
+        """Rows minus the means, to full accuracy."""
         return (
             (X - self._x_mean[0]) - self._x_mean[1],
             (Y - self._y_mean[0]) - self._y_mean[1],
         )
 
     def mean_difference(self, other: Moments) -> tuple[Array, Array]:
-        """Means of x and y less those of ``other``, to full accuracy."""
+        """Means of x and y minus those of ``other``, to full accuracy."""
         return difference(self._x_mean, other._x_mean), difference(self._y_mean, other._y_mean)
 
     def copy(self) -> Moments:
-        """An independent copy."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
     # -- few rows that stand for all ---------------------------------------------------------------
@@ -289,7 +289,7 @@ class Moments:
         return self
 
     def merge(self, other: Moments) -> Moments:
-        """The moments of the rows of both; neither is changed."""
+        """Return the moments of the rows of both; neither is changed."""
         self._check_same_shape(other)
         rows = None if other._has_no_rows() else lambda: [other.few_rows()]
         return self._join(other, rows, other._n_few_rows())
@@ -326,7 +326,7 @@ class Moments:
         return len(self.xx) if self._rows is None else len(self._rows[0])
 
     def subtract(self, part: Moments) -> Moments:
-        """The moments of the rows that are left when those of ``part`` are taken away.
+        """Return the moments of the rows that are left when those of ``part`` are taken away.
 
         Digits are lost where ``part`` held nearly all of what varies along some direction, with a warning
         that says how many are left: compute the rest from its rows instead.

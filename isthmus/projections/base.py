@@ -69,7 +69,7 @@ class Projection(FittedProjection):
     _default_ridge = 1e-3  # alpha="auto", as a fraction of the trace of the input kernel
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Find the coordinates of ``X`` that tell most of ``y``.
+        """Find the coordinates of ``X`` that predict ``y`` best.
 
         Parameters
         ----------

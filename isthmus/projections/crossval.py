@@ -1,6 +1,6 @@
 """Ridge weight and number of components by held-out score, the factorisation shared over the weights.
 
-Each fold is decomposed once: its Gram matrix by eigenvectors, or its moments as the whole less the fold;
+Each fold is decomposed once: its Gram matrix by eigenvectors, or its moments as the whole minus the fold;
 every ridge weight and every number of components follows. Training eigenvalues are never looked at: they
 only grow as the ridge falls.
 """
@@ -72,7 +72,7 @@ def best_candidate(scores: Array) -> tuple[int, int]:
     """Places of the ridge and the number of components; of a tie the larger ridge and the fewer components.
 
     ``scores`` (ridges, ranks, outputs): an output counts by the best score that any candidate reaches for
-    it, so that outputs of which nothing can be told have no say.
+    it, so that outputs that cannot be predicted have no weight.
     """
     weighted = weighted_scores(scores)[::-1]
     place, j = divmod(int(np.nanargmax(weighted)), weighted.shape[1])

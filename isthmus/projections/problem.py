@@ -296,7 +296,7 @@ def warn_rank(rank: int, full: int) -> None:
 
 
 def warn_saturated(rank: int, n: int) -> None:
-    """Say that the training coordinates are no finding."""
+    """Warn that the training coordinates fit by construction."""
     warnings.warn(
         f"alpha == 0 and the inputs have rank {rank} on {n} samples, all there can be: the training "
         "coordinates follow any y whatever, noise too. Give alpha > 0.",

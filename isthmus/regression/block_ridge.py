@@ -39,7 +39,7 @@ class BlockRidge(LinearRegressor):
     alphas : sequence of float, default=None
         Candidate weights, tried for every block in all combinations (one block after another where these
         are more than 1500). None: nine values from 1e-6 to 100 times the squared norm of each block. A
-        sequence with one value is no search.
+        sequence with one value skips the search.
     cv : int, splitter or None, default=None
         Folds whose test rows are disjoint, as k-fold; None leaves one row out.
 

@@ -70,7 +70,7 @@ class FittedMap(
         return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R2 of the predictions, averaged over the outputs.
+        """Return R2 of the predictions, averaged over the outputs.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class FittedMap(
 
     @maps_blocks
     def transform(self, X: ArrayLike) -> NDArray:
-        """Scores of the inputs.
+        """Return the scores of the inputs.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class FittedMap(
         return T.astype(rows.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
-        """Inputs that have the given scores: the least squares reconstruction.
+        """Return inputs that have the given scores: the least squares reconstruction.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class FittedMap(
         return original.astype(T.dtype, copy=False)
 
     def y_scores(self, y: ArrayLike) -> NDArray:
-        """Scores of the outputs: their least squares coordinates along ``y_loadings_``.
+        """Return the scores of the outputs: their least squares coordinates along ``y_loadings_``.
 
         Parameters
         ----------

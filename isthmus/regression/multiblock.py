@@ -57,7 +57,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         self._keep_map(coef, y_mean - coef @ self.x_mean_, self._y_is_1d)
 
     def transform(self, X: ArrayLike) -> NDArray:
-        """Scores of the inputs.
+        """Return the scores of the inputs.
 
         Parameters
         ----------
@@ -155,7 +155,9 @@ class MultiblockPLS(BlockMap):
         return self
 
     def block_scores(self, X: ArrayLike) -> list[Array]:
-        """Scores of each block, of which the super-scores are the sums weighted by ``super_weights_``.
+        """Return the scores of each block.
+
+        The super-scores are their sums, weighted by ``super_weights_``.
 
         Parameters
         ----------

@@ -205,7 +205,7 @@ class PLS(LatentRegression):
 
 @dataclass
 class PrimalPath:
-    """Components of a stack of ``b`` problems, one component a row: (b, k, p) and (b, k, q)."""
+    """Components of a stack of ``b`` problems, one component per row: (b, k, p) and (b, k, q)."""
 
     weights: Array
     rotations: Array

@@ -22,7 +22,7 @@ class ReducedRankRegression(RankConstrained):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        Rank r; more than min(rank of X, n_targets) is no constraint, None is plain ridge, 0 predicts
+        Rank r; more than min(rank of X, n_targets) does not constrain, None is plain ridge, 0 predicts
         the mean. "auto" chooses it by cross-validation.
     alpha : float or "auto", default="auto"
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``,

@@ -73,7 +73,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        Rank r; None is no constraint, 0 the loss' location alone, "auto" is for the squared loss.
+        Rank r; None does not constrain, 0 fits the location alone, "auto" is for the squared loss.
     loss : str, Loss or pair of functions, default="squared"
         "squared", "absolute", "huber", "huber_rows", "epsilon_insensitive", "quantile", "log_cosh",
         "logistic", "poisson", a loss of ``isthmus.losses`` with its parameters, or functions

@@ -90,7 +90,7 @@ class ReportData:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
             return "each row predicted by a model that has not seen it (cross-validation)"
-        return "rows predicted by the model as it is; if it was trained on them, this is no test"
+        return "rows predicted by the model as it is; if it was trained on them, this is not a test"
 
     @property
     def score_error(self) -> float:

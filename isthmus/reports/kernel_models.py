@@ -66,7 +66,7 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
 
 
 def sensitivity(model: Any, X: Array, spread: Array) -> Array | None:
-    r"""How much the predictions change with each input; None where the kernel has no gradient.
+    r"""Return how much the predictions change with each input; None where the kernel has no gradient.
 
     .. math::
         s_j^2 \propto \operatorname{var}(x_j) \, \frac1n \sum_i \sum_k

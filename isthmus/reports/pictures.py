@@ -16,7 +16,7 @@ MOST_PICTURES = 12  # side by side
 def png_uri(
     picture: ArrayLike, *, low: float | None = None, high: float | None = None, signed: bool = False
 ) -> str:
-    """A two-dimensional array as a PNG in a ``data:`` address.
+    """Return a two-dimensional array as a PNG in a ``data:`` address.
 
     Parameters
     ----------

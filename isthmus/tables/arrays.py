@@ -47,7 +47,7 @@ def _load(path: str, file: Any, source: Source) -> Any:
     except ValueError as error:
         if "pickle" in str(error).lower() or "object" in str(error).lower():
             raise TableError(
-                f"{path} holds Python objects, or is no numpy file: it is refused."
+                f"{path} holds Python objects or is not a NumPy file: it is not loaded."
             ) from error
         raise TableError(f"{path} is not a numpy file that can be read.") from error
     except Exception as error:  # numpy raises as the damage comes

@@ -1,4 +1,4 @@
-"""The fast road for blocks of text: Polars, pyarrow, or the NumPy of the core.
+"""The fast way through blocks of text: Polars, pyarrow, or the NumPy of the core.
 
 An engine takes a block of whole records and returns its columns, or None for anything unusual: then the
 cells are looked at one by one, which gives the same numbers and finds the place of what is wrong.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 
 class TableError(ValueError):
@@ -29,8 +29,3 @@ def shorten(cell: str, most: int = 40) -> str:
 def plural(count: int, noun: str) -> str:
     """Count things: 1 row, 2 rows."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def first_rows(places: Sequence[str]) -> str:
-    """Name the first places of several."""
-    return ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")

@@ -57,7 +57,7 @@ class TableReader:
     key : str, default="X"
         The array of an archive that is meant if none is named.
     progress : callable of (label, done, total), default=None
-        Told how far the reading is.
+        Called with the progress of reading.
 
     Attributes
     ----------

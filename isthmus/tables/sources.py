@@ -91,7 +91,7 @@ class Source:
             )
         elif found is None and named in ("npy", "npz"):
             raise TableError(
-                f"{self.path} holds Python objects, or is no numpy file: it is refused."
+                f"{self.path} holds Python objects or is not a NumPy file: it is not loaded."
             )
         elif found is None and named not in ("text", None):
             label = {"parquet": "a Parquet", "feather": "a Feather"}.get(

@@ -124,7 +124,7 @@ CASES = {
     "npy of objects": (
         {"x.npy": object_npy}, ("fit", "x.npy", "Y.csv"), "x.npy holds Python objects", 1,
     ),
-    "npy that is text": ({"x.npy": "hello"}, ("fit", "x.npy", "Y.csv"), "or is no numpy", 1),
+    "npy that is text": ({"x.npy": "hello"}, ("fit", "x.npy", "Y.csv"), "or is not a NumPy", 1),
     "npy of three dimensions": (
         {"x.npy": save_npy(20, 2, 2)}, ("fit", "x.npy", "Y.csv"), "has 3 dimensions, must have 2", 1,
     ),

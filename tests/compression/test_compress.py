@@ -663,7 +663,7 @@ def test_pipelines_and_searches(digits):
     assert_array_equal(full.predict(X_test), before)
     alone = Pipeline([("svr", SVR())]).fit(X, y)
     assert_allclose(compress(alone, 30).predict(X), compress(alone[0], 30).predict(X))
-    with pytest.raises(TypeError, match="Ridge is no kernel model"):
+    with pytest.raises(TypeError, match="Ridge is not a known kernel model"):
         compress(make_pipeline(StandardScaler(), Ridge()).fit(X, y), 10)
     with pytest.raises(ValueError, match="refit=False"):
         compress(GridSearchCV(SVR(), {"C": [1]}, refit=False).fit(X, y), 10)

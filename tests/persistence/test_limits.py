@@ -351,7 +351,7 @@ def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
         for read in (load, describe):
-            with pytest.raises(ModelFileError, match="is no regular file"):
+            with pytest.raises(ModelFileError, match="is not a regular file"):
                 read(path)
 
 

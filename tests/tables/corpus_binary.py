@@ -248,7 +248,7 @@ add("npy cut off", npy(M)[:-9], **NPY, error="is not a numpy file")
 add(
     "npy of a huge shape", npy(M).replace(b"(3, 2)", b"(3e9,2)".ljust(6)), **NPY, error="numpy file"
 )
-add("npy that is text", b"hello", **NPY, error="or is no numpy file")
+add("npy that is text", b"hello", **NPY, error="or is not a NumPy file")
 add("npz, one array", npz(data=M), "number number", ROWS, file="t.npz")
 add("npz, X of several", npz(Z=M[:1], X=M), "number number", ROWS, file="t.npz")
 add(

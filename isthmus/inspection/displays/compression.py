@@ -58,7 +58,7 @@ class CompressionDisplay:
 
     @classmethod
     def compute(cls, estimator: Any, X: Any = None) -> CompressionDisplay:
-        """The numbers of the picture, from a model that ``compress`` returned.
+        """Compute the numbers of the picture from a model that ``compress`` returned.
 
         Parameters
         ----------

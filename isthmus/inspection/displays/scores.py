@@ -103,7 +103,7 @@ class ScoresDisplay:
             Complete rows.
         ax : matplotlib axes, default=None
         **options :
-            ``components`` (pair from 0), ``color`` (a value a row, one of the outputs say), ``level``
+            ``components`` (pair from 0), ``color`` (one value per row, one of the outputs say), ``level``
             and ``training`` (whether X are the rows of the fit).
 
         Returns

@@ -49,7 +49,7 @@ class Corpus:
 def as_sequences(X: Any, name: str = "X") -> list[Any]:
     """A list of sequences: strings, token tuples or integer arrays, none of them empty.
 
-    A two-dimensional integer array has one sequence a row, with negative numbers behind its end.
+    A two-dimensional integer array has one sequence per row, with negative numbers behind its end.
     """
     if isinstance(X, str):
         raise ValueError(f"{name} is one string; hand over a list of sequences, as [{X[:20]!r}].")

@@ -116,7 +116,7 @@ class GeodesicStiefelRegression(PaperRegression):
         kept = d > _RANK * d.max(initial=0.0)
         U, d, basis = U[:, kept], d[kept], basis[kept]
         if not d.size:
-            raise ValueError("All rows of X are equal: there is no direction to regress on.")
+            raise ValueError("All rows of X are equal: nothing to regress on.")
         g = 1.0 / np.sqrt(d**2 + self.alpha)
         start = self._start(X.shape[1], Y.shape[1])
         A = (basis @ start.left) / g[:, None]

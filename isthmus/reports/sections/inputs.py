@@ -48,7 +48,7 @@ def _of_kernel(data: ReportData) -> Section:
     importance = sensitivity(data.model, data.complete, spread)
     if importance is None:
         section.text.append(
-            f"{why} This kernel has no gradient in its inputs, so that their importance is not told "
+            f"{why} This kernel has no gradient in its inputs, so that their importance is not shown "
             "either; permutation_importance of scikit-learn finds it, at a cost."
         )
         return section

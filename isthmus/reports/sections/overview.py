@@ -1,4 +1,4 @@
-"""The search in words: what came out, how it is told in a paper, how it is made again."""
+"""The search in words: the result, how to report it in a paper, how to repeat it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summary(data: ReportData) -> Section:
         r2 = float(np.mean([display.r2 for display in data.by_output]))
         text.append(
             f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
-            f"{data.kind}. 100 % is perfect, 0 % is no better than the mean."
+            f"{data.kind}. 100 % is perfect, 0 % is as good as the mean."
         )
     text += [f"{notice[0].upper()}{notice[1:]}" for notice in getattr(search, "notices_", ())]
     if search.best_score_ - error <= search.baseline_score_:
