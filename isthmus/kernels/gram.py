@@ -50,6 +50,7 @@ def gram(
     n, m = length(X), length(X if Y is None else Y)
     if isinstance(kernel, Precomputed):
         return np.asarray(kernel(X, Y))
+    # Asked first: after hours of pairs of graphs, a failed allocation would lose them all.
     what = "n_landmarks or solver='landmarks' takes less"
     check_memory(8.0 * n * m, f"A Gram matrix of {n} x {m} numbers", what)
     if effective_n_jobs(n_jobs) > 1 and n > 1:
@@ -112,8 +113,10 @@ def _assemble(kernel: Any, X: Any, Y: Any, pieces: list[Piece]) -> NDArray:
 
 def _in_parallel(kernel: Any, X: Any, Y: Any, n_jobs: int | None, block_bytes: int) -> NDArray:
     n, m = length(X), length(X if Y is None else Y)
+    # More pieces than workers, because objects of different size make pieces of different cost.
     workers = 2 * effective_n_jobs(n_jobs)
     pieces = _pieces(n, m, Y is None, block_bytes, at_least=workers)
+    # Products of NumPy release the interpreter lock; kernels of objects are loops that hold it.
     prefer = "threads" if isinstance(kernel, VectorKernel) else "processes"
     values = Parallel(n_jobs=n_jobs, prefer=prefer)(
         delayed(_piece)(kernel, X, Y, piece) for piece in pieces

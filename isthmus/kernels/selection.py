@@ -111,6 +111,7 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     alive = np.flatnonzero(d > tol * d.max(initial=0))
     scale = np.sqrt(d[alive])
     correlations = Kzz if len(alive) == len(Kzz) else Kzz[np.ix_(alive, alive)]
+    # Relative to each landmark: kernels that are not normalised have values of all sizes.
     correlations = correlations / scale[:, None] / scale
     factor, failed = lapack.dpotrf(correlations, lower=1)  # the half above is zeroed
     if not failed and (factor.diagonal() ** 2 > _INDEPENDENT).all():
@@ -160,4 +161,5 @@ def leverage_scores(kernel: Any, X: Any, n: int, *, random_state: Any = None) ->
     root = np.linalg.cholesky(F @ F.T + alpha * np.eye(len(F)))
     explained = (solve_triangular(root, F, lower=True) ** 2).sum(axis=0)
     left = np.maximum(d - (F**2).sum(axis=0), 0.0) / alpha
+    # No probability is zero, or n different samples could not always be drawn.
     return np.clip(explained + left, 1e-12, 1.0)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Sums of squares below this have lost digits to underflow.
 _SMALLEST_SQUARE = 1e-303
+# An infinite ridge weight would make NaN of zero products; this one shrinks any map to zero as well.
 _LARGEST_RIDGE = 1e300
 
 

@@ -115,6 +115,7 @@ class GramFolds(Folds):
         self.w = np.ones(rows.shape[0]) if rows.weights is None else rows.weights
         self.x_mean = (self.w @ rows.X) / self.w.sum()
         self.Xc = rows.X - self.x_mean
+        # Twice: the rounded mean of a far column leaves a rest that enters every product.
         self.Xc -= (self.w @ self.Xc) / self.w.sum()
         self.squares = np.hstack([self.w @ part**2 for part in self._column_blocks()])
         self.gram = None if scales_x(scale) else self.Xc @ self.Xc.T
@@ -122,6 +123,7 @@ class GramFolds(Folds):
     def _column_blocks(self, factor: Array | None = None) -> Iterator[Array]:
         """Few columns of the centred rows at a time, so that no copy of all of them is made."""
         n, p = self.Xc.shape
+        # At least n columns, or adding up the n x n products would cost as much as forming them.
         for columns in row_blocks(p, max(_BLOCK // n, n)):
             part = self.Xc[:, columns]
             yield part if factor is None else part * factor[columns]

@@ -102,6 +102,7 @@ class MomentForm(SquaredForm):
     def new_scores(self, n_components: int, tol: float) -> MomentScores:
         """Keep the scores of directions as what is known of them."""
         norm = float(np.linalg.norm(self.xx))
+        # Two passes: what one leaves along earlier scores grows with every further component.
         cross = self.xy.T[None]
         return MomentScores(cross, lambda r: r @ self.xx, n_components, norm, n_passes=2)
 
@@ -249,6 +250,7 @@ class MomentStack:
         """Keep the scores of directions, (b, k, p)."""
         largest = self.factor.max(axis=0)
         norm = float(np.linalg.norm(self.folds.whole.xx * np.outer(largest, largest)))
+        # One pass, which halves the cost of a step: a fold that needs two is not trusted and fitted alone.
         cross = self.cross.transpose(0, 2, 1)
         return MomentScores(cross, self.product, n_components, norm, n_passes=1)
 

@@ -163,6 +163,7 @@ def solve_dense(inputs: EigenGram, G: Array, method: str, r: int | None = None) 
     ridge = values + inputs.alpha
     weights = np.sqrt(values / ridge) if method == "generalised" else np.sqrt(values / n)
     M = weights[:, None] * GU * weights
+    # The solver reads one half of M; the mean of both halves does not depend on which.
     eigenvalues, w = leading_pairs((M + M.T) / 2, r)
     scale = np.sqrt(n / ridge) if method == "generalised" else n / ridge
     # beta = U b / sqrt(l)
@@ -179,6 +180,7 @@ def solve_factor(
     else:
         P = Q.T @ inputs.times(Q) / inputs.n
     eigenvalues, u = leading_pairs((P + P.T) / 2, r)
+    # Directions are divided by the roots of their eigenvalues, which rounding must not decide.
     kept = max(rank_of(eigenvalues), 1)
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
     u = u * np.sqrt(inputs.n / np.maximum(eigenvalues, np.finfo(float).tiny))
@@ -221,6 +223,7 @@ def solve_krylov(
 
 
 def _new_directions(V: Array, Y: Array) -> Array:
+    # Once leaves rounding errors as large as what is left of nearly dependent columns.
     for _ in range(2):
         V = np.linalg.qr(V - Y @ (Y.T @ V))[0]
     return V

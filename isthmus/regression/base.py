@@ -144,6 +144,7 @@ class LatentRegression(FittedMap, ABC):
             rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
         check_enough_samples(rows.shape[0])
         self.n_iter_ = 1
+        # Those of an earlier fit would pass for parts of this one.
         for name in ("moments_", "missing_model_", "_target_names"):
             self.__dict__.pop(name, None)
         if self.n_components == "auto":
@@ -323,7 +324,7 @@ class LatentRegression(FittedMap, ABC):
         self.x_explained_variance_ratio_ = explained / x_total
         self.y_explained_variance_ratio_ = gain / y_total if y_total > 0 else np.zeros(len(Q.T))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.missing != "em"
         tags.input_tags.allow_nan = self.missing == "em"

@@ -134,7 +134,7 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes.astype(int)]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags.sparse = inner.input_tags.sparse

@@ -59,6 +59,7 @@ def _best(
     problem: RankProblem, start: Point, options: dict[str, Any], n_random: int
 ) -> tuple[Point, SolverResult]:
     """The best of several rough descents, each to its end."""
+    # A fixed seed: the same data give the same map, without a parameter that nobody would tune.
     rng, steps = np.random.default_rng(0), 0
     if options["verbose"] or options["callback"] is not None:  # steps are shown of the first start
         start, _ = descend_factors(problem, start, coarse=True, **options)

@@ -392,7 +392,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         """
         return super().predict_path(X)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._is_exact()
         return tags

@@ -387,7 +387,7 @@ class BayesianStiefelRegression(PosteriorModel):
     def coef_path_(self) -> NDArray:
         raise AttributeError("coef_path_: each rank has a posterior of its own, fit again.")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._needs_no_rows()
         return tags
