@@ -19,8 +19,8 @@ _TOGETHER = 64
 class Normal:
     r"""A normal law with the covariance W W' + s2 I, and what is known of some columns given the others.
 
-    With the orthonormal columns Q of the decomposition [W; s I] = [Q; .] T its inverse is (I - Q Q') / s2. The
-    inverse of W'W + s2 I, which has half the digits where the noise is small, is never formed.
+    With the orthonormal columns of [W; s I] = [Q; .] T its inverse is (I - Q Q') / s2. The inverse of
+    W'W + s2 I, which has half the digits where the noise is small, is never formed.
     """
 
     def __init__(self, W: Array, noise: float) -> None:
@@ -42,8 +42,8 @@ class Normal:
     def given_others(self, columns: NDArray, pairs: NDArray) -> tuple[Array, Array]:
         """Covariances of sets of columns given all others, (u, u, m), and minus their log-determinants.
 
-        They are the inverses of blocks of the precision, at the places of ``pairs`` of columns. The column d
-        is none: independent of all, with variance one.
+        They are the inverses of blocks of the precision, at the places of ``pairs`` of columns. Column d is
+        none: independent of all, with variance one.
         """
         blocks = np.take(self.precision, pairs)
         own = np.arange(len(columns))
