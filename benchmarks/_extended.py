@@ -170,10 +170,15 @@ def pls(k: int, simpls: bool = False) -> Exact:
     def exact(X: NDArray, Y: NDArray) -> NDArray:
         n, p = X.shape
         T, W, V, R = (np.zeros((m, 0), dtype=LONG) for m in (n, p, p, p))
+        whole = np.abs(X.T @ Y).max()
         for _ in range(min(k, n - 1, p)):
             rest = _off(Y, T)
             S = X.T @ (Y if simpls else rest)
-            w = svd(_off(S, V) if simpls else S)[0][:, 0]
+            if simpls:
+                S = _off(S, V)
+            if np.abs(S).max() <= 1e-17 * whole:  # rounding errors have no direction
+                break
+            w = svd(S)[0][:, 0]
             w = _off(w, V if simpls else W)
             w = _off(w, W)  # the same nested spaces, in a basis that keeps its digits
             if not w.any():  # nothing is left of X'Y: one component is the whole fit

@@ -86,30 +86,43 @@ def rows_of_factor(factor: Array, variances: Array, xy: Array) -> Rows:
     return factor.T * scales, np.asarray(Y)
 
 
-def rows_of_moments(xx: Array, xy: Array, live: NDArray) -> tuple[Rows, float]:
-    """Return rows with second moments ``xx`` and ``xy``, and how many digits these rows have.
+def trusted_rows(xx: Array, xy: Array, live: NDArray) -> Rows | None:
+    """Return rows with second moments ``xx`` and ``xy``; None if those lack digits.
 
-    ``live`` tells which columns vary; the others get zeros. Directions that are no larger than the
-    rounding errors of ``xx`` are dropped.
+    ``live`` tells which columns vary; the others get zeros.
+    """
+    variances = xx.diagonal()[live]
+    factor = trusted_factor(xx[np.ix_(live, live)], variances)
+    if factor is None:
+        return None
+    X, Y = rows_of_factor(factor, variances, xy[live])
+    return _spread(X, live), Y
+
+
+def rows_of_moments(xx: Array, xy: Array, live: NDArray) -> tuple[Rows, float]:
+    """Return rows as ``trusted_rows``, whatever their digits, and how many digits these rows have.
+
+    Directions that are no larger than the rounding errors of ``xx`` are dropped.
     """
     if not live.any():
         return (np.zeros((0, len(live))), np.zeros((0, xy.shape[1]))), digits_of(1.0)
-    variances = xx.diagonal()[live]
-    inner = xx[np.ix_(live, live)]
-    factor = trusted_factor(inner, variances)
-    if factor is not None:
-        (X, Y), digits = rows_of_factor(factor, variances, xy[live]), digits_of(TRUSTED)
-    else:
-        scales = np.sqrt(variances)
-        values, vectors = np.linalg.eigh(inner / scales[:, None] / scales)
-        keep = values > len(values) * EPS * values[-1]
-        roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-        X = roots[:, None] * vectors.T * scales
-        Y = (vectors.T @ (xy[live] / scales[:, None])) / roots[:, None]
-        digits = digits_of(float(values[keep][0] / values[-1]))
+    rows = trusted_rows(xx, xy, live)
+    if rows is not None:
+        return rows, digits_of(TRUSTED)
+    scales = np.sqrt(xx.diagonal()[live])
+    values, vectors = np.linalg.eigh(xx[np.ix_(live, live)] / scales[:, None] / scales)
+    keep = values > len(values) * EPS * values[-1]
+    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    X = roots[:, None] * vectors.T * scales
+    Y = (vectors.T @ (xy[live] / scales[:, None])) / roots[:, None]
+    return (_spread(X, live), Y), digits_of(float(values[keep][0] / values[-1]))
+
+
+def _spread(X: Array, live: NDArray) -> Array:
+    """Put columns where they belong, with zeros in the others."""
     wide = np.zeros((len(X), len(live)))
     wide[:, live] = X
-    return (wide, Y), digits
+    return wide
 
 
 def downdated(rows: Rows, removed: Rows) -> tuple[Rows, float]:

@@ -15,4 +15,4 @@ def cheapest_form(n: int, p: int) -> type[Form]:
     """Rows where their own decomposition costs nothing, else the smaller Gram matrix."""
     if n * p * min(n, p) <= _SMALL:
         return RowForm
-    return MomentForm if p <= n else GramForm
+    return MomentForm if p < n else GramForm  # as many centred rows as columns have a null space

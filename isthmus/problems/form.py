@@ -27,10 +27,15 @@ from isthmus.problems.splits import CheckedRows, Split, dense_rows
 if TYPE_CHECKING:
     from isthmus.problems.rows import RowForm
 
-RIDGE_SAFE = 1e-8
+RIDGE_SAFE = 5e-7
 """A Gram matrix is trusted where the ridge weight is at least this fraction of ||X||^2 ..."""
 SPECTRUM_SAFE = 1e-4
 """... or where no squared singular value that is used is a smaller fraction of it than this."""
+NULL_SAFE = 1e-3
+"""The least such fraction where X'X has a null space.
+
+X'Y has nothing but rounding errors there, and a fit has them over the ridge weight, not over its root.
+"""
 GRAM_DIGITS = 1e-6
 """A squared score norm below this fraction of its bound has lost too many digits in a Gram matrix.
 
@@ -80,7 +85,8 @@ class Spectrum:
         Without a ridge the relative error of a fit from X'X is near 1e-8 at condition number 1e4 and
         total at 1e8, where the decomposition of X itself still has nine digits.
         """
-        if not self.is_squared or self.norm == 0.0 or alpha >= RIDGE_SAFE * self.norm:
+        safe = RIDGE_SAFE if len(self.squares) <= used else NULL_SAFE
+        if not self.is_squared or self.norm == 0.0 or alpha >= safe * self.norm:
             return True
         return len(self.squares) >= used and bool(
             self.squares[used - 1] >= SPECTRUM_SAFE * self.norm
@@ -158,6 +164,7 @@ class SquaredForm(Form):
 
     second: Array
     depends = False  # whether centred rows make ``second`` singular
+    has_null_space = False  # whether there are fewer rows than ``second`` has columns
 
     def product(self, R: Array) -> Array:
         return self.second @ R
@@ -167,27 +174,32 @@ class SquaredForm(Form):
 
     def solve(self, alpha: float) -> Array | None:
         second, cross = self.second, self.xy
-        m, trace = len(second), float(second.trace())
+        m = len(second)
         shifted = second.copy()
         shifted.flat[:: m + 1] += alpha
-        if alpha > 0 and alpha >= RIDGE_SAFE * trace:
+        probes = np.random.default_rng(0).normal(size=(m, _PROBES))
+        x, norm = probes[:, 0], 1.0
+        for _ in range(_POWER_STEPS):
+            x = shifted @ (x / norm)
+            largest = float(np.abs(x).max(initial=0.0))
+            if largest == 0.0:
+                return None
+            norm = largest * float(np.linalg.norm(x / largest))  # squares may be out of range
+        if alpha > 0 and alpha >= norm * (NULL_SAFE if self.has_null_space else RIDGE_SAFE):
             return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
         if self.depends:
             # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
+            trace = float(second.trace())
             if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
                 return None  # weighted rows, which depend in another way
             shifted += trace / m**2
-        probes = np.random.default_rng(0).normal(size=(m, _PROBES))
         try:
             solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
         except np.linalg.LinAlgError:
             return None
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
         inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
-        x = probes[:, 0]
-        for _ in range(_POWER_STEPS):
-            x = shifted @ (x / np.linalg.norm(x))
-        safe = np.linalg.norm(x) * inverse_norm * SPECTRUM_SAFE < 1.0
+        safe = norm * inverse_norm * SPECTRUM_SAFE < 1.0
         return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if safe else None
 
 

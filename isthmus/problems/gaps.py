@@ -17,45 +17,49 @@ _TOGETHER = 64
 
 
 class Normal:
-    """A normal law with the covariance W W' + s2 I, and what is known of some columns given the others."""
+    r"""A normal law with the covariance W W' + s2 I, and what is known of some columns given the others.
+
+    With the orthonormal columns of [W; s I] = [Q; .] T its inverse is (I - Q Q') / s2. The inverse of
+    W'W + s2 I, which has half the digits where the noise is small, is never formed.
+    """
 
     def __init__(self, W: Array, noise: float) -> None:
         d, c = W.shape
         self.W, self.noise = W, noise
-        self.inner = W.T @ W + noise * np.eye(c)
-        self.inner_log_det = float(np.linalg.slogdet(self.inner)[1])
-        self.log_det = self.inner_log_det + (d - c) * np.log(noise)
-        self.regression = np.linalg.solve(self.inner, W.T)  # of the latent variables on the columns
+        Q, T = np.linalg.qr(np.vstack([W, np.sqrt(noise) * np.eye(c)]))
+        self.Q = Q[:d]
+        self.log_det = 2 * float(np.log(np.abs(T.diagonal())).sum()) + (d - c) * np.log(noise)
 
     @cached_property
     def precision(self) -> Array:
         """The inverse of the covariance, with zeros for a column that is none, (d + 1, d + 1)."""
-        precision = np.pad((self.W @ self.regression) / -self.noise, (0, 1))
-        own = np.arange(len(self.W))
-        precision[own, own] += 1.0 / self.noise
+        d = len(self.W)
+        precision = np.zeros((d + 1, d + 1))
+        np.matmul(self.Q, self.Q.T / -self.noise, out=precision[:d, :d])
+        precision.ravel()[: d * (d + 2) : d + 2] += 1.0 / self.noise
         return precision
 
-    def given_others(self, columns: NDArray) -> tuple[Array, Array]:
+    def given_others(self, columns: NDArray, pairs: NDArray) -> tuple[Array, Array]:
         """Covariances of sets of columns given all others, (u, u, m), and minus their log-determinants.
 
-        They are the inverses of blocks of the precision, or follow from what the others tell of the latent
-        variables, whichever are fewer. The column d is none: independent of all, with variance one.
+        They are the inverses of blocks of the precision, at the places of ``pairs`` of columns. Column d is
+        none: independent of all, with variance one.
         """
-        (d, c), u = self.W.shape, len(columns)
-        own = np.arange(u)
-        is_none = columns == d
-        if u <= c:
-            blocks = self.precision[columns[:, None], columns]
-            blocks[own, own] += is_none
-            return _inverses(blocks)
-        W = np.pad(self.W, ((0, 1), (0, 0)))[columns.T]
-        inner = self.inner - W.transpose(0, 2, 1) @ W
-        posterior, log_det = _inverses(inner.transpose(1, 2, 0))
-        covariance = self.noise * (W @ posterior.transpose(2, 0, 1) @ W.transpose(0, 2, 1))
-        covariance = covariance.transpose(1, 2, 0)
-        covariance[own, own] += np.where(is_none, 1.0, self.noise)
-        n_gaps = u - is_none.sum(axis=0)
-        return covariance, log_det - self.inner_log_det - n_gaps * np.log(self.noise)
+        blocks = np.take(self.precision, pairs)
+        own = np.arange(len(columns))
+        blocks[own, own] += columns == len(self.W)
+        return _inverses(blocks)
+
+    def latent_given_others(self, columns: NDArray) -> tuple[Array, Array, Array]:
+        """The same covariances as s2 (I + A B A'), from matrices of the order of the latent variables.
+
+        Returns A, (m, u, c), B, (m, c, c), and minus the log-determinants.
+        """
+        A = np.vstack([self.Q, np.zeros(self.Q.shape[1])])[columns.T]
+        rest = np.eye(self.Q.shape[1]) - A.transpose(0, 2, 1) @ A
+        B, log_det = _inverses(rest.transpose(1, 2, 0))
+        n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
+        return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
 
 
 class Gaps:
@@ -76,6 +80,7 @@ class Gaps:
         # Rows, the places of their gaps (u, n), the pattern of each row, the gaps of each pattern (u, m).
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
+        self._kept_pairs: dict[int, NDArray] = {}
         d, first = missing.shape[1], 0
         while first < len(order):
             # All rows with as many gaps, and with more until they are enough.
@@ -103,24 +108,49 @@ class Gaps:
         parts' covariances sum to beyond those of whole rows, and the squares of what is observed in units
         of these covariances.
         """
-        d = R.shape[1]
+        d, c = normal.W.shape
         w = np.ones(len(R)) if weights is None else weights
         # The rows over the noise less this are the precision times the rows.
-        along = (R @ (normal.regression.T / normal.noise)) @ normal.W.T
+        along = (R @ (normal.Q / normal.noise)) @ normal.Q.T
         squares = np.einsum("ij,ij->i", R, R) / normal.noise
         correction, log_det = np.zeros((d + 1) * (d + 1)), 0.0
-        for rows, places, pattern, columns in self.blocks:
-            covariance, log_dets = normal.given_others(columns)
+        for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
+            pairs = self._pairs(i, d)
+            if len(columns) <= c:
+                covariance, log_dets = normal.given_others(columns, pairs)
+                of_rows = covariance if pattern is None else covariance[:, :, pattern]
+                filled = np.einsum("ijm,jm->im", of_rows, np.take(along, places))
+                covariance = covariance * weight
+            else:
+                A, B, log_dets = normal.latent_given_others(columns)
+                of_rows = A if pattern is None else A[pattern]
+                inner = B if pattern is None else B[pattern]
+                off = np.take(along, places).T[:, :, None]
+                off = off + of_rows @ (inner @ (of_rows.transpose(0, 2, 1) @ off))
+                filled = normal.noise * off[:, :, 0].T
+                variance = (normal.noise * weight)[:, None]
+                covariance = A @ (B * variance[:, None]) @ A.transpose(0, 2, 1)
+                own = np.arange(len(columns))
+                covariance[:, own, own] += variance
+                pairs = pairs.transpose(2, 0, 1)
             log_det += float(weight @ log_dets)
-            where = columns[:, None] * (d + 1) + columns
-            np.add.at(correction, where.ravel(), (covariance * weight).ravel())
-            of_rows = covariance if pattern is None else covariance[:, :, pattern]
-            np.put(R, places, np.einsum("ijm,jm->im", of_rows, np.take(along, places)))
+            np.add.at(correction, pairs.ravel(), covariance.ravel())
+            np.put(R, places, filled)
         # Along the gaps the precision times the filled rows is zero: their squares are a product with
         # the rows as they were.
         squares -= np.einsum("ij,ij->i", R, along)
         return correction.reshape(d + 1, d + 1)[:d, :d], log_det, float(w @ squares)
+
+    def _pairs(self, i: int, d: int) -> NDArray:
+        """Where the pairs of gaps of a block are in a matrix of order d + 1, (u, u, m)."""
+        pairs = self._kept_pairs.get(i)
+        if pairs is None:
+            columns = self.blocks[i][-1]
+            pairs = columns[:, None] * (d + 1) + columns
+            if len(columns) ** 2 <= d:  # kept if that takes no more memory than the rows
+                self._kept_pairs[i] = pairs
+        return pairs
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

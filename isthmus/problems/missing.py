@@ -118,15 +118,14 @@ class _Work:
         self.Z, self.missing, self.w = np.ascontiguousarray(Z), missing, weights
         self.weight = float(weights.sum())
         self.root = None if (weights == 1.0).all() else np.sqrt(weights)[:, None]
-        self.seen = (~missing).astype(np.float64)
-        self.n_seen = float(weights @ self.seen.sum(axis=1))
+        self.places = np.flatnonzero(missing)
+        self.n_seen = float(weights @ (missing.shape[1] - missing.sum(axis=1)))
         self.gaps = Gaps(missing)
 
     def start(self, n_latent: int | None) -> None:
         """Principal components of the data with means in the gaps."""
         n, d = self.Z.shape
-        rows = self.Z.view(np.dtype((np.void, 8 * d))) if d else self.Z
-        self.n_different = len(set(rows.ravel().tolist()))
+        self.n_different = _n_different(self.Z)
         self.is_free = n_latent is None
         self.most = min(d - 1, (self.n_different - 1) // 2 if n_latent is None else n - 1)
         self.most = max(self.most, 0)
@@ -139,6 +138,9 @@ class _Work:
         self.correction = np.zeros((d, d))
         self.mean = np.zeros(d)
         self.residual = self.Z
+        self.shift = (
+            self.w @ self.Z
+        ) / self.weight  # mean of the filled rows less that of the model
         self.maximise()
 
     def expect(self) -> float:
@@ -146,8 +148,9 @@ class _Work:
         if self.residual is self.Z:
             self.residual = np.empty_like(self.Z)
         np.subtract(self.Z, self.mean, out=self.residual)
-        self.residual *= self.seen
+        np.put(self.residual, self.places, 0.0)
         self.correction, log_det, squares = self.gaps.fill(self.residual, self.normal, self.w)
+        self.shift = (self.w @ self.residual) / self.weight
         log_det += self.weight * self.normal.log_det
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
 
@@ -155,33 +158,26 @@ class _Work:
         """The filled rows, times the roots of their weights."""
         return self.residual if self.root is None else self.residual * self.root
 
-    def shift(self) -> Array:
-        """The mean of the filled rows minus the mean of the model."""
-        return np.asarray((self.w @ self.residual) / self.weight)
-
     def covariance(self) -> Array:
         """Of the filled rows and their gaps."""
         rows = self._rows()
-        shift = self.shift()
         S = rows.T @ rows
         S += self.correction
         S /= self.weight
-        S -= np.outer(shift, shift)
+        S -= np.outer(self.shift, self.shift)
         return S
 
     def _covariance_times(self, V: Array) -> Array:
         rows = self._rows()
-        shift = self.shift()
         products = rows.T @ (rows @ V)
         products += self.correction @ V
         products /= self.weight
-        products -= np.outer(shift, shift @ V)
+        products -= np.outer(self.shift, self.shift @ V)
         return products
 
     def maximise(self) -> None:
         """Mean, loadings and noise of the filled data and the covariance of the gaps."""
-        values, d = self._leading(), len(self.mean)
-        shift = self.shift()
+        values, d, shift = self._leading(), len(self.mean), self.shift
         trace = float(np.vdot(self._rows(), self._rows()) + self.correction.trace()) / self.weight
         trace -= float(shift @ shift)
         self.mean = self.mean + shift
@@ -190,6 +186,8 @@ class _Work:
         noise = _noise(trace - values[: self.c].sum(), d - self.c)
         excess = np.maximum(values[: self.c] - noise, 0.0)
         self.normal = Normal(self.vectors[:, : self.c] * np.sqrt(excess), float(noise))
+        if d > _ALL_PAIRS:  # no more than the next step may need
+            self.vectors = self.vectors[:, : self.c + 2 * _SPARE_PAIRS]
 
     def _leading(self) -> Array:
         """Leading eigenvalues, as many as may be needed; their vectors are kept."""
@@ -226,6 +224,17 @@ class _Work:
         return int(np.argmin(fit + n_parameters * share * np.log(n) / n))
 
 
+def _n_different(Z: Array) -> int:
+    """Number of different rows."""
+    d = Z.shape[1]
+    # Sums of integers that wrap around are equal for equal rows, and nearly always for these alone.
+    keys = Z.view(np.uint64) @ np.random.default_rng(0).integers(2**63, size=d, dtype=np.uint64)
+    if d and len(np.unique(keys)) == len(Z):
+        return len(Z)
+    rows = Z.view(np.dtype((np.void, 8 * d))) if d else Z
+    return len(set(rows.ravel().tolist()))
+
+
 def _noise(rest: Any, n_directions: Any) -> Any:
     return np.maximum(rest / np.maximum(n_directions, 1), _NOISE_FLOOR)
 
@@ -258,7 +267,7 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
-    shift = work.shift()
+    shift = work.shift
     mean = offset.copy()
     mean[live] += scale[live] * (work.mean + shift)
     second = np.zeros((len(live), len(live)))

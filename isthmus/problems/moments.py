@@ -57,6 +57,10 @@ class MomentForm(SquaredForm):
     def x_squares(self) -> Array:
         return self.xx.diagonal()
 
+    @property
+    def has_null_space(self) -> bool:  # type: ignore[override]
+        return self.n_directions < len(self.xx)
+
     @classmethod
     def from_moments(
         cls, moments: Moments, scale: bool | str, units: Units = NO_UNITS

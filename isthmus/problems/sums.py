@@ -25,6 +25,7 @@ from isthmus._linalg.roots import (
     stacked,
     triangular_rows,
     trusted_factor,
+    trusted_rows,
 )
 from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
@@ -215,8 +216,11 @@ class Moments:
     def few_rows(self) -> Rows:
         """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
         if self._source is not None:
-            self._settle(self._source)
-            self._source = None
+            source, self._source = self._source, None
+            if (rows := trusted_rows(self.xx, self.xy, self._live())) is not None:
+                self._proved = self.xx.diagonal().copy()
+                return rows
+            self._rows = few_rows_of(source(), *self.xy.shape)
         if self._rows is not None:
             return self._rows
         rows, digits = rows_of_moments(self.xx, self.xy, self._live())
@@ -247,7 +251,7 @@ class Moments:
         dx, dy = self.mean_difference(other)
         return root * dx[None], root * dy[None]
 
-    def _settle(self, rows: Callable[[], Iterable[Rows]], n_rows: float = np.inf) -> None:
+    def _settle(self, rows: Callable[[], Iterable[Rows]], n_rows: int) -> None:
         """Trust ``xx``, if it is well conditioned, or keep few rows that stand for those given."""
         if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
             self._proved = self.xx.diagonal().copy()

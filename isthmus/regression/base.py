@@ -228,9 +228,9 @@ class LatentRegression(FittedMap, ABC):
         units = Units(weight=weight_unit(weights))
         weights = weights if weights is None else weights / units.weight
         moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
-        # As many rows stand for all as there are columns, at least.
+        # The covariance of gaps adds directions, so that there are as many as columns.
         p = X.shape[1]
-        cheapest = self._cheapest_form(max(len(X), p), p, n_components)
+        cheapest = self._cheapest_form(max(len(X), p + 1), p, n_components)
         # Without a ridge, moments of wide rows seldom have the digits.
         kind = MomentForm if cheapest is MomentForm and not self._ridge_path else RowForm
         return kind.from_moments(moments, self.scale, units), model

@@ -57,7 +57,7 @@ class RankConstrained(LatentRegression):
                 return form, found
         spectrum = form.spectrum()
         alpha = self._alpha_in_frame(spectrum.norm, form)
-        if not _has_digits(form, spectrum, alpha):
+        if not spectrum.has_digits(_n_used(form, spectrum), alpha):
             return self._solve(form.exactly(), n_components)
         optimum = RankOptimum(form, spectrum, alpha)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
@@ -83,7 +83,7 @@ class RankConstrained(LatentRegression):
         pairs = []
         for given in alphas:
             alpha = ridge_in_units(given, unit)
-            if not _has_digits(form, spectrum, alpha):
+            if not spectrum.has_digits(_n_used(form, spectrum), alpha):
                 return self._solve_path(form.exactly(), n_components, alphas)
             pairs.append(_leading_pair(form, spectrum, alpha, n_components))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
@@ -157,7 +157,7 @@ def _leading_pair(
     value decomposition; where a direction that is used carries too little, that is taken.
     """
     if form.xy.shape[1] <= len(spectrum.squares):
-        kept = _kept(spectrum, alpha)
+        kept = _kept(form, spectrum, alpha)
         Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
         squares, Q = descending_eigh(Z.T @ Z)
         if not lacks_digits(squares[:n_components]):
@@ -167,23 +167,23 @@ def _leading_pair(
     return optimum.factors(min(n_components, optimum.rank))
 
 
-def _has_digits(form: Form, spectrum: Spectrum, alpha: float) -> bool:
-    """Whether all directions that rows can have, or expected moments do have, keep their digits."""
-    return spectrum.has_digits(max(form.n_directions, spectrum.rank), alpha)
+def _n_used(form: Form, spectrum: Spectrum) -> int:
+    """Directions that rows can have, or expected moments do have."""
+    return max(form.n_directions, spectrum.rank)
 
 
-def _kept(spectrum: Spectrum, alpha: float) -> Spectrum:
+def _kept(form: Form, spectrum: Spectrum, alpha: float) -> Spectrum:
     """The part of a spectrum that is used with a ridge weight."""
     if alpha < RIDGE_SAFE * spectrum.norm or alpha == 0.0:
         return spectrum.truncated(spectrum.rank)
-    return spectrum
+    return spectrum.truncated(_n_used(form, spectrum))
 
 
 class RankOptimum:
     """The closed form for every rank, in coordinates along the basis of a spectrum."""
 
     def __init__(self, form: Form, spectrum: Spectrum, alpha: float) -> None:
-        spectrum = _kept(spectrum, alpha)
+        spectrum = _kept(form, spectrum, alpha)
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
         Z = self.g[:, None] * spectrum.cross
