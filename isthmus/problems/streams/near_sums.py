@@ -19,6 +19,8 @@ _ROWS_PER_COLUMN = 2
 # A point is near a mean if the square of their distance is below so many variances: four bits are lost.
 _NEAR = 16.0
 _FIRST_ROWS = 256  # whose mean is near that of all, before any is known
+# Zero is taken for the point where the rows before have it this near: later rows may be further away.
+_NEAR_ZERO = _NEAR / 2
 # Up to this share of targets the products of targets cost less than a matrix product of their own.
 _FEW_TARGETS = 0.5
 
@@ -33,12 +35,14 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
     if sparse.issparse(X) or Y.shape[1] > _FEW_TARGETS * X.shape[1]:
         return Moments.squares_of(X, Y, weights, full_yy)
     p, q = X.shape[1], Y.shape[1]
-    if before.weight > 0:
-        point = np.concatenate([before.x_mean, before.y_mean])
-    else:
-        point = np.concatenate([A[:_FIRST_ROWS].mean(axis=0, dtype=np.float64) for A in (X, Y)])
+    point, spread = _point_of(before) if before.weight > 0 else _point_of_rows(X, Y)
     weight = float(len(Y)) if weights is None else float(weights.sum())
-    products, sums = _sum_about(X, Y, weights, point)
+    is_plain = weights is None and X.dtype == np.float64 == Y.dtype
+    if is_plain and (point**2 <= _NEAR_ZERO * spread).all():
+        point = np.zeros(p + q)
+        products, sums = _sum_as_they_are(X, Y)
+    else:
+        products, sums = _sum_about(X, Y, weights, point)
     rest = sums / weight
     products -= np.outer(sums, rest)
     squares = products.diagonal()
@@ -55,10 +59,47 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
     return moments
 
 
+def _point_of(before: Moments) -> tuple[Array, Array]:
+    """Means and variances of the rows before."""
+    yy = before.yy.diagonal() if before.yy.ndim == 2 else before.yy
+    variances = np.concatenate([before.xx.diagonal(), yy]) / before.weight
+    return np.concatenate([before.x_mean, before.y_mean]), variances
+
+
+def _point_of_rows(X: NDArray, Y: NDArray) -> tuple[Array, Array]:
+    """Means and variances of the first rows."""
+    first = [A[:_FIRST_ROWS].astype(np.float64) for A in (X, Y)]
+    return (
+        np.concatenate([A.mean(axis=0) for A in first]),
+        np.concatenate([A.var(axis=0) for A in first]),
+    )
+
+
+def _buffer_rows(n_rows: int, width: int) -> int:
+    return min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), n_rows)
+
+
+def _sum_as_they_are(X: NDArray, Y: NDArray) -> tuple[Array, Array]:
+    """Second moments and sums of both sides together, about zero: no row is copied."""
+    p, q = X.shape[1], Y.shape[1]
+    n_rows = _buffer_rows(len(Y), p + q)
+    # Apart, because adding to a part of a larger matrix is slower.
+    xx, xy, yy = np.zeros((p, p)), np.zeros((p, q)), np.zeros((q, q))
+    x_sums, y_sums, ones = np.zeros(p), np.zeros(q), np.ones(n_rows)
+    for rows in row_blocks(len(Y), n_rows):
+        A, B = X[rows], Y[rows]
+        xx += A.T @ A
+        xy += A.T @ B
+        yy += B.T @ B
+        x_sums += ones[: len(A)] @ A
+        y_sums += ones[: len(A)] @ B
+    return np.block([[xx, xy], [xy.T, yy]]), np.concatenate([x_sums, y_sums])
+
+
 def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> tuple[Array, Array]:
     """Second moments and sums of both sides together, less a point."""
     p, width = X.shape[1], len(point)
-    n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
+    n_rows = _buffer_rows(len(Y), width)
     buffer = np.empty((n_rows, width))
     products, sums = np.zeros((width, width)), np.zeros(width)
     ones = np.ones(n_rows)
@@ -75,10 +116,17 @@ def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> t
     return products, sums
 
 
+def check_sums(moments: Moments) -> Moments:
+    """Refuse sums of values that are not finite, or too large."""
+    if not (np.isfinite(moments.x_mean).all() and np.isfinite(moments.y_mean).all()):
+        raise FloatingPointError("the values are not finite, or their sum is not.")
+    return moments
+
+
 def add_block(before: Moments, X: Any, Y: NDArray, weights: Array | None) -> Moments:
     """Return the moments of the rows before and of a block, with all digits."""
     with np.errstate(over="ignore", invalid="ignore"):
-        part = near_moments(X, Y, weights, before)
+        part = check_sums(near_moments(X, Y, weights, before))
         n_rows = part.n_samples
         total = before._join(part, lambda: part._centred_blocks(X, Y, weights), n_rows)
     if total._proved is not None and total._proved is not before._proved:
