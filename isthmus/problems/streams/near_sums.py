@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import lapack
 
 from isthmus._linalg import EPS, Array, row_blocks, two_sum
 from isthmus._linalg.roots import TRUSTED
@@ -40,12 +41,14 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
     is_plain = weights is None and X.dtype == np.float64 == Y.dtype
     if is_plain and (point**2 <= _NEAR_ZERO * spread).all():
         point = np.zeros(p + q)
-        products, sums = _sum_as_they_are(X, Y)
+        xx, xy, yy, sums = _sum_as_they_are(X, Y)
     else:
-        products, sums = _sum_about(X, Y, weights, point)
+        xx, xy, yy, sums = _sum_about(X, Y, weights, point)
     rest = sums / weight
-    products -= np.outer(sums, rest)
-    squares = products.diagonal()
+    xx -= np.outer(sums[:p], rest[:p])
+    xy -= np.outer(sums[:p], rest[p:])
+    yy -= np.outer(sums[p:], rest[p:])
+    squares = np.concatenate([xx.diagonal(), yy.diagonal()])
     is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
     if is_far.any():
         return Moments.squares_of(X, Y, weights, full_yy)
@@ -53,9 +56,8 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
     moments.n_samples, moments.weight = len(Y), weight
     moments._x_mean = two_sum(point[:p], rest[:p])
     moments._y_mean = two_sum(point[p:], rest[p:])
-    moments.xx = products[:p, :p].copy()
-    moments.xy = products[:p, p:].copy()
-    moments.yy = products[p:, p:].copy() if full_yy else squares[p:].copy()
+    moments.xx, moments.xy = xx, xy
+    moments.yy = yy if full_yy else yy.diagonal().copy()
     return moments
 
 
@@ -79,30 +81,33 @@ def _buffer_rows(n_rows: int, width: int) -> int:
     return min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), n_rows)
 
 
-def _sum_as_they_are(X: NDArray, Y: NDArray) -> tuple[Array, Array]:
-    """Second moments and sums of both sides together, about zero: no row is copied."""
+def _sum_as_they_are(X: NDArray, Y: NDArray) -> tuple[Array, Array, Array, Array]:
+    """``X'X``, ``X'Y``, ``Y'Y`` and the sums of both sides together: no row is copied."""
     p, q = X.shape[1], Y.shape[1]
     n_rows = _buffer_rows(len(Y), p + q)
-    # Apart, because adding to a part of a larger matrix is slower.
     xx, xy, yy = np.zeros((p, p)), np.zeros((p, q)), np.zeros((q, q))
     x_sums, y_sums, ones = np.zeros(p), np.zeros(q), np.ones(n_rows)
+    # Kept: where freed memory is given back at once, as by Dask's workers, new arrays fault on every page.
+    own_xx, own_xy = np.empty((p, p)), np.empty((p, q))
     for rows in row_blocks(len(Y), n_rows):
         A, B = X[rows], Y[rows]
-        xx += A.T @ A
-        xy += A.T @ B
+        xx += np.matmul(A.T, A, out=own_xx)
+        xy += np.matmul(A.T, B, out=own_xy)
         yy += B.T @ B
         x_sums += ones[: len(A)] @ A
         y_sums += ones[: len(A)] @ B
-    return np.block([[xx, xy], [xy.T, yy]]), np.concatenate([x_sums, y_sums])
+    return xx, xy, yy, np.concatenate([x_sums, y_sums])
 
 
-def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> tuple[Array, Array]:
-    """Second moments and sums of both sides together, less a point."""
+def _sum_about(
+    X: NDArray, Y: NDArray, weights: Array | None, point: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The same of rows less a point, times the roots of weights."""
     p, width = X.shape[1], len(point)
     n_rows = _buffer_rows(len(Y), width)
     buffer = np.empty((n_rows, width))
     products, sums = np.zeros((width, width)), np.zeros(width)
-    ones = np.ones(n_rows)
+    own_products, ones = np.empty((width, width)), np.ones(n_rows)
     for rows in row_blocks(len(Y), n_rows):
         A = buffer[: rows.stop - rows.start]
         np.subtract(X[rows], point[:p], out=A[:, :p])
@@ -111,9 +116,9 @@ def _sum_about(X: NDArray, Y: NDArray, weights: Array | None, point: Array) -> t
         if weights is not None:
             root = np.sqrt(weights[rows])
             A *= root[:, None]
-        products += A.T @ A
+        products += np.matmul(A.T, A, out=own_products)
         sums += root @ A
-    return products, sums
+    return products[:p, :p].copy(), products[:p, p:].copy(), products[p:, p:].copy(), sums
 
 
 def check_sums(moments: Moments) -> Moments:
@@ -143,5 +148,10 @@ def _slack(moments: Moments) -> float:
     live = moments._live()
     scales = np.sqrt(moments.xx.diagonal()[live])
     scaled = moments.xx[np.ix_(live, live)] / scales / scales[:, None]
-    smallest = float(np.linalg.eigvalsh(scaled)[0]) if len(scaled) else 1.0
-    return max(1.0, smallest / max(len(scaled), 1) / TRUSTED)
+    if not len(scaled):
+        return 1.0
+    inverse, _ = lapack.dtrtri(np.linalg.cholesky(scaled), lower=1)
+    smallest = 1.0 / float(
+        (np.tril(inverse) ** 2).sum()
+    )  # of an inverse with this trace, or larger
+    return max(1.0, smallest / len(scaled) / TRUSTED)

@@ -14,7 +14,6 @@ from isthmus.problems.splits import dense_rows
 from isthmus.problems.streams.near_sums import add_block, check_sums, near_moments
 from isthmus.problems.sums import Moments
 
-
 TOO_LARGE = "the squares of the values overflow: divide the columns by a common large number."
 
 
