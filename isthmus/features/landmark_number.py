@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import row_blocks
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.selection import landmark_factor, pivot_tol, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
@@ -17,6 +18,7 @@ from isthmus.kernels.wrappers import Precomputed
 HELD_OUT = 1000
 """Samples on which the error is estimated: a relative error of 1e-3 or 1e-1 is known to some percent."""
 _HELD_SHARE = 0.2  # of the samples, where there are few
+_BLOCK = 128  # of them at a time
 _FIRST = 100  # landmarks that are tried; then twice as many each time
 
 
@@ -88,20 +90,21 @@ def choose_landmarks(
 
 def trace_errors(kernel: Any, X: Any, chosen: NDArray, held: NDArray) -> tuple[NDArray, NDArray]:
     """Return the landmarks that do not depend on others, in order, and what the first 1, 2, ... leave."""
-    if chosen.ndim == 2:  # centres
-        Kzz, K = gram(kernel, chosen), gram(kernel, chosen, take(X, held))
-    elif isinstance(kernel, Precomputed):
-        Kzz, K = X[np.ix_(chosen, chosen)], X[np.ix_(chosen, held)]
-    else:
-        points = take(X, chosen)
-        Kzz, K = gram(kernel, points), gram(kernel, points, take(X, held))
-    diagonal = X.diagonal() if isinstance(kernel, Precomputed) else None
-    lengths = gram_diagonal(kernel, take(X, held)) if diagonal is None else diagonal[held]
-    total = float(np.asarray(lengths, dtype=np.float64).sum())
+    is_matrix = isinstance(kernel, Precomputed)
+    points = chosen if is_matrix or chosen.ndim == 2 else take(X, chosen)
+    Kzz = X[np.ix_(chosen, chosen)] if is_matrix else gram(kernel, points)
     L, kept = landmark_factor(Kzz, pivot_tol(Kzz))
-    F = solve_triangular(L, K[kept].astype(np.float64), lower=True, check_finite=False)
-    explained = np.cumsum(np.einsum("ij,ij->i", F, F))
-    return kept, np.maximum(1.0 - explained / max(total, np.finfo(float).tiny), 0.0)
+    points = take(points, kept)
+    explained, total = np.zeros(len(kept)), 0.0
+    for rows in row_blocks(len(held), _BLOCK):
+        some = take(X, held[rows])
+        lengths = X[held[rows], held[rows]] if is_matrix else gram_diagonal(kernel, some)
+        total += float(np.asarray(lengths, dtype=np.float64).sum())
+        K = gram(kernel, some, points).astype(np.float64, copy=False)
+        F = solve_triangular(L, K.T, lower=True, check_finite=False)
+        explained += np.einsum("ij,ij->i", F, F)
+    left = 1.0 - np.cumsum(explained) / max(total, np.finfo(float).tiny)
+    return kept, np.maximum(left, 0.0)
 
 
 def _rows(kernel: Any, X: Any, places: NDArray) -> Any:

@@ -63,7 +63,9 @@ def test_new_rows_have_the_stated_error(X, selection, dtype):
 
 
 def test_a_smaller_error_takes_more_landmarks(X):
-    numbers = [Landmarks(s, KERNEL, random_state=0).fit(X).n_components_ for s in (0.9, 0.99, 0.999)]
+    numbers = [
+        Landmarks(s, KERNEL, random_state=0).fit(X).n_components_ for s in (0.9, 0.99, 0.999)
+    ]
     assert numbers[0] < numbers[1] < numbers[2]
     again = Landmarks(5, KERNEL, random_state=0).fit(X).set_params(n_components=0.9).fit(X)
     assert again.n_components_ == numbers[0]

@@ -122,9 +122,11 @@ def _sum_about(
 
 
 def check_sums(moments: Moments) -> Moments:
-    """Refuse sums of values that are not finite, or too large."""
-    if not (np.isfinite(moments.x_mean).all() and np.isfinite(moments.y_mean).all()):
-        raise FloatingPointError("the values are not finite, or their sum is not.")
+    """Refuse sums of values that are not finite, or too large to be squared."""
+    yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
+    for sums in (moments.x_mean, moments.y_mean, moments.xx.diagonal(), yy):
+        if not np.isfinite(sums).all():
+            raise FloatingPointError("the values are not finite, or their squares are not.")
     return moments
 
 

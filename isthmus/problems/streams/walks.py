@@ -112,12 +112,15 @@ class Sample:
             self._shrink()
 
     def _shrink(self) -> None:
-        keys, places, X, Y = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        keys = np.concatenate([part[0] for part in self.parts])
         if len(keys) > self.n_rows:
-            kept = np.sort(np.argpartition(keys, self.n_rows - 1)[: self.n_rows])
-            keys, places, X, Y = keys[kept], places[kept], X[kept], Y[kept]
-            self.bound = keys.max()
-        self.parts = [(keys, places, X, Y)]
+            self.bound = np.partition(keys, self.n_rows - 1)[self.n_rows - 1]
+            # Part by part, so that rows that are dropped are not copied first.
+            masks = [part[0] <= self.bound for part in self.parts]
+            own = zip(self.parts, masks, strict=True)
+            self.parts = [(k[m], places[m], X[m], Y[m]) for (k, places, X, Y), m in own]
+        joined = [np.concatenate(part) for part in zip(*self.parts, strict=True)]
+        self.parts = [(joined[0], joined[1], joined[2], joined[3])]
 
     def rows(self) -> tuple[Any, NDArray, NDArray]:
         """Return inputs, outputs and places, in the order of the source."""
