@@ -6,7 +6,11 @@ processor time, so that other work on the machine does not count; memory is the 
 imports and mapped pages included. The last two questions are the growth with the rows, and the error of a
 kernel regression by 1000 landmarks against the exact one on the rows that the exact one can hold.
 
+Beyond a million rows the first million is written again and again. ``--record`` keeps the points of
+the picture in docs/scale.md, which docs/pictures/scale.py draws.
+
     python benchmarks/scale.py [--rows 1000000] [--rounds 2] [--only memmap,parquet,...]
+    python benchmarks/scale.py --rows 10000000 --rounds 1 --only memmap
 """
 
 from __future__ import annotations
@@ -89,6 +93,7 @@ QUESTIONS = {
     "ten folds": ("memmap floor", 1.6, 500),
     "landmarks": ("landmark floor", 1.5, 1000),
 }
+MILLION = 1_000_000
 
 QUALITY = """
 import numpy as np, time
@@ -113,15 +118,19 @@ print(f"5 000 rows: exact {error(exact):.4f}, landmarks {error(part):.4f}, "
 """
 
 
-def write_rows(folder: Path, n: int) -> None:
-    """Write the rows as arrays and as a folder of Parquet files, block by block."""
+def write_rows(folder: Path, n: int, asked: list[str]) -> None:
+    """Write the rows as arrays, and as a folder of Parquet files if asked for, block by block."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
     coef = rng.normal(size=(200, 5)) @ rng.normal(size=(5, 20)) / 10
-    shapes = {"x": 200, "y": 20, "k": 50, "t": 5}
+    shapes = {}
+    if {"memmap", "ten folds", "parquet", "growth"} & set(asked):
+        shapes |= {"x": 200, "y": 20}
+    if {"landmarks", "growth"} & set(asked):
+        shapes |= {"k": 50, "t": 5}
     arrays = {
         name: np.lib.format.open_memmap(folder / f"{name}.npy", "w+", np.float32, (n, width))
         for name, width in shapes.items()
@@ -130,10 +139,18 @@ def write_rows(folder: Path, n: int) -> None:
     (folder / "parts").mkdir()
     for part, start in enumerate(range(0, n, 50_000)):
         rows = slice(start, min(start + 50_000, n))
+        if start >= MILLION:
+            before = slice(start % MILLION, start % MILLION + rows.stop - start)
+            for array in arrays.values():
+                array[rows] = array[before]
+            continue
         X = rng.normal(1, 1, size=(rows.stop - start, 200)).astype(np.float32)
         Y = (X @ coef + rng.normal(size=(len(X), 20))).astype(np.float32)
-        arrays["x"][rows], arrays["y"][rows] = X, Y
-        arrays["k"][rows], arrays["t"][rows] = X[:, :50], np.sin(X[:, :5])
+        made = {"x": X, "y": Y, "k": X[:, :50], "t": np.sin(X[:, :5])}
+        for name, array in arrays.items():
+            array[rows] = made[name]
+        if "parquet" not in asked:
+            continue
         table = pa.table(dict(zip(names, np.vstack([X.T, Y.T]), strict=True)))
         pq.write_table(table, folder / "parts" / f"part{part:04}.parquet", row_group_size=25_000)
 
@@ -152,11 +169,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", default=",".join([*QUESTIONS, "growth", "quality"]))
+    parser.add_argument("--record", type=Path, help="a JSON file that points are added to")
     options = parser.parse_args()
     asked, n = options.only.split(","), options.rows
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_rows(folder, n)
+        write_rows(folder, n, asked)
+        record = Record(options.record)
         floors: dict[str, float] = {}
         print(f"{n} rows: road, seconds, over the floor (bound), peak MiB (bound)")
         for road, (floor, bound, memory) in QUESTIONS.items():
@@ -167,20 +186,43 @@ def main() -> None:
                 print(f"  {floor:15} {floors[floor]:7.2f}")
             seconds, peak = run(road, folder, n, options.rounds)
             ratio = seconds / floors[floor]
-            print(f"  {road:15} {seconds:7.2f} {ratio:6.2f} ({bound}) {peak:6.0f} ({memory})")
+            print(
+                f"  {road:15} {seconds:7.2f} {ratio:6.2f} ({bound}) {peak:6.0f} ({memory})",
+                flush=True,
+            )
+            record.add(road, n, seconds, peak)
         if "growth" in asked:
             for road in ("memmap", "landmarks"):
-                print_growth(road, folder, n, options.rounds)
+                print_growth(road, folder, n, options.rounds, record)
     if "quality" in asked:
         subprocess.run([sys.executable, "-c", QUALITY], check=True)
 
 
-def print_growth(road: str, folder: Path, n: int, rounds: int) -> None:
+class Record:
+    """Points of a curve, kept in a file for a picture."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def add(self, road: str, n: int, seconds: float, peak: float) -> None:
+        if self.path is None:
+            return
+        points = json.loads(self.path.read_text()) if self.path.exists() else []
+        points = [point for point in points if (point["road"], point["rows"]) != (road, n)]
+        new = {"road": road, "rows": n, "seconds": round(seconds, 3), "peak_mib": round(peak)}
+        points = sorted([*points, new], key=lambda point: (point["road"], point["rows"]))
+        self.path.write_text(json.dumps(points, indent=1) + "\n")
+
+
+def print_growth(road: str, folder: Path, n: int, rounds: int, record: Record) -> None:
     """Print the exponent of the time between a hundredth, a tenth and all of the rows."""
     import numpy as np
 
     sizes = [n // 100, n // 10, n]
-    seconds = [run(road, folder, size, rounds)[0] for size in sizes]
+    found = [run(road, folder, size, rounds) for size in sizes]
+    seconds = [time for time, _ in found]
+    for size, (time, peak) in zip(sizes, found, strict=True):
+        record.add(road, size, time, peak)
     overall = np.diff(np.log(seconds)) / np.log(10)
     times = ", ".join(f"{size}: {value:.2f} s" for size, value in zip(sizes, seconds, strict=True))
     print(f"  growth of {road}: {times}; exponents {overall.round(2).tolist()}")

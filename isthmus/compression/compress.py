@@ -25,6 +25,7 @@ from isthmus.compression.select import (
     Problem,
     by_landmarks,
     by_rank,
+    chunk_in_memory,
     exchange_by_outputs,
     greedy,
     make_problem,
@@ -113,8 +114,9 @@ def compress(
         best, up to ``n_points`` or half of the points. Squared errors of several outputs are in units
         of their variances.
     chunk_size : int, default=None
-        Run the pursuit on blocks of this many points, then on the union of what they chose: for
-        expansions whose ``N r`` numbers do not fit into memory.
+        Run the pursuit on blocks of this many points, then on the union of what they chose. None: only
+        if ``N n_points`` numbers (``N N`` with ``tol`` alone) are more than scikit-learn's
+        ``working_memory``, by blocks that fit into it.
     max_iter : int, default=300
         Most steps of ``method="construct"``.
     random_state : int or RandomState, default=None
@@ -218,8 +220,8 @@ def _select(
         order, pursuit = by_outputs(problem, limit, stop)
     elif method == "rank":
         order, pursuit = by_rank(problem, limit, stop)
-    elif chunk_size is not None and chunk_size < len(problem):
-        order, pursuit = pursue_by_chunks(problem, limit, stop, int(chunk_size))
+    elif (size := chunk_size or chunk_in_memory(problem, limit)) and size < len(problem):
+        order, pursuit = pursue_by_chunks(problem, limit, stop, int(size))
     else:
         order, pursuit = greedy(problem, limit, stop)
     return _Choice(problem.take(order), order, pursuit)

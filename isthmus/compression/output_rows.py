@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from isthmus._linalg import Array, row_blocks
 from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
-from isthmus.compression.select import Problem
+from isthmus.compression.select import Problem, memory_bound
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 
 _BLOCK = 2**22  # kernel values at a time
+_COPIES = 8  # of them, in other bases and beside the outputs
 
 
 class OutputRows:
@@ -59,7 +60,8 @@ class OutputRows:
         return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
-        size = max(1, _BLOCK // max(len(points), 1))
+        n_values = min(_BLOCK, int(memory_bound() / (8 * _COPIES)))
+        size = max(1, n_values // max(len(points), 1))
         for part in row_blocks(len(self.outputs), size):
             yield self._values(part, points, order), self.outputs[part]
 

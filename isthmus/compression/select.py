@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_memory
 from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
@@ -22,6 +24,7 @@ from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 
 _LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
+_PROGRESS = 0.9  # of the points are left by a round of blocks at most, or the rounds end
 
 
 @dataclass
@@ -123,15 +126,49 @@ def greedy(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursui
 def pursue_by_chunks(
     problem: Problem, n_points: int, tol: float, chunk_size: int
 ) -> tuple[NDArray, Pursuit]:
-    """Greedy on each block's own part of the functions, then on the union against all of them."""
-    chosen = []
-    for begin in range(0, len(problem), chunk_size):
-        index = np.arange(begin, min(begin + chunk_size, len(problem)))
-        part = problem.restrict(index, own_part=True)
-        chosen.append(index[pursue(part, n_points, tol).order])
-    union = np.sort(np.concatenate(chosen))
+    """Greedy on each block's own part of the functions, then on the union against all of them.
+
+    A union that is too large for memory is pursued by blocks as well.
+    """
+    union = _by_blocks(problem, np.arange(len(problem)), n_points, tol, chunk_size, own_part=True)
+    size = max(chunk_size, _square_in_memory())
+    while len(union) > size:
+        fewer = _by_blocks(problem, union, n_points, tol, size, own_part=False)
+        if len(fewer) > _PROGRESS * len(union):
+            what = f"Greedy pursuit among {len(union)} points"
+            check_memory(16.0 * len(union) ** 2, what, "a smaller n_points takes less.")
+            break
+        union = fewer
     pursuit = pursue(problem.restrict(union), n_points, tol)
     return union[pursuit.order], pursuit
+
+
+def _by_blocks(
+    problem: Problem, index: NDArray, n_points: int, tol: float, size: int, *, own_part: bool
+) -> NDArray:
+    """Return the points that greedy pursuit chooses in each block of some of the points."""
+    chosen = []
+    for rows in row_blocks(len(index), size):
+        part = problem.restrict(index[rows], own_part=own_part)
+        chosen.append(index[rows][pursue(part, n_points, tol).order])
+    return np.sort(np.concatenate(chosen))
+
+
+def chunk_in_memory(problem: Problem, n_points: int) -> int | None:
+    """Return the size of blocks, if the factor of a pursuit over all points is larger than the bound."""
+    if problem.matrix is not None or 8.0 * len(problem) * n_points <= memory_bound():
+        return None
+    return _square_in_memory()
+
+
+def _square_in_memory() -> int:
+    """Points of a block: their kernel matrix, the factor, and room for as much again."""
+    return max(2, math.isqrt(int(memory_bound() / 32.0)))
+
+
+def memory_bound() -> float:
+    """Return scikit-learn's ``working_memory`` in bytes."""
+    return float(get_config()["working_memory"]) * 2**20
 
 
 def exchange_by_outputs(problem: Problem, start: Pursuit, n_rounds: int) -> Pursuit:

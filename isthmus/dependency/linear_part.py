@@ -77,6 +77,13 @@ def _check_differences(kernel: Any, K: Array, alpha: float) -> None:
         )
 
 
+def embed_inputs(inputs: Any, map_: Any, X: Any) -> Array:
+    """Fit phi and return its coordinates; the number of landmarks may follow from the ridge weight of T."""
+    if type(inputs) is KernelMap:
+        return np.asarray(inputs._fit(X, ridge_weight(map_)))
+    return inputs.fit_transform(X)
+
+
 def for_all_outputs(map_: Any, n_outputs: int) -> Any:
     """Return a regressor of several outputs, made of one per output if need be."""
     single = n_outputs > 1 and not get_tags(map_).target_tags.multi_output

@@ -23,7 +23,7 @@ from isthmus._validation import (
 )
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
-from isthmus.dependency.linear_part import for_all_outputs, join_stages, solve_dual
+from isthmus.dependency.linear_part import embed_inputs, for_all_outputs, join_stages, solve_dual
 from isthmus.dependency.memory import check_output_memory
 from isthmus.dependency.sizes import SizesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
@@ -255,7 +255,7 @@ class DependencyRegressor(
 
     def _fit_stages(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> None:
         self.inputs_ = inputs
-        Phi = inputs.fit_transform(X)
+        Phi = embed_inputs(inputs, map_, X)
         self.map_ = for_all_outputs(map_, Psi.shape[1])
         self.map_.fit(Phi, Psi[:, 0] if Psi.shape[1] == 1 else Psi)
         self.expansion_, self.y_loadings_ = None, None

@@ -23,11 +23,12 @@ class MapOptions:
     n_components: int | float | None
     center: bool
     tol: float
-    n_landmarks: int
+    n_landmarks: int | float
     selection: str
     indefinite: str
     random_state: Any
     n_jobs: int | None
+    ridge: float | None = None  # weight that the number of landmarks is to follow from
 
     def rank_tol(self, dtype: Any) -> float:
         """Return the fraction of the largest eigenvalue below which others count as zero."""
@@ -45,6 +46,7 @@ class KernelAxes:
     eigenvalues: NDArray
     residual: NDArray
     mean: float
+    trace_error: float | None = None
     points: Any = None
     dual_coef: NDArray | None = None
     row_means: NDArray | None = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from numbers import Integral, Real
+from typing import Any
 
 from isthmus._validation import check_count, memory_shortage
 
@@ -13,9 +16,12 @@ An eigendecomposition counts as 9 n^3 and is exact up to 3000 rows; a Cholesky f
 n^3 / 3 and is exact up to 9000. Counts do not depend on the machine, nor on the cost of kernel values.
 """
 EIGEN_OPERATIONS = 9.0  # times n^3
+FACTOR_OPERATIONS = 1.0 / 3.0
 EIGEN_BYTES = 3 * 8.0  # times n^2: the Gram matrix, its eigenvectors and their work space
 FEW_LANDMARKS = 500
 _LANDMARK_SHARE = 0.75
+_RIDGE_SHARE = 0.1
+_LEAST_ERROR = 1e-12  # of a trace: less is rounding
 _LANDMARK_ARRAYS = 4  # features, coordinates, and as much again by the regression after them
 
 
@@ -44,12 +50,46 @@ def is_affordable(operations: float, n_bytes: float, what: str) -> bool:
     return False
 
 
-def count_landmarks(asked: int | str, n: int | None) -> int:
+def is_share(value: Any) -> bool:
+    """Return whether a number of landmarks is given as the share of the trace that they explain."""
+    return isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) < 1
+
+
+def share_for_ridge(alpha: float, trace: float) -> float:
+    """Return the share of the trace that landmarks should explain before a ridge regression.
+
+    Eigenvalues that they leave out sum up to a tenth of the ridge weight, against which each is weighed.
+    """
+    error = _RIDGE_SHARE * alpha / trace if trace > 0 else 1.0
+    return 1.0 - min(max(error, _LEAST_ERROR), 0.1)
+
+
+def most_landmarks(n: int, operations: float, memory: float | None = None) -> int:
+    """Return how many landmarks may be taken for a stated error.
+
+    ``operations`` times their cube are within the bound, and n x m numbers are within the free memory, or
+    m x m within ``memory`` bytes where the rows do not have to fit.
+    """
+    most = round((OPERATIONS / operations) ** (1 / 3))
+    if memory is not None:
+        return max(1, min(most, math.isqrt(int(memory / (8.0 * _LANDMARK_ARRAYS)))))
+    row_bytes = 8.0 * _LANDMARK_ARRAYS * n
+    free = memory_shortage(row_bytes * most)
+    return most if free is None else max(1, min(most, int(free / row_bytes)))
+
+
+def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
     """Return how many landmarks take the place of ``n`` rows; ``n=None`` if the user asked for them.
 
-    Three quarters of the rows that an eigendecomposition may have, 2250: not more operations than that at
-    the row where they begin, and a quarter of the 9000 rows where they replace a Cholesky factor.
+    A share of the trace is returned as it is. ``"auto"`` is three quarters of the rows that an
+    eigendecomposition may have, 2250: not more operations than that at the row where they begin, and a
+    quarter of the 9000 rows where they replace a Cholesky factor.
     """
+    if is_share(asked):
+        return float(asked)
+    if isinstance(asked, float):
+        allowed = "an integer >= 1, a fraction in (0, 1) or 'auto'"
+        raise ValueError(f"n_landmarks == {asked!r}, must be {allowed}.")
     if asked != "auto":
         return check_count("n_landmarks", asked)
     if n is None:

@@ -29,17 +29,9 @@ from isthmus.problems.streams.sources import as_rows
 
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
 _OF_ONE_SOLVER = (
-    "features_",
-    "feature_means_",
-    "components_",
-    "points_",
-    "dual_coef_",
-    "row_means_",
-    "mean_coef_",
-    "preimage_",
-    "offset_",
-    "compression_",
-)
+    "features_ feature_means_ components_ points_ dual_coef_ row_means_ mean_coef_ preimage_ offset_ "
+    "trace_error_ compression_"
+).split()
 _MEAN_RIDGE = 1e-10
 
 
@@ -81,9 +73,11 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Eigenvalues at or below this fraction of the largest are zero (at least 1e-6 in float32).
     gamma : float or None, default=None
         Inverse width of a kernel given by name; None is the median rule.
-    n_landmarks : int or "auto", default="auto"
+    n_landmarks : int, float or "auto", default="auto"
         Number of landmarks or random Fourier features. ``"auto"``: 2250 where ``solver="auto"`` turns to
-        landmarks, fewer (with a warning) if memory is short; 500 if the solver is given, and of ``Rows``.
+        landmarks, fewer (with a warning) if memory is short, or if what fewer leave of the trace is a tenth
+        of the ridge weight of a ``DependencyRegressor``; 500 if the solver is given, and of ``Rows``.
+        A fraction in (0, 1): as few landmarks as explain this share of the trace, at most 3000.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks; see :class:`Landmarks`.
     indefinite : {"raise", "clip"}, default="raise"
@@ -112,6 +106,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Coefficients of the training mean; zeros without centring.
     residual_ : ndarray of shape (n_samples,)
         Squared distance of each training sample from the span of the axes; not after ``Rows``.
+    trace_error_ : float
+        Share of the trace of held-out samples that is not in the span of the landmarks; if their number
+        followed from it.
     solver_ : str
         The solver that was used: ``"exact"``, ``"landmarks"`` or ``"fourier"``.
     n_components_ : int
@@ -140,7 +137,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         preimage: Any = None,
         tol: float = 1e-10,
         gamma: float | None = None,
-        n_landmarks: int | str = "auto",
+        n_landmarks: int | float | str = "auto",
         selection: str = "auto",
         indefinite: str = "raise",
         random_state: Any = None,
@@ -170,7 +167,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Fit and return the coordinates of the training samples."""
         return self._fit(X)
 
-    def _fit(self, X: Any) -> Any:
+    def _fit(self, X: Any, ridge: float | None = None) -> Any:
+        """Fit and return the coordinates; ``ridge`` is the weight of a ridge regression on them."""
         if (source := as_rows(X)) is not None:
             fit_map(self, source)
             return self.transform(X)
@@ -184,7 +182,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_precomputed(X, copy=False) if is_precomputed(self.kernel_) else X
         self.solver_ = self._chosen_solver(len(X))
         self._forget_axes()
-        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(len(X)))
+        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(len(X), ridge))
         for name, value in axes.attributes().items():
             setattr(self, name, value)
         self.n_components_ = len(axes.eigenvalues)
@@ -196,7 +194,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for name in _OF_ONE_SOLVER:
             self.__dict__.pop(name, None)  # set by an earlier fit with another solver
 
-    def _options(self, n: int | None = None) -> MapOptions:
+    def _options(self, n: int | None = None, ridge: float | None = None) -> MapOptions:
+        is_free = self.solver == "auto" and self.n_landmarks == "auto"
         return MapOptions(
             self.n_components,
             self.center,
@@ -206,6 +205,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.indefinite,
             self.random_state,
             self.n_jobs,
+            ridge if is_free else None,
         )
 
     def _check_options(self) -> None:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import row_blocks
 from isthmus._linalg.eigen import smallest_ritz_value
 from isthmus._validation import check_memory, check_option, check_rank
+from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
+from isthmus.features.landmark_number import choose_landmarks
 from isthmus.features.samples import (
     check_no_kernel,
     check_samples,
@@ -32,7 +34,7 @@ from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
-from isthmus.kernels.selection import METHODS, PIVOT_TOL, landmark_factor, select_landmarks
+from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.blockwise import maps_blocks
 from isthmus.problems.streams.sources import as_rows
@@ -50,8 +52,10 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    n_components : int, default=100
-        Number of landmarks; those that depend on the others are dropped.
+    n_components : int or float, default=100
+        Number of landmarks; those that depend on the others are dropped. A fraction in (0, 1): as few as
+        explain this share of the trace of the kernel on held-out samples, at most 9000 or what memory
+        allows; 0.99 leaves a relative trace error of 0.01.
     kernel : kernel object, str or callable, default="rbf"
         As in :class:`KernelMap`.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
@@ -79,6 +83,9 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Indices of the landmarks among the training samples; None for centres of k-means.
     n_components_ : int
         The number of landmarks that were kept.
+    trace_error_ : float
+        Share of the trace that is not explained on held-out samples; only if ``n_components`` is a
+        fraction. ``residual`` gives the same for any samples.
 
     Examples
     --------
@@ -92,7 +99,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int | float = 100,
         kernel: Any = "rbf",
         *,
         selection: str = "auto",
@@ -117,20 +124,24 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source = as_rows(X)
         if source is not None:
             return fit_sample(self, source)
-        X, points = self._choose(X)
+        return self._fit(X)
+
+    def _fit(self, X: Any, most: int | None = None, *, tell: bool = True) -> Landmarks:
+        """Fit to samples; a fraction takes no more than ``most`` landmarks, told if these are too few."""
+        X, points = self._choose(X, most, tell)
         is_matrix = is_precomputed(self.kernel_)
         K = X[np.ix_(points, points)] if is_matrix else gram(self.kernel_, points)
         self._keep(points, K)
         return self
 
-    def _fit_features(self, X: Any) -> NDArray:
+    def _fit_features(self, X: Any, most: int | None = None, *, tell: bool = True) -> NDArray:
         """Fit and return the features of ``X``: kernel values among landmarks are rows of the others.
 
         The same span as by ``fit``, but rounding may order the landmarks differently.
         """
         if is_precomputed(self.kernel):
-            return self.fit(X)._features(X)
-        X, points = self._choose(X)
+            return self._fit(X, most, tell=tell)._features(X)
+        X, points = self._choose(X, most, tell)
         if self.indices_ is None:  # centres of k-means are no rows
             self._keep(points, gram(self.kernel_, points))
             return self._features(X)
@@ -146,14 +157,16 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             K[rows] = _in_basis(factor, K[rows], overwrite=True)
         return K
 
-    def _choose(self, X: Any) -> tuple[Any, Any]:
+    def _choose(self, X: Any, most: int | None, tell: bool) -> tuple[Any, Any]:
         """Return the checked samples and the landmarks, as column numbers for a precomputed kernel."""
         check_option("selection", self.selection, ("auto", *METHODS))
         check_option("indefinite", self.indefinite, ("raise", "clip"))
         check_no_kernel(self.n_components, type(self).__name__)
-        m = check_rank(self.n_components, minimum=1, allowed="an integer")
+        share = self.n_components if is_share(self.n_components) else None
+        m = 1 if share else check_rank(self.n_components, minimum=1, allowed="a fraction in (0, 1)")
         if m is None:
             raise ValueError("n_components == None, must be an integer >= 1.")
+        self.__dict__.pop("trace_error_", None)
         X = check_samples(self, X, self.kernel, reset=True)
         self.kernel_ = resolve_kernel(
             self.kernel, X, gamma=self.gamma, random_state=self.random_state
@@ -162,15 +175,21 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             X = check_precomputed(X, copy=False)
             if m < len(X):  # among all samples, not only among landmarks
                 self._check_all(X)
-        if m > len(X):
+        if share is not None:
+            most = most_landmarks(len(X), FACTOR_OPERATIONS) if most is None else most
+            chosen, self.trace_error_ = choose_landmarks(
+                self.kernel_, X, share, self._selection(X), most, self.random_state, tell=tell
+            )
+        elif m > len(X):
             warnings.warn(
                 f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
                 UserWarning,
                 stacklevel=3,
             )
-        chosen = select_landmarks(
-            self.kernel_, X, min(m, len(X)), self._selection(X), self.random_state
-        )
+        if share is None:
+            chosen = select_landmarks(
+                self.kernel_, X, min(m, len(X)), self._selection(X), self.random_state
+            )
         self.indices_ = chosen if chosen.ndim == 1 else None
         by_place = self.indices_ is not None and not is_precomputed(self.kernel_)
         return X, take(X, chosen) if by_place else chosen
@@ -179,7 +198,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Factorise the kernel matrix of the landmarks; return those that do not depend on others."""
         if not np.isfinite(K).all():
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity between landmarks.")
-        tol = PIVOT_TOL if K.dtype == np.float64 else 1e-6
+        tol = pivot_tol(K)
         if not is_psd(self.kernel_):
             tol = max(tol, self._negative_share(K))
         self.factor_, keep = landmark_factor(K, tol)
@@ -215,6 +234,16 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         X = check_samples(self, X, self.kernel_, reset=False)
         return self._features(X)
+
+    def residual(self, X: Any) -> NDArray:
+        """Return the squared distance of new samples from the span of the landmarks (n_samples,).
+
+        Its sum over that of the kernel values ``k(x, x)`` is the relative trace error.
+        """
+        F = self.transform(X)
+        X = check_samples(self, X, self.kernel_, reset=False)
+        lengths = gram_diagonal(self.kernel_, X).astype(np.float64)
+        return np.maximum(lengths - np.einsum("ij,ij->i", F, F, dtype=np.float64), 0.0)
 
     def _features(self, X: Any) -> NDArray:
         n, m = len(X), self.n_components_

@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 
 from isthmus._linalg import column_signs
 from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
+from isthmus.features.cost import EIGEN_OPERATIONS, is_share, most_landmarks, share_for_ridge
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
 from isthmus.kernels.gram import gram_diagonal
@@ -17,24 +18,28 @@ from isthmus.kernels.gram import gram_diagonal
 
 def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of landmarks."""
+    lengths = gram_diagonal(kernel, X).astype(np.float64)
+    number, most = options.n_landmarks, most_landmarks(len(X), EIGEN_OPERATIONS)
+    if options.ridge is not None:
+        number, most = share_for_ridge(options.ridge, float(lengths.sum())), int(number)
     landmarks = Landmarks(
-        options.n_landmarks,
+        number,
         kernel,
         selection=options.selection,
         indefinite=options.indefinite,
         random_state=options.random_state,
         n_jobs=options.n_jobs,
     )
-    F = landmarks._fit_features(X)
+    F = landmarks._fit_features(X, most, tell=options.ridge is None)
     means = _means(F, options)
     values, axes, scores = _principal_axes(kernel, F, means, options)
     L = landmarks.factor_
-    lengths = gram_diagonal(kernel, X).astype(np.float64)
     return KernelAxes(
         scores=scores,
         eigenvalues=values,
         residual=_residual(lengths, F, means, scores),
         mean=float(means @ means),
+        trace_error=getattr(landmarks, "trace_error_", None),
         points=landmarks.points_,
         dual_coef=solve_triangular(L, axes, lower=True, trans="T").astype(F.dtype),
         row_means=L @ means,
@@ -44,7 +49,9 @@ def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
 
 def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of random Fourier features."""
-    waves = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state).fit(X)
+    waves = FourierFeatures(
+        number_of_waves(options), kernel, random_state=options.random_state
+    ).fit(X)
     F = waves.transform(X)
     means = _means(F, options)
     values, axes, scores = _principal_axes(kernel, F, means, options)
@@ -57,6 +64,15 @@ def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         feature_means=means.astype(F.dtype),
         components=axes.astype(F.dtype),
     )
+
+
+def number_of_waves(options: MapOptions) -> int:
+    """Return the number of Fourier features, which no share of the trace can tell."""
+    if is_share(options.n_landmarks):
+        raise ValueError(
+            f"n_landmarks == {options.n_landmarks}, must be an integer for solver='fourier'."
+        )
+    return int(options.n_landmarks)
 
 
 def _means(F: NDArray, options: MapOptions) -> NDArray:

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from isthmus.features.cost import EIGEN_OPERATIONS, FACTOR_OPERATIONS, is_share, most_landmarks
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 
@@ -15,16 +16,25 @@ _ROWS_PER_LANDMARK = 10
 
 
 def draw_sample(
-    source: Rows, n_landmarks: int, random_state: Any
+    source: Rows, n_landmarks: int | float, random_state: Any
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Draw the rows that landmarks are chosen from: inputs, outputs and places."""
-    return source.sample(max(_SAMPLE_ROWS, _ROWS_PER_LANDMARK * n_landmarks), random_state)
+    """Draw the rows that landmarks are chosen from: inputs, outputs and places.
+
+    Where their number is to follow from a share of the trace, as many as an eigenproblem may have.
+    """
+    if is_share(n_landmarks):
+        n_landmarks = most_landmarks(1, EIGEN_OPERATIONS, source.memory)
+    return source.sample(max(_SAMPLE_ROWS, _ROWS_PER_LANDMARK * int(n_landmarks)), random_state)
 
 
 def fit_sample(transformer: Any, source: Rows) -> Any:
     """Fit ``Landmarks`` or ``FourierFeatures`` to a sample of the rows of a source."""
-    X, _, places = draw_sample(source, int(transformer.n_components), transformer.random_state)
-    transformer.fit(X)
+    number = transformer.n_components
+    X, _, places = draw_sample(source, number, transformer.random_state)
+    if is_share(number):
+        transformer._fit(X, most_landmarks(1, FACTOR_OPERATIONS, source.memory))
+    else:
+        transformer.fit(X)
     if getattr(transformer, "indices_", None) is not None:
         transformer.indices_ = places[transformer.indices_]
     name_features(transformer, source, X.shape[1])

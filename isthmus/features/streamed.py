@@ -9,8 +9,10 @@ from scipy.linalg import solve_triangular
 
 from isthmus._linalg import Array, column_signs
 from isthmus.features.axes import choose_rank
+from isthmus.features.cost import EIGEN_OPERATIONS, most_landmarks
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
+from isthmus.features.low_rank import number_of_waves
 from isthmus.features.sampling import draw_sample
 from isthmus.problems import Moments
 from isthmus.problems.streams.blockwise import name_features
@@ -42,10 +44,10 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
             indefinite=options.indefinite,
             random_state=options.random_state,
             n_jobs=options.n_jobs,
-        )
+        )._fit(X, most_landmarks(1, EIGEN_OPERATIONS, source.memory))
     else:
-        features = FourierFeatures(options.n_landmarks, kernel, random_state=options.random_state)
-    features.fit(X)
+        waves = number_of_waves(options)
+        features = FourierFeatures(waves, kernel, random_state=options.random_state).fit(X)
     moments = source.map(features.transform, features._n_features_out).moments(squares=True)
     means, values, axes = _principal_axes(kernel, moments, options, X.dtype)
     kernel_map._forget_axes()
@@ -53,6 +55,8 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
     kernel_map.eigenvalues_ = values
     kernel_map.mean_ = float(means @ means)
     kernel_map.n_components_ = len(values)
+    if hasattr(features, "trace_error_"):
+        kernel_map.trace_error_ = features.trace_error_
     if solver == "landmarks":
         L = features.factor_
         kernel_map.points_ = features.points_

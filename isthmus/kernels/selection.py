@@ -99,6 +99,11 @@ def pivoted_cholesky(
 _INDEPENDENT = 1e-6  # of a landmark's kernel value: with as much of its own it needs no pivoting
 
 
+def pivot_tol(K: NDArray) -> float:
+    """Return the share of a kernel value below which a pivot is rounding."""
+    return PIVOT_TOL if K.dtype == np.float64 else 1e-6
+
+
 def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDArray]:
     """Lower factor ``Kzz[keep][:, keep] = L L'`` and the landmarks that are kept.
 

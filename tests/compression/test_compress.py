@@ -1,11 +1,13 @@
 """Oracles: the model itself at full size, errors recomputed, least squares, scikit-learn's own scores."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.decomposition import KernelPCA
@@ -335,6 +337,25 @@ def test_threshold_is_set_on_labels(digits):
         np.mean((values > cut) == (y > 1)) for cut in np.concatenate([values, [values.min() - 1]])
     )
     assert_allclose(seeing.score(X, y > 1), best)
+
+
+@pytest.mark.parametrize("size", [{"n_points": 60}, {"tol": 1e-3}])
+def test_blocks_by_themselves_stay_within_the_bound(size):
+    """2500 points by 60 are 1.1 MiB of a factor, the union of what blocks choose is larger than a block."""
+    rng = np.random.default_rng(0)
+    points, centres = rng.normal(size=(2500, 2)), rng.normal(size=(40, 2))
+    coef = gram(RBF(1.0), points, centres) @ rng.normal(size=40)
+    f = Expansion(points, coef, RBF(0.5), values=gram(RBF(0.5), points) @ coef)
+    whole = compress(f, **size)
+    with config_context(working_memory=1):
+        compress(f, **size)  # caches
+        tracemalloc.start()
+        small = compress(f, **size)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 2 * 2**20  # points, values and outputs beside the bound
+    assert small.compression_.output_errors[-1] < 3 * whole.compression_.output_errors[-1] + 1e-9
+    assert small.compression_.n_points <= 1.2 * whole.compression_.n_points
 
 
 def test_chunks_are_nearly_as_good(digits):

@@ -137,6 +137,28 @@ def test_names_are_checked(table):
         Rows.from_arrow([1, 2])
 
 
+def test_zarr(table, tmp_path):
+    """Compressed chunks that do not end where the blocks do."""
+    zarr = pytest.importorskip("zarr")
+    X, Y = arrays(table)
+    group = zarr.open_group(tmp_path / "t.zarr", mode="w")
+    for name, values in (("X", X), ("Y", Y), ("w", np.ones(len(X)))):
+        chunks = (130, *values.shape[1:])
+        group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype)[:] = values
+    group = zarr.open_group(tmp_path / "t.zarr", mode="r")
+    rows = Rows.from_arrays(group["X"], group["Y"], memory=TINY)
+    assert_rows(rows, table)
+    assert_rows(rows, table)
+    weighted = Rows.from_arrays(group["X"], group["Y"], group["w"], memory=TINY)
+    want = PLS(2).fit(X, Y)
+    for source in (rows, weighted):
+        found = PLS(2).fit(source)
+        assert_allclose(found.coef_, want.coef_, rtol=1e-6)
+        assert_allclose(
+            np.vstack(list(found.predict(source))), want.predict(X), rtol=1e-5, atol=1e-6
+        )
+
+
 def test_memory_maps_and_h5py(table, tmp_path):
     h5py = pytest.importorskip("h5py")
     X, Y = arrays(table)

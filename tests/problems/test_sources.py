@@ -36,7 +36,8 @@ def data():
 
 def walk(X, Y, w, size):
     return lambda: (
-        (X[i : i + size], Y[i : i + size], w[i : i + size]) for i in range(0, len(X), size)
+        (X[i : i + size], Y[i : i + size], None if w is None else w[i : i + size])
+        for i in range(0, len(X), size)
     )
 
 
@@ -128,9 +129,11 @@ def test_sparse_and_integer_blocks(data):
 # -- failures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_bad_number_names_its_block(data, value):
+def test_a_bad_number_names_its_block(data, value, weighted):
     X, Y, w = data
+    w = w if weighted else None
     bad = X.copy()
     bad[357, 4] = value
     with pytest.raises(
@@ -142,6 +145,16 @@ def test_a_bad_number_names_its_block(data, value):
     Y[0, 1] = np.nan
     with pytest.raises(ValueError, match=r"block 0 .*y has NaN in row 0 of the block, column 1"):
         PLS(2).fit(Rows(walk(X, Y, w, 100)))
+    with pytest.raises(BlockError, match=r"block 3 .* column 4") as caught:
+        Rows(walk(bad, X[:, :2], w, 100)).moments(4, squares=True)
+    assert caught.value.walk.n_rows >= 300
+
+
+def test_sums_that_overflow_are_told(data):
+    X, Y, _ = data
+    for size in (1e200, 1e307):  # squares overflow, or sums do
+        with pytest.raises(ValueError, match="overflow: divide the columns"):
+            PLS(2).fit(Rows.from_arrays(size * np.abs(X), Y))
 
 
 @pytest.mark.parametrize("folds", [None, 4])

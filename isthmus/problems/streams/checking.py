@@ -39,8 +39,8 @@ def cut_rows(values: Any, rows: slice) -> Any:
     return values[rows]
 
 
-def check_floats(values: Any, name: str, columns: list[str] | None) -> Any:
-    """Return values as float32 or float64, dense or CSR; refuse what is not finite."""
+def as_floats(values: Any, name: str) -> Any:
+    """Return values as float32 or float64, dense or CSR."""
     if sparse.issparse(values):
         values = values.tocsr()
         data = values.data
@@ -50,7 +50,13 @@ def check_floats(values: Any, name: str, columns: list[str] | None) -> Any:
         raise ValueError(f"{name} holds {data.dtype}, expected numbers.")
     if data.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
-        data = values.data if sparse.issparse(values) else values
+    return values
+
+
+def check_floats(values: Any, name: str, columns: list[str] | None) -> Any:
+    """Return values as float32 or float64, dense or CSR; refuse what is not finite."""
+    values = as_floats(values, name)
+    data = values.data if sparse.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         total = data.sum()
     if not np.isfinite(total) and not np.isfinite(data).all():

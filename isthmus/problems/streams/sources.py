@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_number, is_dask, refuse_dask
 from isthmus.problems.streams.checking import (
+    as_floats,
     check_block_weights,
     check_floats,
     cut_rows,
@@ -30,6 +31,7 @@ from isthmus.problems.streams.readers import (
     Reader,
 )
 from isthmus.problems.streams.walks import (
+    TOO_LARGE,
     BlockError,
     Sample,
     Walk,
@@ -37,6 +39,7 @@ from isthmus.problems.streams.walks import (
     check_finite_sums,
     empty_moments,
     own_rows,
+    unusable,
 )
 from isthmus.problems.sums import Moments
 
@@ -184,18 +187,19 @@ class Rows:
         """
         return (block for _, block in self._numbered(0))
 
-    def _numbered(self, skip: int) -> Iterator[tuple[int, Block]]:
-        """Blocks after the first ``skip`` rows, each with the number of its block in the source."""
+    def _numbered(self, skip: int, *, finite: bool = True) -> Iterator[tuple[int, Block]]:
+        """Blocks after the first ``skip`` rows, each with the number of its block in the source.
+
+        ``finite=False`` leaves it to the caller to see NaN, which saves a pass over each block.
+        """
         number, n_rows, n_columns = 0, skip, None
         walk = self._reader.read(skip, self.block_rows)
         while True:
             try:
                 found = next(walk, None)
             except Exception as error:
-                message = (
-                    f"block {number} of the rows (from row {n_rows} on) cannot be read: {error}"
-                )
-                raise BlockError(message, number) from error
+                where = f"block {number} of the rows (from row {n_rows} on)"
+                raise BlockError(f"{where} cannot be read: {error}", number) from error
             if found is None:
                 return
             number = found[0]
@@ -206,13 +210,11 @@ class Rows:
             for rows in row_blocks(
                 n_rows_of(X), self.block_rows(X.shape[1] if np.ndim(X) == 2 else 1)
             ):
-                where = f"block {number} (rows {n_rows} to {n_rows + rows.stop - rows.start - 1})"
+                parts = (cut_rows(part, rows) for part in (X, y, w))
                 try:
-                    part = self._checked(
-                        cut_rows(X, rows), cut_rows(y, rows), cut_rows(w, rows), n_columns
-                    )
+                    part = self._checked(*parts, n_columns, finite)
                 except Exception as error:
-                    raise BlockError(f"{where}: {error}", number) from error
+                    raise unusable(number, n_rows, rows.stop - rows.start, error) from error
                 n_columns = part[3]
                 n_rows += rows.stop - rows.start
                 yield number, part[:3]
@@ -220,14 +222,17 @@ class Rows:
                     self.progress(n_rows, self.n_samples)
             number += 1
 
-    def _checked(self, X: Any, y: Any, w: Any, n_columns: Any) -> tuple[Any, NDArray, Any, Any]:
-        X = check_floats(X, "X", self.feature_names)
+    def _checked(
+        self, X: Any, y: Any, w: Any, n_columns: Any, finite: bool
+    ) -> tuple[Any, NDArray, Any, Any]:
+        finite = finite or w is not None  # rows of weight zero are not summed
+        X = self._floats(X, "X", finite)
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions, expected 2.")
         if y is None:
             y = np.empty((X.shape[0], 0))
         self._reader.y_is_1d = np.ndim(y) == 1
-        Y = check_floats(y, "y", self.target_names)
+        Y = self._floats(y, "y", finite)
         if Y.ndim > 2:
             raise ValueError(f"y has {Y.ndim} dimensions, expected 1 or 2.")
         Y = Y.reshape(len(Y), -1)
@@ -241,6 +246,11 @@ class Rows:
         for function in self._maps:
             X = function(X)
         return X, Y, weights, shape
+
+    def _floats(self, values: Any, name: str, finite: bool) -> Any:
+        if not finite:
+            return as_floats(values, name)
+        return check_floats(values, name, self.feature_names if name == "X" else self.target_names)
 
     def moments(self, folds: Any = None, *, full_yy: bool = False, squares: bool = False) -> Any:
         """Sum the second moments of all rows in one pass.
@@ -270,13 +280,18 @@ class Rows:
                 "the fit that failed."
             )
         try:
-            for _, (X, Y, w) in self._numbered(walk.n_rows):
+            # A map may need finite values, so they are looked at before it.
+            for number, (X, Y, w) in self._numbered(walk.n_rows, finite=bool(self._maps)):
                 if not walk.parts:
                     walk.parts = [empty_moments(X, Y, full_yy) for _ in range(n_folds)]
                 parts = list(walk.parts)
-                for fold, own in own_rows(walk.n_rows, len(Y), n_folds, labels):
-                    part = X[own], Y[own], None if w is None else w[own]
-                    parts[fold] = add_rows(parts[fold], *part, squares)
+                try:
+                    for fold, own in own_rows(walk.n_rows, len(Y), n_folds, labels):
+                        part = X[own], Y[own], None if w is None else w[own]
+                        parts[fold] = add_rows(parts[fold], *part, squares)
+                except FloatingPointError:
+                    self._find_bad_value(number, walk.n_rows, X, Y)
+                    raise ValueError(TOO_LARGE) from None
                 walk.parts, walk.n_rows = parts, walk.n_rows + len(Y)  # a block counts whole or not
         except BlockError as error:
             error.walk = walk
@@ -285,6 +300,12 @@ class Rows:
             raise ValueError("the source has no rows.")
         check_finite_sums(walk.parts)
         return walk.parts[0] if folds is None else walk.parts
+
+    def _find_bad_value(self, number: int, n_rows: int, X: Any, Y: NDArray) -> None:
+        try:
+            [self._floats(values, name, True) for values, name in ((X, "X"), (Y, "y"))]
+        except ValueError as error:
+            raise unusable(number, n_rows, len(Y), error) from error
 
     def sample(self, n_rows: int, random_state: Any = None) -> tuple[Any, NDArray, NDArray]:
         """Draw rows without replacement, each as likely as any other, in one pass.

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus.problems.splits import dense_rows
-from isthmus.problems.streams.near_sums import add_block, near_moments
+from isthmus.problems.streams.near_sums import add_block, check_sums, near_moments
 from isthmus.problems.sums import Moments
+
+TOO_LARGE = "the squares of the values overflow: divide the columns by a common large number."
 
 
 class BlockError(ValueError):
@@ -33,6 +35,11 @@ class BlockError(ValueError):
 
     def __reduce__(self) -> tuple:  # errors of other processes arrive as pickles
         return type(self), (str(self), self.block, self.walk)
+
+
+def unusable(block: int, first: int, n_rows: int, error: Exception) -> BlockError:
+    """Return the error of a part of a block, which names its rows."""
+    return BlockError(f"block {block} (rows {first} to {first + n_rows - 1}): {error}", block)
 
 
 @dataclass
@@ -67,14 +74,18 @@ def empty_moments(X: Any, Y: NDArray, full_yy: bool) -> Moments:
 
 
 def add_rows(moments: Moments, X: Any, Y: NDArray, w: Array | None, squares: bool) -> Moments:
-    """Return moments with more rows, those of weight zero are no rows."""
+    """Return moments with more rows, those of weight zero are no rows.
+
+    Rows that are not finite, or too large to be summed, are a ``FloatingPointError``.
+    """
     if w is not None and not w.all():
         kept = w > 0
         X, Y, w = X[kept], Y[kept], w[kept]
     if not len(Y):
         return moments
     if squares:
-        return moments.merge(near_moments(X, Y, w, moments))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return moments.merge(check_sums(near_moments(X, Y, w, moments)))
     return add_block(moments, X, Y, w)
 
 
@@ -101,12 +112,15 @@ class Sample:
             self._shrink()
 
     def _shrink(self) -> None:
-        keys, places, X, Y = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        keys = np.concatenate([part[0] for part in self.parts])
         if len(keys) > self.n_rows:
-            kept = np.sort(np.argpartition(keys, self.n_rows - 1)[: self.n_rows])
-            keys, places, X, Y = keys[kept], places[kept], X[kept], Y[kept]
-            self.bound = keys.max()
-        self.parts = [(keys, places, X, Y)]
+            self.bound = np.partition(keys, self.n_rows - 1)[self.n_rows - 1]
+            # Part by part, so that rows that are dropped are not copied first.
+            masks = [part[0] <= self.bound for part in self.parts]
+            own = zip(self.parts, masks, strict=True)
+            self.parts = [(k[m], places[m], X[m], Y[m]) for (k, places, X, Y), m in own]
+        joined = [np.concatenate(part) for part in zip(*self.parts, strict=True)]
+        self.parts = [(joined[0], joined[1], joined[2], joined[3])]
 
     def rows(self) -> tuple[Any, NDArray, NDArray]:
         """Return inputs, outputs and places, in the order of the source."""
@@ -121,6 +135,4 @@ def check_finite_sums(parts: list[Moments]) -> None:
     """Refuse sums that have overflowed."""
     for part in parts:
         if not all(np.isfinite(sums).all() for sums in (part.xx, part.xy, part.yy)):
-            raise ValueError(
-                "the squares of the values overflow: divide the columns by a common large number."
-            )
+            raise ValueError(TOO_LARGE)
