@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
+from isthmus.auto.block_search import block_importances, join_known
 from isthmus.auto.intervals import half_widths
 from isthmus.inspection import Domain, Trust
 from isthmus.reports import write_report
@@ -33,6 +35,8 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     scoring: Any = None
     n_jobs: int | None = None
     verbose: int | None = 0
+    blocks: Any = None
+    blocks_: dict[str, NDArray] | None = None  # columns of each block by its name
 
     def set_output(self, *, transform: str | None = None) -> FittedSearch:
         """Return predictions in this form, with the names of the targets.
@@ -154,6 +158,14 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
         return None if rank is None else int(np.max(rank))
 
+    @property
+    def block_importances_(self) -> dict[str, float] | None:
+        """Share of each block in the predictions, by its name; None where there is one block only."""
+        if self.blocks_ is None:
+            return None
+        shares = block_importances(self.best_estimator_).tolist()
+        return dict(zip(self.blocks_, shares, strict=True))
+
     def report(
         self, path: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any
     ) -> None:
@@ -225,11 +237,14 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 for name, told in getattr(self, "answers_", {}).items()
             },
             "notices": list(self.notices_),
+            "block_importances": self.block_importances_,
             "seed": self.random_state,
             **getattr(self, "origin_", {}),
         }
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        if isinstance(X, Mapping):
+            return join_known(X, self.blocks_, self.n_features_in_)
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -23,9 +23,11 @@ def predict(
         str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
     ],
     new: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="NEW", help="New rows with the columns of the training table, or -."
+            metavar="NEW",
+            help="New rows with the columns of the training table, or -; for a model of several tables as "
+            "many, in the same order.",
         ),
     ],
     output: Annotated[
@@ -68,24 +70,28 @@ def predict(
     For example:
 
         isthmus predict model.isthmus new.csv -o out.csv --interval 0.95
+
+        isthmus predict model.isthmus nir_new.csv raman_new.csv -o out.csv
     """
     console = begin(quiet, as_json)
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
-    from isthmus.cli.matching import NewRows, file_of
+    from isthmus.cli.blocks import open_rows
+    from isthmus.cli.matching import file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.pairs import Reading
     from isthmus.tables.writing import WRITABLE
 
-    with Outputs(inputs=[model, *file_of(new)]) as outputs:
+    read = [path for each in new for path in file_of(each)]
+    with Outputs(inputs=[model, *read]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
         search = load_search(model, trusted_key, in_blocks=True)
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
-            rows = NewRows(search, new, reading, drop=search.target_names_)
+            rows = open_rows(search, new, reading, search.target_names_)
             try:
                 found = Outside() if check and search.domain_ is not None else None
                 n_rows = _write(search, rows, table_file, output, interval, found, raw)
