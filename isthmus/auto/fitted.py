@@ -96,9 +96,9 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The half width is a quantile of the absolute errors of the rows left out in cross-validation,
         so that it holds for any method and any distribution of errors as long as new rows come from
         where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
-        width is multiplied by its distance, which is 1 at the limit: how far a prediction may be off
-        out there is not known, and the bounds say so. Bounds are infinite where there are too few rows
-        for the level.
+        width is multiplied by its distance, which is 1 at the limit. Bounds are infinite at more than
+        nine times the limit, where nothing is known of the errors, and where there are too few rows for
+        the level.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         width = widths[0] if centre.ndim == 1 else widths
         if self.domain_ is not None:
             trust = self.domain_.check(rows) if trust is None else trust
-            wider = np.maximum(trust.distance, 1.0)
+            wider = trust.widening
             width = width * (wider if centre.ndim == 1 else wider[:, None])
         return centre - width, centre + width
 

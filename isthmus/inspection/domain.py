@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from isthmus.inspection.distances import (
     Ranges,
     Subspace,
 )
+from isthmus.inspection.trust import Trust
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _MOST_ROWS = 2000  # that a domain is made of
@@ -42,42 +41,6 @@ _CAUSES = {
 }
 
 Folds = Sequence[tuple[NDArray, NDArray]]
-
-
-@dataclass(frozen=True)
-class Trust:
-    """How far rows lie from the domain of a model.
-
-    Attributes
-    ----------
-    distance : ndarray of shape (n_samples,)
-        The largest of a row's statistics, each divided by its limit: above 1 is outside.
-    outside : ndarray of shape (n_samples,), bool
-    reasons : list of str
-        What is unusual in a row outside; empty for the others.
-    causes : list of str
-        The statistic that is the farthest beyond its limit; empty for rows inside.
-    """
-
-    distance: Array
-    outside: NDArray
-    reasons: list[str]
-    causes: list[str]
-
-    def summary(self) -> str:
-        """Return a sentence: how many rows are outside, and why most of them."""
-        return tell_outside(len(self.distance), Counter(filter(None, self.causes)))
-
-
-def tell_outside(n_rows: int, causes: Counter[str]) -> str:
-    """Return the sentence for so many rows, of which some are outside for these causes."""
-    n = causes.total()
-    share = f"{n} of {n_rows} rows ({100 * n / n_rows:.1f} %)" if n else f"None of {n_rows} rows"
-    told = f"{share} {'is' if n < 2 else 'are'} outside the domain of the training rows"
-    if not n:
-        return f"{told}."
-    cause, most = causes.most_common(1)[0]
-    return f"{told}, {'all' if most == n else f'{most}'} of them by the {cause}."
 
 
 class Domain:
@@ -117,6 +80,8 @@ class Domain:
         In place of missing values.
     names : list of str or None
     curve : bool
+    usual : ndarray or None
+        Sorted distances of the rows left out; None in files of before it was kept.
     """
 
     limits: dict[str, float]
@@ -125,6 +90,7 @@ class Domain:
     means: Array
     names: list[str] | None
     curve: bool
+    usual: Array | None = None
 
     @classmethod
     def of(
@@ -173,6 +139,7 @@ class Domain:
         self.before, last = _split(model)
         left_out = self._build(last, *_part(rows, outputs, folds), scale)
         self.limits = _limits(left_out)
+        self.usual = self._usual(left_out)
         return self
 
     def _build(self, model: Any, X: Array, Y: Array, folds: Folds, scale: bool) -> dict[str, Array]:
@@ -206,6 +173,15 @@ class Domain:
         ]
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
+    def _usual(self, left_out: dict[str, Array]) -> Array:
+        """Sorted distances of the rows left out, thinned where there are very many."""
+        ratios = [left_out[name] / limit for name, limit in self.limits.items()]
+        if not ratios:
+            return np.zeros(0)
+        distance = np.max(ratios, axis=0)
+        levels = np.linspace(0, 1, min(len(distance), _MOST_POINTS))
+        return np.asarray(np.quantile(distance, levels))
+
     def _transformed(self, X: Array) -> Array:
         for step in self.before:
             X = np.asarray(step.transform(X), dtype=np.float64)
@@ -238,7 +214,7 @@ class Domain:
                 worst = names[int(ratios[i].argmax())]
                 causes[i] = _CAUSES[worst]
                 reasons[i] = self._reason(worst, float(distance[i]), rows[i], Z[i])
-        return Trust(distance, distance > 1, reasons, causes)
+        return Trust(distance, distance > 1, reasons, causes, self.usual)
 
     def _reason(self, statistic: str, ratio: float, x: Array, z: Array) -> str:
         times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
