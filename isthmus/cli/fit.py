@@ -308,6 +308,7 @@ def _command_line() -> str:
     return shlex.join(["isthmus", *sys.argv[1:]])
 
 
+_MOST_OUTPUTS = 12  # of a table in the terminal
 _RULES = {
     "accurate": "the blend, unless one method is better in the rows left out",
     "simple": "the simplest within one standard error of the best",
@@ -327,6 +328,21 @@ def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
         for name, told in search.answers_.items()
     ]
     return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
+
+
+def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
+    import numpy as np
+
+    from isthmus.inspection import figures_of_merit
+
+    guess = search.cv_predictions_
+    known = np.where(np.isnan(guess), np.nan, search._training[1])
+    figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
+    rows = [
+        [name, *(f"{each[key]:.4g}" for key in ("rmse", "bias", "slope", "rpd", "rpiq"))]
+        for name, each in figures.items()
+    ]
+    return ["output", "RMSECV", "bias", "slope", "RPD", "RPIQ"], rows
 
 
 def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
@@ -356,6 +372,8 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
     console.say(f"* {_RULES[search.prefer]}{with_rank}.")
     console.table("Three answers", *_answers(search))
+    if len(search.target_names_) <= _MOST_OUTPUTS:
+        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
         console.table("Blocks of inputs", *importance_table(search))
     if rank is not None and search.n_components not in ("auto", rank):
