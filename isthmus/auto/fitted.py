@@ -123,7 +123,7 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
         width = widths[0] if centre.ndim == 1 else widths
         if self.domain_ is not None:
-            trust = self.domain_.check(rows) if trust is None else trust
+            trust = self.domain_.check(rows, centre) if trust is None else trust
             wider = trust.widening
             width = width * (wider if centre.ndim == 1 else wider[:, None])
         return centre - width, centre + width
@@ -144,13 +144,14 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.check_rows(self._rows(X))
 
-    def check_rows(self, rows: Array) -> Trust:
-        """Check rows that are an array with the columns of the fit."""
+    def check_rows(self, rows: Array, predictions: Array | None = None) -> Trust:
+        """Check rows that are an array with the columns of the fit; ``predictions`` if they are known."""
         if self.domain_ is None:
             raise ValueError(
                 "the model was saved by a version that kept no domain: fit it again to have rows checked."
             )
-        return self.domain_.check(rows)
+        guess = self.predict_rows(rows) if predictions is None else predictions
+        return self.domain_.check(rows, guess)
 
     @property
     def rank_(self) -> int | None:

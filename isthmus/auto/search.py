@@ -366,7 +366,7 @@ class MethodSearchCV(FittedSearch):
     def _judge(self, chosen: Trial, *, grouped: bool) -> None:
         """Keep the domain of the training rows, and warn if the folds did not see their order."""
         names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self.best_estimator_, chosen, names, self.scale_)
+        self.domain_ = domain_of(self, chosen, names)
         notice = order_notice(chosen, grouped)
         self.notices_ = () if notice is None else (notice,)
         if notice is not None:

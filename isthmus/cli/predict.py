@@ -201,7 +201,8 @@ def _write(
         for X, ids in rows.blocks():
             values = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
             asks = found is not None or interval is not None
-            trust = search.check_rows(X) if asks and search.domain_ is not None else None
+            checks = asks and search.domain_ is not None
+            trust = search.check_rows(X, values) if checks else None
             if interval is not None:
                 bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval, trust)]
                 far = np.zeros(len(X), dtype=bool) if trust is None else np.isinf(trust.widening)

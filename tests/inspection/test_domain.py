@@ -267,3 +267,34 @@ def test_a_model_of_before_predicts_and_says_that_it_has_no_domain(search):
     assert_allclose((upper - lower) / 2, np.tile(half, (5, 1)), rtol=1e-10)
     with pytest.raises(ValueError, match="kept no domain: fit it again"):
         old.check(new)
+
+
+def test_a_prediction_beyond_all_outputs_is_flagged_and_named():
+    """Inputs alone do not show it: the new rows are a little outside in each of many directions."""
+    rng = np.random.default_rng(0)
+    X, Y = low_rank(rng, 80, 12)
+    search = MethodSearchCV("pls", cv=4).fit(X, Y, target_names=["fat", "water"])
+    new = low_rank(rng, 30, 12)[0]
+    inside = search.domain_.check(new)
+    guess = search.predict(new)
+    ranges = Y.max(axis=0) - Y.min(axis=0)
+    far = guess.copy()
+    far[0, 1] = Y[:, 1].max() + ranges[1]
+    told = search.domain_.check(new, far)
+    assert told.outside[0] and not inside.outside[0]
+    assert told.reasons[0].startswith(f"predicted water == {far[0, 1]:.4g}, trained on ")
+    assert told.causes[0] == "range of the outputs"
+    # From the middle of the range in halves of it: three, over the limit.
+    assert_allclose(told.distance[0], 3 / search.domain_.limits["output"])
+    assert_array_equal(search.check(new).distance, search.domain_.check(new, guess).distance)
+
+
+def test_few_predictions_of_the_same_kind_are_flagged():
+    """At most 7 % in the mean over 20 tables; the mean varies by about 0.01, the seeds are fixed."""
+    shares = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, Y = low_rank(rng, 60, 10)
+        search = MethodSearchCV("pcr", cv=4, n_components=4).fit(X, Y)
+        shares.append(search.check(low_rank(rng, 200, 10)[0]).outside.mean())
+    assert 0.01 < np.mean(shares) <= 0.07
