@@ -22,7 +22,7 @@ _BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a tho
 
 def _pls(problem: Problem) -> Any:
     if problem.treatments and problem.n_components is None:
-        return TreatedSearch(PathSearch(), problem.treatments, cv=problem.folds)
+        return TreatedSearch(PathSearch(rule=problem.rule), problem.treatments, cv=problem.folds)
     most = min(problem.n_samples - 1, problem.n_features)
     return ComponentSearchCV(
         PLS(**problem.common), n_components=problem.ranks(most), **problem.options
