@@ -407,3 +407,22 @@ def test_the_answer_has_the_best_score():
         assert search.best_score_ == search.cv_results_["mean_test_score"].max()
         found.add(search.best_method_)
     assert "blend" in found and len(found) > 1
+
+
+def test_the_simple_answer_takes_fewer_components():
+    """Three factors and noise: the least error of left-out rows is often at more components."""
+    fewer = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(60, 3))
+        X = scores @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(60, 80))
+        Y = scores @ rng.normal(size=(3, 2)) + 0.5 * rng.normal(size=(60, 2))
+        best, simple = (PathSearch(rule=rule).fit(X, Y) for rule in ("best", "one_se"))
+        ranks = best.best_params_["n_components"], simple.best_params_["n_components"]
+        assert (ranks[1] <= ranks[0]).all()
+        fewer.append((ranks[1] < ranks[0]).any())
+        for j in range(2):  # the rule a second time, from the left-out predictions themselves
+            least = (best.left_out_[:, j] - Y[:, j]) ** 2
+            bound = least.mean() + least.std(ddof=1) / np.sqrt(60)
+            assert ((simple.left_out_[:, j] - Y[:, j]) ** 2).mean() <= bound * (1 + 1e-12)
+    assert any(fewer)

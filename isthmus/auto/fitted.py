@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
+from isthmus.auto.block_search import block_importances, join_known
 from isthmus.auto.intervals import half_widths
 from isthmus.inspection import Domain, Trust
 from isthmus.reports import write_report
@@ -33,6 +35,8 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     scoring: Any = None
     n_jobs: int | None = None
     verbose: int | None = 0
+    blocks: Any = None
+    blocks_: dict[str, NDArray] | None = None  # columns of each block by its name
 
     def set_output(self, *, transform: str | None = None) -> FittedSearch:
         """Return predictions in this form, with the names of the targets.
@@ -92,9 +96,9 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The half width is a quantile of the absolute errors of the rows left out in cross-validation,
         so that it holds for any method and any distribution of errors as long as new rows come from
         where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
-        width is multiplied by its distance, which is 1 at the limit: how far a prediction may be off
-        out there is not known, and the bounds say so. Bounds are infinite where there are too few rows
-        for the level.
+        width is multiplied by its distance, which is 1 at the limit. Bounds are infinite at more than
+        nine times the limit, where nothing is known of the errors, and where there are too few rows for
+        the level.
 
         Parameters
         ----------
@@ -119,8 +123,8 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
         width = widths[0] if centre.ndim == 1 else widths
         if self.domain_ is not None:
-            trust = self.domain_.check(rows) if trust is None else trust
-            wider = np.maximum(trust.distance, 1.0)
+            trust = self.domain_.check(rows, centre) if trust is None else trust
+            wider = trust.widening
             width = width * (wider if centre.ndim == 1 else wider[:, None])
         return centre - width, centre + width
 
@@ -140,19 +144,28 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.check_rows(self._rows(X))
 
-    def check_rows(self, rows: Array) -> Trust:
-        """Check rows that are an array with the columns of the fit."""
+    def check_rows(self, rows: Array, predictions: Array | None = None) -> Trust:
+        """Check rows that are an array with the columns of the fit; ``predictions`` if they are known."""
         if self.domain_ is None:
             raise ValueError(
                 "the model was saved by a version that kept no domain: fit it again to have rows checked."
             )
-        return self.domain_.check(rows)
+        guess = self.predict_rows(rows) if predictions is None else predictions
+        return self.domain_.check(rows, guess)
 
     @property
     def rank_(self) -> int | None:
         """Number of components of the chosen model; None where it has none."""
         rank = getattr(self.best_estimator_, "n_components_", self.best_params_.get("n_components"))
         return None if rank is None else int(np.max(rank))
+
+    @property
+    def block_importances_(self) -> dict[str, float] | None:
+        """Share of each block in the predictions, by its name; None where there is one block only."""
+        if self.blocks_ is None:
+            return None
+        shares = block_importances(self.best_estimator_).tolist()
+        return dict(zip(self.blocks_, shares, strict=True))
 
     def report(
         self, path: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any
@@ -225,11 +238,14 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 for name, told in getattr(self, "answers_", {}).items()
             },
             "notices": list(self.notices_),
+            "block_importances": self.block_importances_,
             "seed": self.random_state,
             **getattr(self, "origin_", {}),
         }
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        if isinstance(X, Mapping):
+            return join_known(X, self.blocks_, self.n_features_in_)
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

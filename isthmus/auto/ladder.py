@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus._validation import check_option
+from isthmus.auto.block_search import BlockSearch
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
@@ -21,7 +22,7 @@ _BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a tho
 
 def _pls(problem: Problem) -> Any:
     if problem.treatments and problem.n_components is None:
-        return TreatedSearch(PathSearch(), problem.treatments, cv=problem.folds)
+        return TreatedSearch(PathSearch(rule=problem.rule), problem.treatments, cv=problem.folds)
     most = min(problem.n_samples - 1, problem.n_features)
     return ComponentSearchCV(
         PLS(**problem.common), n_components=problem.ranks(most), **problem.options
@@ -99,6 +100,14 @@ def _trees(problem: Problem) -> Any:
 
 def _boosting(problem: Problem) -> Any:
     return TreeSearch("boosting", cv=problem.folds, random_state=problem.random_state)
+
+
+def _block_ridge(problem: Problem) -> Any:
+    return BlockSearch(problem.blocks, problem.treatments, "ridge", cv=problem.folds)
+
+
+def _block_pls(problem: Problem) -> Any:
+    return BlockSearch(problem.blocks, problem.treatments, "pls", cv=problem.folds)
 
 
 def _has_rows_for_boosting(problem: Problem) -> bool:
@@ -294,6 +303,40 @@ LADDER: tuple[Rung, ...] = (
     ),
 )
 
+BLOCKS: tuple[Rung, ...] = (
+    Rung(
+        name="block_pls",
+        label="multiblock PLS",
+        build=_block_pls,
+        takes_missing=False,
+        text="Multiblock partial least squares: each block of inputs is treated by itself and divided by "
+        "the root of its total variance, so that all count the same; the super-scores are those of partial "
+        "least squares on all blocks.",
+        formula="t<sub>a</sub> = &Sigma;<sub>b</sub> X<sub>b,a</sub> w<sub>b,a</sub>, &emsp; "
+        "&Sigma;<sub>b</sub> ‖w<sub>b,a</sub>‖² = 1",
+        latex=r"t_a = \sum_b X_{b,a} w_{b,a}, \qquad \sum_b \|w_{b,a}\|^2 = 1",
+        references=(
+            "J. A. Westerhuis, T. Kourti, J. F. MacGregor. Analysis of multiblock and hierarchical PCA "
+            "and PLS models. Journal of Chemometrics 12, 301-321, 1998.",
+        ),
+    ),
+    Rung(
+        name="block_ridge",
+        label="banded ridge regression",
+        build=_block_ridge,
+        takes_missing=False,
+        text="Banded ridge regression: each block of inputs is treated by itself and has a ridge weight of "
+        "its own for each output, chosen by exact cross-validation without refitting.",
+        formula="<span>min</span><sub>C</sub> ‖Y &minus; &Sigma;<sub>b</sub> X<sub>b</sub> "
+        "C<sub>b</sub>‖² + &Sigma;<sub>b</sub> &alpha;<sub>b</sub> ‖C<sub>b</sub>‖²",
+        latex=r"\min_C \|Y - \sum_b X_b C_b\|_F^2 + \sum_b \alpha_b \|C_b\|_F^2",
+        references=(
+            "A. O. Nunez-Elizalde, A. G. Huth, J. L. Gallant. Voxelwise encoding models with non-spherical "
+            "multivariate normal priors. NeuroImage 197, 482-492, 2019.",
+        ),
+    ),
+)
+
 BLEND = Rung(
     name="blend",
     label="blend",
@@ -310,17 +353,20 @@ BLEND = Rung(
 
 def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
     """The rungs that are asked for by name, in the order of the ladder; "auto" is all that can be."""
-    able = [rung for rung in LADDER if rung.takes_missing or not problem.missing]
+    ladder = LADDER if problem.blocks is None else BLOCKS
+    if problem.blocks is not None and problem.missing:
+        raise ValueError("X or y has missing values, which methods for several blocks do not take.")
+    able = [rung for rung in ladder if rung.takes_missing or not problem.missing]
     if isinstance(methods, str) and methods == "auto":
         return [rung for rung in able if rung.is_wanted(problem)]
     asked = [methods] if isinstance(methods, str) else list(methods)
     if not asked:
         raise ValueError("methods is empty: name at least one, or 'auto'.")
     for name in asked:
-        check_option("methods", name, tuple(rung.name for rung in LADDER))
+        check_option("methods", name, tuple(rung.name for rung in ladder))
         if name not in [rung.name for rung in able]:
             raise ValueError(
                 f"X or y has missing values and the method {name!r} does not take them: fill them, "
                 f"or use one of: {', '.join(rung.name for rung in able)}."
             )
-    return [rung for rung in LADDER if rung.name in asked]
+    return [rung for rung in ladder if rung.name in asked]

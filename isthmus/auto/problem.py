@@ -40,6 +40,8 @@ class Problem:
         Whether outputs have wild cells, for which a robust loss is worth its time.
     n_jobs : int or None
         Trees that grow side by side.
+    blocks : list of slice or None
+        Columns of each block, if the inputs come from several sources.
     """
 
     n_samples: int
@@ -56,6 +58,7 @@ class Problem:
     cv: Any = None
     heavy: bool = False
     n_jobs: int | None = None
+    blocks: Any = None
 
     @property
     def folds(self) -> Any:

@@ -14,6 +14,7 @@ from isthmus._linalg import Array
 from isthmus._validation import check_option, check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blends import Mean
+from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.intervals import sorted_errors
 from isthmus.auto.ladder import BLEND, rungs_for
@@ -75,6 +76,8 @@ class MethodSearchCV(FittedSearch):
     treatments : "auto", dict, sequence of transformers or None, default="auto"
         Bank of treatments of curves, from which the methods choose in inner folds. "auto" is a bank of
         smoothing, derivatives and scatter corrections if the columns are points of a curve, else none.
+    blocks : dict of name and columns, or list of columns, default=None
+        Columns of each source of inputs, for "block_pls" and "block_ridge"; ``fit`` takes a dict of X too.
     scoring : str or callable, default=None
         Score of the outer folds, as in scikit-learn. None is the share of the variance above.
     time_limit : float or None, default=None
@@ -148,6 +151,7 @@ class MethodSearchCV(FittedSearch):
         kernel: str = "auto",
         scale: Any = "auto",
         treatments: Any = "auto",
+        blocks: Any = None,
         scoring: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -162,6 +166,7 @@ class MethodSearchCV(FittedSearch):
         self.kernel = kernel
         self.scale = scale
         self.treatments = treatments
+        self.blocks = blocks
         self.scoring = scoring
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -183,8 +188,8 @@ class MethodSearchCV(FittedSearch):
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs; NaN where the methods asked for allow it.
+        X : array or frame of shape (n_samples, n_features), or dict of these
+            Inputs; NaN where the methods asked for allow it. A dict holds blocks by their names.
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
         progress : callable of (label, folds done, folds), default=None
@@ -208,6 +213,7 @@ class MethodSearchCV(FittedSearch):
         check_option("prefer", self.prefer, PREFERENCES)
         check_option("on_interrupt", on_interrupt, ("keep", "raise"))
         names = getattr(y, "columns", None) if target_names is None else target_names
+        X, self.blocks_, feature_names = join_inputs(X, self.blocks, feature_names)
         rows, Y = self._check(X, y)
         weights, groups = _row_params(params, len(rows))
         if weights is not None:
@@ -251,6 +257,8 @@ class MethodSearchCV(FittedSearch):
         if self.scale != "auto" and not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale == {self.scale!r}, must be True, False or 'auto'.")
         curve = is_curve(X, getattr(self, "feature_names_in_", None))
+        blocks = None if self.blocks_ is None else list(self.blocks_.values())
+        curve = curve or blocks is not None  # each block has a scale of its own
         scale = not curve if self.scale == "auto" else bool(self.scale)
         missing = bool(np.isnan(X).any() or np.isnan(Y).any())
         bank = self._bank(curve and self.scale == "auto")
@@ -259,7 +267,7 @@ class MethodSearchCV(FittedSearch):
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
             random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
-            heavy=not missing and has_wild_cells(Y),
+            heavy=not missing and has_wild_cells(Y), blocks=blocks,
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:
@@ -358,7 +366,7 @@ class MethodSearchCV(FittedSearch):
     def _judge(self, chosen: Trial, *, grouped: bool) -> None:
         """Keep the domain of the training rows, and warn if the folds did not see their order."""
         names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self.best_estimator_, chosen, names, self.scale_)
+        self.domain_ = domain_of(self, chosen, names)
         notice = order_notice(chosen, grouped)
         self.notices_ = () if notice is None else (notice,)
         if notice is not None:

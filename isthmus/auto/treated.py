@@ -113,6 +113,8 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     cv : int or splitter, default=5
         Folds.
+    rule : {"best", "one_se"}, default="best"
+        Least pooled error of left-out rows, or the fewest components within one standard error of it.
 
     Attributes
     ----------
@@ -123,8 +125,9 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Predictions of every row without its fold.
     """
 
-    def __init__(self, cv: Any = 5) -> None:
+    def __init__(self, cv: Any = 5, rule: str = "best") -> None:
         self.cv = cv
+        self.rule = rule
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> PathSearch:
         """Choose, then fit."""
@@ -141,9 +144,14 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             path = np.asarray(model.predict_path(Z[test]))
             paths[: len(path), test] = path
             paths[len(path) :, test] = path[-1]
-        errors = np.nanmean((paths - Y) ** 2, axis=1)
+        squares = (paths - Y) ** 2
+        errors = np.nanmean(squares, axis=1)
         ranks = errors.argmin(axis=0)
         everywhere = np.arange(Y.shape[1])
+        if self.rule == "one_se":
+            least = squares[ranks, :, everywhere]
+            spread = np.nanstd(least, axis=1, ddof=1) / np.sqrt(np.isfinite(least).sum(axis=1))
+            ranks = (errors <= errors[ranks, everywhere] + spread).argmax(axis=0)
         self.left_out_ = paths[ranks, :, everywhere].T * unit
         whole = PLS(most, scale=False).fit(Z, Y)
         probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])

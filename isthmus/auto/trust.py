@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.auto.blends import Blend
 from isthmus.auto.splits import is_curve
 from isthmus.auto.trials import Splits, Trial
 from isthmus.inspection import Domain
@@ -14,11 +15,19 @@ from isthmus.inspection.order import neighbour_p_value
 FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
 
 
-def domain_of(model: Any, trial: Trial, names: Any, scale: bool) -> Domain:
-    """Return the domain of a model, with limits from the rows left out in the outer folds."""
+def domain_of(search: Any, trial: Trial, names: Any) -> Domain:
+    """Return the domain of the chosen model, with limits from the rows left out in the outer folds.
+
+    Blocks have units of their own: the domain of a blend is that of its heaviest method, which brings them
+    to the same size.
+    """
+    model = search.best_estimator_
+    if trial.problem.blocks is not None and isinstance(model, Blend):
+        model = model.estimators_[int(model.weights_.mean(axis=1).argmax())]
     return Domain.of(
-        model, trial.X, trial.y, folds=trial.splits, scale=scale,
+        model, trial.X, trial.y, folds=trial.splits, scale=search.scale_,
         names=names, curve=is_curve(trial.X, names),
+        left_out=trial.predictions, target_names=search.target_names_,
     )  # fmt: skip
 
 

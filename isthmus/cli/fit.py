@@ -19,9 +19,11 @@ from isthmus.cli.options import (
     IgnoreColumns,
     ImageShape,
     OutputImageShape,
+    OutputsFile,
     TargetColumns,
     Types,
     shape_of,
+    split_files,
 )
 
 
@@ -31,15 +33,15 @@ def register(app: Any) -> None:
 
 
 def fit(
-    x_file: Annotated[
-        str, typer.Argument(metavar="X", help="Inputs: CSV, TSV, Excel, Parquet, .npy, ... or -.")
-    ],
-    y_file: Annotated[
-        str | None,
+    files: Annotated[
+        list[str],
         typer.Argument(
-            metavar="Y", help="Outputs. Without Y, name the columns of X with --target-columns."
+            metavar="X [Y]",
+            help="Inputs and outputs: CSV, TSV, Excel, Parquet, .npy, ... or -. Without Y, name columns of "
+            "X with --target-columns; with -y, every table here is a block of inputs.",
         ),
-    ] = None,
+    ],
+    outputs_file: OutputsFile = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Path of the model file.")
     ] = "model.isthmus",
@@ -119,10 +121,17 @@ def fit(
 
         isthmus fit corn.csv -t moisture --groups batch
 
+        isthmus fit nir.csv raman.csv -y lab.csv
+
+    Several tables with -y are blocks of inputs of the same rows: each is treated by itself and has a weight
+    of its own, and the shares of the blocks are told.
+
     A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.
     """
     console = begin(quiet, as_json)
+    x_files, y_file = split_files(files, outputs_file)
+    x_file = x_files[0]
     options = _checked_options(method, components, scale, kernel, loss)
     options |= {"prefer": prefer, "cv": _folds(cv)}
     if prefer not in ("accurate", "simple", "small"):
@@ -138,10 +147,11 @@ def fit(
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading, read_pair
+    from isthmus.tables.pairs import Reading, read_blocks, read_pair
 
     key = None if sign is None else _read_key(sign)
-    with Outputs(inputs=[*file_of(x_file), *file_of(y_file), *file_of(sign)]) as outputs:
+    read = [path for each in (*x_files, y_file, sign) for path in file_of(each)]
+    with Outputs(inputs=read) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
         if dask is not None and y_file is not None:
@@ -168,11 +178,17 @@ def fit(
                 console.notice,
                 groups,
             )
-            data = read_pair(x_file, y_file, split_names(target_columns), reading)
+            targets = split_names(target_columns)
+            if y_file is not None and len(x_files) > 1:
+                data = read_blocks(x_files, y_file, targets, reading)
+            else:
+                data = read_pair(x_file, y_file, targets, reading)
 
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save
 
+        if "blocks" in data.origin:
+            options["blocks"] = _block_columns(data.origin["blocks"])
         search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
         with console.progress() as progress:
             search.fit(
@@ -185,7 +201,7 @@ def fit(
                 groups=data.groups,
             )
             search.origin_ = {
-                "files": [x_file] + ([y_file] if y_file else []),
+                "files": x_files + ([y_file] if y_file else []),
                 **data.origin,
             }
             if page is not None:
@@ -280,10 +296,19 @@ def _read_key(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
+def _block_columns(blocks: list[dict[str, Any]]) -> dict[str, slice]:
+    columns, start = {}, 0
+    for block in blocks:
+        columns[block["name"]] = slice(start, start + block["n"])
+        start += block["n"]
+    return columns
+
+
 def _command_line() -> str:
     return shlex.join(["isthmus", *sys.argv[1:]])
 
 
+_MOST_OUTPUTS = 12  # of a table in the terminal
 _RULES = {
     "accurate": "the blend, unless one method is better in the rows left out",
     "simple": "the simplest within one standard error of the best",
@@ -305,7 +330,24 @@ def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
     return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
 
 
+def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
+    import numpy as np
+
+    from isthmus.inspection import figures_of_merit
+
+    guess = search.cv_predictions_
+    known = np.where(np.isnan(guess), np.nan, search._training[1])
+    figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
+    rows = [
+        [name, *(f"{each[key]:.4g}" for key in ("rmse", "bias", "slope", "rpd", "rpiq"))]
+        for name, each in figures.items()
+    ]
+    return ["output", "RMSECV", "bias", "slope", "RPD", "RPIQ"], rows
+
+
 def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
+    from isthmus.cli.blocks import importance_table
+
     results = search.cv_results_
     rows = []
     for k, status in enumerate(results["status"]):
@@ -330,6 +372,10 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
     console.say(f"* {_RULES[search.prefer]}{with_rank}.")
     console.table("Three answers", *_answers(search))
+    if len(search.target_names_) <= _MOST_OUTPUTS:
+        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
+    if search.blocks_ is not None:
+        console.table("Blocks of inputs", *importance_table(search))
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.best_score_ <= search.baseline_score_:
@@ -337,7 +383,8 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
     console.say(f"Model: {output}")
     if report is not None:
         console.say(f"Report: open {report}")
-    console.say(f"Next: isthmus predict {shlex.quote(output)} new.csv -o out.csv --interval 0.95")
+    new = " ".join(shlex.quote(f"{name}_new.csv") for name in search.blocks_ or ()) or "new.csv"
+    console.say(f"Next: isthmus predict {shlex.quote(output)} {new} -o out.csv --interval 0.95")
     console.result(
         {"model": output, "report": report, "seconds": search.seconds_, **search.training_summary()}
     )

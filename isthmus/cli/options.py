@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -49,6 +50,12 @@ TrustedKey = Annotated[
     ),
 ]
 
+OutputsFile = Annotated[
+    str | None,
+    typer.Option("--outputs", "-y", metavar="Y", help="Table of the outputs; all others are inputs then, a "
+                 "block each."),
+]  # fmt: skip
+
 
 def shape_of(given: str | None, option: str) -> tuple[int, int] | None:
     """``8x8`` as a pair."""
@@ -58,3 +65,15 @@ def shape_of(given: str | None, option: str) -> tuple[int, int] | None:
     if not (cross and height.isdigit() and width.isdigit() and int(height) and int(width)):
         raise typer.BadParameter(f"{option} {given!r} must be height x width, such as 8x8.")
     return int(height), int(width)
+
+
+def split_files(files: Sequence[str], outputs: str | None) -> tuple[list[str], str | None]:
+    """Tables of inputs, and that of the outputs if there is one."""
+    if outputs is not None:
+        return list(files), outputs
+    if len(files) > 2:
+        raise typer.BadParameter(
+            f"{len(files)} tables: name that of the outputs with -y, the others are blocks of inputs.",
+            param_hint="'X'",
+        )
+    return list(files[:1]), files[1] if len(files) == 2 else None

@@ -11,6 +11,7 @@ from isthmus.cli.console import Json, Quiet, begin
 from isthmus.cli.options import Header, IdColumn, TrustedKey, Types
 
 _MOST_TOLD = 1000  # rows outside that the result lists
+_MOST_COMPARED = 100_000  # rows that a shift of the whole is judged by
 
 
 def register(app: Any) -> None:
@@ -23,9 +24,11 @@ def predict(
         str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
     ],
     new: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="NEW", help="New rows with the columns of the training table, or -."
+            metavar="NEW",
+            help="New rows with the columns of the training table, or -; for a model of several tables as "
+            "many, in the same order.",
         ),
     ],
     output: Annotated[
@@ -63,29 +66,33 @@ def predict(
     """Predict the outputs of new rows; columns are matched by name.
 
     Beside the predictions are a distance (above 1 is outside of what the model was trained on), outside
-    (yes or no) and the reason. Bounds of rows outside are wider by their distance.
+    (yes or no) and the reason. Bounds of rows outside are wider by their distance, and left empty above 9.
 
     For example:
 
         isthmus predict model.isthmus new.csv -o out.csv --interval 0.95
+
+        isthmus predict model.isthmus nir_new.csv raman_new.csv -o out.csv
     """
     console = begin(quiet, as_json)
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
-    from isthmus.cli.matching import NewRows, file_of
+    from isthmus.cli.blocks import open_rows
+    from isthmus.cli.matching import file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.pairs import Reading
     from isthmus.tables.writing import WRITABLE
 
-    with Outputs(inputs=[model, *file_of(new)]) as outputs:
+    read = [path for each in new for path in file_of(each)]
+    with Outputs(inputs=[model, *read]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
         search = load_search(model, trusted_key, in_blocks=True)
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
-            rows = NewRows(search, new, reading, drop=search.target_names_)
+            rows = open_rows(search, new, reading, search.target_names_)
             try:
                 found = Outside() if check and search.domain_ is not None else None
                 n_rows = _write(search, rows, table_file, output, interval, found, raw)
@@ -96,10 +103,11 @@ def predict(
     if found is not None:
         console.say(found.summary())
         if interval is not None and found.causes:
-            console.say(
-                "Their bounds are wider, by their distance: what holds out there is not known."
-            )
-        told = {"outside": found.causes.total(), "causes": found.causes, "flagged": found.first}
+            console.say(found.rule())
+        told = {
+            "outside": found.causes.total(), "causes": found.causes, "flagged": found.first,
+            "shift_p_value": found.shift, "withheld": found.withheld,
+        }  # fmt: skip
     elif check:
         console.notice(f"{model} keeps no domain: rows are not checked. Fit it again to have them.")
     targets = list(search.target_names_)
@@ -113,21 +121,46 @@ class Outside:
         self.causes: Counter[str] = Counter()
         self.first: list[dict[str, Any]] = []
         self.n_rows = 0
+        self.withheld = 0
+        self._distances: list[Any] = []
+        self._usual: Any = None
 
     def add(self, trust: Any, ids: list[str] | None) -> None:
         """Count the rows of a block."""
+        import numpy as np
+
         self.causes.update(filter(None, trust.causes))
         for i in trust.outside.nonzero()[0][: _MOST_TOLD - len(self.first)]:
             row = {"row": self.n_rows + int(i) + 1, "distance": float(trust.distance[i])}
             name = {} if ids is None else {"id": ids[i]}
             self.first.append({**row, **name, "reason": trust.reasons[i]})
+        if self.n_rows < _MOST_COMPARED:
+            self._distances.append(trust.distance)
+        self._usual = trust.usual
+        self.withheld += int(np.isinf(trust.widening).sum())
         self.n_rows += len(trust.outside)
 
     def summary(self) -> str:
         """Return the sentence for all blocks."""
-        from isthmus.inspection.domain import tell_outside
+        from isthmus.inspection.trust import tell_outside
 
-        return tell_outside(self.n_rows, self.causes)
+        return tell_outside(self.n_rows, self.causes, self.shift)
+
+    @property
+    def shift(self) -> float:
+        """Probability that the rows lie so far out as a whole by chance."""
+        import numpy as np
+
+        from isthmus.inspection.trust import shift_p_value
+
+        return shift_p_value(np.concatenate(self._distances), self._usual)
+
+    def rule(self) -> str:
+        """Return the sentence about bounds of rows outside."""
+        told = "Bounds of rows outside are wider, by their distance"
+        if not self.withheld:
+            return f"{told}."
+        return f"{told}; {self.withheld} rows lie beyond nine times the limit and have none."
 
 
 def _write(
@@ -167,14 +200,18 @@ def _write(
     try:
         for X, ids in rows.blocks():
             values = np.asarray(search.predict_rows(X)).reshape(len(X), -1)
-            trust = None if found is None else search.check_rows(X)
+            asks = found is not None or interval is not None
+            checks = asks and search.domain_ is not None
+            trust = search.check_rows(X, values) if checks else None
             if interval is not None:
                 bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval, trust)]
-                values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
-                if np.isinf(values).any():
+                far = np.zeros(len(X), dtype=bool) if trust is None else np.isinf(trust.widening)
+                if np.isinf(bounds[1][~far]).any():
                     current().notice(
                         f"too few training rows for {interval:g} intervals: bounds are infinite."
                     )
+                bounds = [np.where(far[:, None], np.nan, bound) for bound in bounds]
+                values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
             if found is None or trust is None:
                 writer.append(ids, values)
                 continue

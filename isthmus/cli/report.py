@@ -14,6 +14,7 @@ from isthmus.cli.options import (
     IdColumn,
     ImageShape,
     OutputImageShape,
+    OutputsFile,
     TargetColumns,
     TrustedKey,
     Types,
@@ -35,8 +36,14 @@ def report(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
     ],
-    x_file: Annotated[str, typer.Argument(metavar="X", help="Inputs.")],
-    y_file: Annotated[str | None, typer.Argument(metavar="Y", help="Outputs, if not in X.")] = None,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="X [Y]",
+            help="Inputs, as many tables as the model was fitted on, and outputs, if not in X or -y.",
+        ),
+    ],
+    outputs_file: OutputsFile = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Path of the HTML report.")
     ] = "report.html",
@@ -55,6 +62,8 @@ def report(
     For example:
 
         isthmus report model.isthmus X.csv Y.csv -o report.html
+
+        isthmus report model.isthmus nir.csv raman.csv -y lab.csv
     """
     console = begin(quiet, as_json)
     shapes: dict[str, Any] = {
@@ -65,46 +74,35 @@ def report(
     import numpy as np
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import NewRows, file_of
+    from isthmus.cli.blocks import blocks_of
+    from isthmus.cli.matching import file_of
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import PAGE, plan
     from isthmus.inspection import figures_of_merit
     from isthmus.persistence.outputs import Outputs
     from isthmus.reports import write_report
     from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading, align
-    from isthmus.tables.table import read_groups
+    from isthmus.tables.pairs import Reading
 
-    with Outputs(inputs=[model, *file_of(x_file), *file_of(y_file)]) as outputs:
+    read = [path for each in (*files, outputs_file) for path in file_of(each)]
+    with Outputs(inputs=[model, *read]) as outputs:
         page = plan(outputs, output, PAGE)
         search = load_search(model, trusted_key)
+        x_files, y_file = list(files), outputs_file
+        if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
+            x_files, y_file = x_files[:-1], x_files[-1]
         targets = split_names(target_columns) or search.target_names_
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
-            inner = targets if y_file is None else []
-            new = NewRows(search, x_file, reading, drop=targets, outputs=inner)
-            try:
-                asked = new.reader.columns_of(inner)
-                table, y = read_groups(new.reader, [new.columns, asked])
-                new.check_complete(table.values, table.line)
-            finally:
-                new.close()
-            if y_file is not None:
-                likely = getattr(search, "origin_", {}).get("id_column")
-                with Reading(header, progress=progress).open(
-                    y_file, likely_id=likely, numeric=targets, key="Y"
-                ) as other:
-                    wanted = other.columns_of(targets) if other.has_names else other.data_columns
-                    y = read_groups(other, [wanted])[0]
-                _, y = align(table, y, console.notice)
-        X, Y = new.expand(table.values), np.asarray(y.values)
+            X, y, ids = _read(search, x_files, y_file, targets, reading)
+        Y = np.asarray(y.values)
         if Y.shape != (len(X), len(search.target_names_)):
             raise InputError(
                 f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
                 f"{len(search.target_names_)}."
             )
         command = shlex.join(["isthmus", *sys.argv[1:]])
-        write_report(page, search, X, Y, row_names=table.ids, command=command, **shapes)
+        write_report(page, search, X, Y, row_names=ids, command=command, **shapes)
         figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
         trust = None if search.domain_ is None else search.check_rows(X)
     rows = [
@@ -120,3 +118,38 @@ def report(
     told = {"figures": figures.table(search.target_names_)}
     outside = None if trust is None else int(trust.outside.sum())
     console.result({"report": output, "rows": len(X), "outside": outside, **told})
+
+
+def _read(
+    search: Any, x_files: list[str], y_file: str | None, targets: list[str], reading: Any
+) -> tuple[Any, Any, Any]:
+    """Inputs, the table of outputs in their order, and the names of the rows."""
+    from isthmus.cli.app import InputError
+    from isthmus.cli.blocks import BlockRows, open_rows
+    from isthmus.cli.console import current
+    from isthmus.tables.pairs import Reading, align
+    from isthmus.tables.table import read_groups
+
+    inner = targets if y_file is None else []
+    new = open_rows(search, x_files, reading, targets, outputs=inner)
+    try:
+        if isinstance(new, BlockRows):
+            if y_file is None:
+                raise InputError("Nothing to compare with: name the table of the outputs with -y.")
+            X, table = new.tables()
+        else:
+            asked = new.reader.columns_of(inner)
+            table, y = read_groups(new.reader, [new.columns, asked])
+            new.check_complete(table.values, table.line)
+            X = new.expand(table.values)
+    finally:
+        new.close()
+    if y_file is None:
+        return X, y, table.ids
+    likely = getattr(search, "origin_", {}).get("id_column")
+    with Reading(reading.header, progress=reading.progress).open(
+        y_file, likely_id=likely, numeric=targets, key="Y"
+    ) as other:
+        wanted = other.columns_of(targets) if other.has_names else other.data_columns
+        y = read_groups(other, [wanted])[0]
+    return X, align(table, y, current().notice)[1], table.ids

@@ -37,10 +37,12 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
     yarn      28 x 268        density (1-D)                            21 rows
     ========  ==============  =======================================  ==========
 
-    The file ``nir.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
-    :func:`isthmus_data_home`. Tecator alone is at OpenML (505) and would be fetched from there;
-    that download was tested against an imitation of the server, not against the server. Without the file
-    :func:`make_spectra` gives simulated spectra of two instruments.
+    What a newcomer can get: :func:`make_spectra` needs no file and no network and gives simulated spectra
+    of two instruments. Tecator is at OpenML (505) and is fetched from there; that download was tested
+    against an imitation of the server, not against the server. The others are read from ``nir.npz`` in the
+    directory ``ISTHMUS_DATA`` or in :func:`isthmus_data_home`, which is not distributed: corn is offered by
+    Eigenvector Research, gasoline and yarn come with the R package pls, dough with the R packages ppls and
+    fds. ``DESCR`` names the origin and what to cite.
 
     Parameters
     ----------

@@ -13,15 +13,38 @@ from isthmus._validation import check_option
 
 Array = NDArray[np.float64]
 
-# Bands as (nm, relative strength, full width at half maximum in nm). The places are those that [WW2007]
-# and [OFH1993] list for overtones and combinations of OH, NH and CH; strengths and widths are round
-# numbers of the right size, not measurements.
+# Bands as (nm, relative strength, full width at half maximum in nm), with the vibrations to which [OFH1993]
+# and [WW2007] assign these places. Strengths and widths are round numbers, no measurements.
 BANDS: dict[str, tuple[tuple[float, float, float], ...]] = {
-    "water": ((970, 0.02, 60), (1190, 0.04, 70), (1450, 0.5, 110), (1940, 1.0, 100)),
-    "protein": ((1187, 0.03, 50), (1510, 0.12, 60), (1690, 0.1, 50), (2055, 0.4, 60), (2180, 0.45, 60)),
-    "fat": ((1210, 0.08, 40), (1725, 0.35, 35), (1760, 0.3, 35), (2310, 0.8, 40), (2347, 0.6, 35)),
-    "starch": ((990, 0.015, 60), (1440, 0.15, 90), (1580, 0.12, 90), (2100, 0.6, 110), (2276, 0.4, 50)),
-}  # fmt: skip
+    "water": (
+        (970, 0.02, 60),  # OH stretch, second overtone
+        (1190, 0.04, 70),  # OH stretch and bend, combination
+        (1450, 0.5, 110),  # OH stretch, first overtone
+        (1940, 1.0, 100),  # OH stretch and bend, combination
+    ),
+    "protein": (
+        (1195, 0.03, 50),  # CH of methyl, second overtone
+        (1510, 0.12, 60),  # NH stretch, first overtone
+        (1695, 0.1, 50),  # CH of methyl, first overtone
+        (1980, 0.2, 70),  # NH stretch and amide II, combination
+        (2055, 0.4, 60),  # NH stretch and amide, combination
+        (2180, 0.45, 60),  # NH bend, second overtone; CH stretch with C=O stretch
+    ),
+    "fat": (
+        (1210, 0.08, 40),  # CH of methylene, second overtone
+        (1725, 0.35, 35),  # CH of methylene, first overtone
+        (1765, 0.3, 35),  # CH of methylene, first overtone
+        (2310, 0.8, 40),  # CH stretch and bend of methylene, combination
+        (2347, 0.6, 35),  # the same, beside double bonds
+    ),
+    "starch": (
+        (990, 0.015, 60),  # OH stretch, second overtone
+        (1440, 0.15, 90),  # OH stretch, first overtone
+        (1580, 0.12, 90),  # OH stretch, first overtone, with hydrogen bonds between molecules
+        (2100, 0.6, 110),  # OH bend and CO stretch, combination
+        (2276, 0.4, 50),  # OH stretch and CC stretch, combination
+    ),
+}
 # Mass fractions of a cereal: water, protein, fat, and fibre with ash, which do not absorb here; starch is
 # the rest.
 _MEANS = np.array([0.12, 0.11, 0.06, 0.11])
@@ -47,10 +70,11 @@ def make_spectra(
         A(\lambda) = l \sum_k c_k \epsilon_k(\lambda) + b_0 + b_1 \lambda + e
 
     after Beer and Lambert, with Gaussian bands where handbooks place the overtones and combinations of OH,
-    NH and CH ([WW2007]_, [OFH1993]_), a path length :math:`l` and a baseline that scatter from sample to
-    sample, water bands that move with the temperature of the sample, and noise. Needs no file and no
-    network. The secondary instrument measures the same samples with shifted wavelengths, a wider slit,
-    another gain and stray light.
+    NH and CH ([WW2007]_, [OFH1993]_): water 970, 1190, 1450 and 1940 nm; protein 1195, 1510, 1695, 1980,
+    2055 and 2180; fat 1210, 1725, 1765, 2310 and 2347; starch 990, 1440, 1580, 2100 and 2276. The path
+    length :math:`l` and the baseline scatter from sample to sample, water bands move with the temperature
+    of the sample, and there is noise. Needs no file and no network. The secondary instrument measures the
+    same samples with shifted wavelengths, a wider slit, another gain and stray light.
 
     Parameters
     ----------

@@ -17,10 +17,12 @@ class                                what it is
 :class:`ExtendedScatterCorrection`   the same with a polynomial (EMSC)
 :class:`Baseline`                    curves minus a baseline (asymmetric least squares)
 :class:`Absorbance`                  absorbances from reflectances
+:class:`BlockTreatments`             a treatment for each of several blocks of columns
 :class:`InstrumentTransfer`          spectra as another instrument would measure them
 ==================================== ===================================================
 """
 
+from isthmus.features.block_treatments import BlockTreatments
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.kernel_map import KernelMap
 from isthmus.features.landmarks import Landmarks
@@ -40,6 +42,7 @@ from isthmus.features.treatments import (
 __all__ = [
     "Absorbance",
     "Baseline",
+    "BlockTreatments",
     "Detrend",
     "ExtendedScatterCorrection",
     "FourierFeatures",

@@ -41,12 +41,13 @@ from isthmus.inspection.displays import (
     SubspaceDisplay,
     VIPDisplay,
 )
-from isthmus.inspection.domain import Domain, Trust
+from isthmus.inspection.domain import Domain
 from isthmus.inspection.importance import selectivity_ratio, vip
 from isthmus.inspection.merit import FiguresOfMerit, figures_of_merit, rmse
 from isthmus.inspection.outliers import hotelling_t2, leverage, q_residuals
 from isthmus.inspection.permutation import permutation_test
 from isthmus.inspection.prediction import prediction_interval
+from isthmus.inspection.trust import Trust
 from isthmus.inspection.variance import explained_variance
 
 __all__ = [

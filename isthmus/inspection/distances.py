@@ -188,3 +188,16 @@ class Ranges:
         excess = self.excess(x[None])[0]
         order = np.argsort(-excess, kind="stable")
         return order[excess[order] > limit]
+
+
+def stretch(contributions: Array) -> tuple[int, int]:
+    """Return the stretch of a curve about the largest contribution in which they exceed half of it."""
+    width = max(1, len(contributions) // 50)
+    smooth = np.convolve(contributions, np.ones(width) / width, mode="same")
+    peak = int(smooth.argmax())
+    below = smooth < smooth[peak] / 2
+    left = np.flatnonzero(below[:peak])
+    right = np.flatnonzero(below[peak:])
+    low = 0 if not len(left) else int(left[-1]) + 1
+    high = len(below) - 1 if not len(right) else peak + int(right[0]) - 1
+    return low, high

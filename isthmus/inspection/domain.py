@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,9 @@ from isthmus.inspection.distances import (
     PrincipalAxes,
     Ranges,
     Subspace,
+    stretch,
 )
+from isthmus.inspection.trust import Trust
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _MOST_ROWS = 2000  # that a domain is made of
@@ -39,45 +39,10 @@ _CAUSES = {
     "nearest": "distance to the nearest training row",
     "span": "distance from the training rows in feature space",
     "range": "range of the inputs",
+    "output": "range of the outputs",
 }
 
 Folds = Sequence[tuple[NDArray, NDArray]]
-
-
-@dataclass(frozen=True)
-class Trust:
-    """How far rows lie from the domain of a model.
-
-    Attributes
-    ----------
-    distance : ndarray of shape (n_samples,)
-        The largest of a row's statistics, each divided by its limit: above 1 is outside.
-    outside : ndarray of shape (n_samples,), bool
-    reasons : list of str
-        What is unusual in a row outside; empty for the others.
-    causes : list of str
-        The statistic that is the farthest beyond its limit; empty for rows inside.
-    """
-
-    distance: Array
-    outside: NDArray
-    reasons: list[str]
-    causes: list[str]
-
-    def summary(self) -> str:
-        """Return a sentence: how many rows are outside, and why most of them."""
-        return tell_outside(len(self.distance), Counter(filter(None, self.causes)))
-
-
-def tell_outside(n_rows: int, causes: Counter[str]) -> str:
-    """Return the sentence for so many rows, of which some are outside for these causes."""
-    n = causes.total()
-    share = f"{n} of {n_rows} rows ({100 * n / n_rows:.1f} %)" if n else f"None of {n_rows} rows"
-    told = f"{share} {'is' if n < 2 else 'are'} outside the domain of the training rows"
-    if not n:
-        return f"{told}."
-    cause, most = causes.most_common(1)[0]
-    return f"{told}, {'all' if most == n else f'{most}'} of them by the {cause}."
 
 
 class Domain:
@@ -93,6 +58,8 @@ class Domain:
                                feature space of a kernel
     distance from the span     kernel models: :math:`k(x, x) - k_x^\top K^{-1} k_x`
     ranges of the inputs       all
+    ranges of the outputs      all whose predictions of rows left out are given: is a prediction beyond
+                               what was ever measured?
     =========================  ===================================================================
 
     Statistics of training rows are too small, those of Q most of all where there are fewer rows than
@@ -117,6 +84,8 @@ class Domain:
         In place of missing values.
     names : list of str or None
     curve : bool
+    usual : ndarray or None
+        Sorted distances of the rows left out; None in files of before it was kept.
     """
 
     limits: dict[str, float]
@@ -125,6 +94,8 @@ class Domain:
     means: Array
     names: list[str] | None
     curve: bool
+    usual: Array | None = None
+    target_names: list[str] | None = None
 
     @classmethod
     def of(
@@ -137,6 +108,8 @@ class Domain:
         scale: bool = True,
         names: Sequence[str] | None = None,
         curve: bool = False,
+        left_out: ArrayLike | None = None,
+        target_names: Sequence[str] | None = None,
     ) -> Domain:
         """Make the domain of a fitted model.
 
@@ -158,6 +131,10 @@ class Domain:
             Names of the inputs, for the reasons.
         curve : bool, default=False
             Whether the inputs are points of a curve: reasons name a stretch of it then.
+        left_out : array-like in the shape of ``y``, default=None
+            Predictions of rows in the folds that left them out; with them ``check`` looks at predictions.
+        target_names : sequence of str, default=None
+            Names of the outputs, for the reasons.
 
         Returns
         -------
@@ -171,8 +148,17 @@ class Domain:
         self.means = np.nan_to_num(np.nanmean(rows, axis=0))
         rows = np.where(np.isnan(rows), self.means, rows)
         self.before, last = _split(model)
-        left_out = self._build(last, *_part(rows, outputs, folds), scale)
-        self.limits = _limits(left_out)
+        kept, folds = _part(len(rows), folds)
+        known = outputs.reshape(len(outputs), -1)[kept]
+        found = self._build(last, rows[kept], known, folds, scale)
+        if left_out is not None:
+            guess = np.asarray(left_out, dtype=np.float64).reshape(len(rows), -1)[kept]
+            self.target_names = None if target_names is None else [str(n) for n in target_names]
+            self.parts["outputs"] = Ranges(known)
+            beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
+            found["output"] = np.concatenate(beyond)
+        self.limits = _limits(found)
+        self.usual = self._usual(found)
         return self
 
     def _build(self, model: Any, X: Array, Y: Array, folds: Folds, scale: bool) -> dict[str, Array]:
@@ -206,18 +192,29 @@ class Domain:
         ]
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
+    def _usual(self, left_out: dict[str, Array]) -> Array:
+        """Sorted distances of the rows left out, thinned where there are very many."""
+        ratios = [left_out[name] / limit for name, limit in self.limits.items()]
+        if not ratios:
+            return np.zeros(0)
+        distance = np.max(ratios, axis=0)
+        levels = np.linspace(0, 1, min(len(distance), _MOST_POINTS))
+        return np.asarray(np.quantile(distance, levels))
+
     def _transformed(self, X: Array) -> Array:
         for step in self.before:
             X = np.asarray(step.transform(X), dtype=np.float64)
         return X
 
-    def check(self, X: ArrayLike) -> Trust:
+    def check(self, X: ArrayLike, predictions: ArrayLike | None = None) -> Trust:
         """Return how far rows lie from the domain, which are outside, and why.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             New rows.
+        predictions : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Of the model for these rows; without them ranges of the outputs are not looked at.
 
         Returns
         -------
@@ -226,24 +223,36 @@ class Domain:
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         rows = np.asarray(np.where(np.isnan(rows), self.means, rows))
         Z = self._transformed(rows)
-        names = list(self.limits)
+        guess = None if predictions is None else np.asarray(predictions).reshape(len(rows), -1)
+        names = [name for name in self.limits if name != "output" or guess is not None]
         ratios = np.zeros((len(rows), max(len(names), 1)))
         reasons, causes = [""] * len(rows), [""] * len(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # rows may be as far out as numbers go
             found = _statistics(self.parts, rows, Z)
+            if guess is not None and "output" in names:
+                found["output"] = self.parts["outputs"].values(guess)
             for column, name in enumerate(names):
                 ratios[:, column] = np.nan_to_num(found[name], nan=np.inf) / self.limits[name]
             distance = ratios.max(axis=1)
             for i in np.flatnonzero(distance > 1):
                 worst = names[int(ratios[i].argmax())]
                 causes[i] = _CAUSES[worst]
-                reasons[i] = self._reason(worst, float(distance[i]), rows[i], Z[i])
-        return Trust(distance, distance > 1, reasons, causes)
+                if guess is not None and worst == "output":
+                    reasons[i] = "predicted " + self._beyond(
+                        self.parts["outputs"],
+                        guess[i],
+                        self.limits["output"],
+                        self.target_names,
+                        "y",
+                    )
+                else:
+                    reasons[i] = self._reason(worst, float(distance[i]), rows[i], Z[i])
+        return Trust(distance, distance > 1, reasons, causes, self.usual)
 
     def _reason(self, statistic: str, ratio: float, x: Array, z: Array) -> str:
         times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
-            return self._out_of_range(x)
+            return self._beyond(self.parts["ranges"], x, self.limits["range"], self.names, "x")
         told = f"{_CAUSES[statistic]} {times}"
         if statistic in ("T2", "Q") and len(z) == len(self.means):
             told += "; " + self._most(self.parts["plane"].contributions(z, statistic))
@@ -255,7 +264,7 @@ class Domain:
     def _most(self, contributions: Array) -> str:
         """The inputs that a statistic comes from: a stretch of a curve, or a few columns."""
         if self.curve:
-            low, high = _stretch(contributions)
+            low, high = stretch(contributions)
             return f"inputs {self._name(low)} to {self._name(high)} differ most"
         order = np.argsort(-contributions, kind="stable")
         share = np.cumsum(contributions[order]) / contributions.sum()
@@ -263,14 +272,15 @@ class Domain:
         listed = ", ".join(self._name(int(j)) for j in order[:n])
         return f"{listed} {'differs' if n == 1 else 'differ'} most"
 
-    def _out_of_range(self, x: Array) -> str:
-        ranges: Ranges = self.parts["ranges"]
-        out = ranges.outside(x, self.limits["range"])
+    def _beyond(
+        self, ranges: Ranges, values: Array, limit: float, names: list[str] | None, letter: str
+    ) -> str:
+        out = ranges.outside(values, limit)
         j = int(out[0])
         more = f"; {len(out) - 1} more out of range" if len(out) > 1 else ""
         return (
-            f"{self._name(j)} == {x[j]:.4g}, trained on {ranges.lower[j]:.4g} to "
-            f"{ranges.upper[j]:.4g}{more}"
+            f"{f'{letter}{j}' if names is None else names[j]} == {values[j]:.4g}, trained on "
+            f"{ranges.lower[j]:.4g} to {ranges.upper[j]:.4g}{more}"
         )
 
 
@@ -319,15 +329,17 @@ def _some(rows: NDArray, most: int) -> NDArray:
     return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
-def _part(X: Array, Y: Array, folds: Folds | None) -> tuple[Array, Array, Folds]:
-    """All rows with their folds, or a part of very many."""
+def _part(n: int, folds: Folds | None) -> tuple[NDArray, Folds]:
+    """All rows, or a part of very many, and the folds in their numbers."""
     if folds is None:
-        folds = list(KFold(min(_FOLDS, len(X) // 2 + 1), shuffle=True, random_state=0).split(X))
-    kept = _some(np.arange(len(X)), _MOST_ROWS)
-    place = np.full(len(X), -1)
+        folds = list(
+            KFold(min(_FOLDS, n // 2 + 1), shuffle=True, random_state=0).split(np.zeros(n))
+        )
+    kept = _some(np.arange(n), _MOST_ROWS)
+    place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
     parts = [tuple(place[rows][place[rows] >= 0] for rows in fold) for fold in folds]
-    return X[kept], Y[kept], [(a, b) for a, b in parts if len(a) > 2 and len(b)]
+    return kept, [(a, b) for a, b in parts if len(a) > 2 and len(b)]
 
 
 def _best_rank(axes: list[PrincipalAxes], X: Array, folds: Folds) -> int:
@@ -380,16 +392,3 @@ def _limits(left_out: dict[str, Array]) -> dict[str, float]:
         reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
         multiple = float(max(worst.max(), worst.mean() + reach))
     return {name: m + multiple * s for name, (m, s) in scales.items()}
-
-
-def _stretch(contributions: Array) -> tuple[int, int]:
-    """The stretch of a curve about the largest contribution in which they exceed half of it."""
-    width = max(1, len(contributions) // 50)
-    smooth = np.convolve(contributions, np.ones(width) / width, mode="same")
-    peak = int(smooth.argmax())
-    below = smooth < smooth[peak] / 2
-    left = np.flatnonzero(below[:peak])
-    right = np.flatnonzero(below[peak:])
-    low = 0 if not len(left) else int(left[-1]) + 1
-    high = len(below) - 1 if not len(right) else peak + int(right[0]) - 1
-    return low, high

@@ -18,6 +18,7 @@ from isthmus.persistence.renewal import MOVED
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
     "isthmus.auto.blends": "Blend Mean",
+    "isthmus.auto.block_search": "BlockSearch",
     "isthmus.auto.kernel_search": "KernelSearch",
     "isthmus.auto.maps": "KernelModel LinearMap",
     "isthmus.auto.stages": "RobustSearch",
@@ -30,7 +31,7 @@ _CLASSES = {
     "isthmus.dependency": "CandidateRegressor DependencyRegressor",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
-    "isthmus.features": "FourierFeatures InstrumentTransfer KernelMap Landmarks",
+    "isthmus.features": "BlockTreatments FourierFeatures InstrumentTransfer KernelMap Landmarks",
     "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Exponential Gaussian Graph GraphKernel "

@@ -58,6 +58,7 @@ _LAWS: dict[str, dict[str, str]] = {
     "GaussianProcessRegressor": {"X_train_": "n p", "alpha_": "n .|n", "L_": "n n"},
     **dict.fromkeys(("MultiblockPLS", "SequentialPLS"), _BLOCKS),
     "InstrumentTransfer": {"coef_": "q w", "columns_": "q w", "x_mean_": "p", "y_mean_": "q"},
+    "BlockTreatments": {"scales_": "b"},
     "KDR": {"components_": "r p"},
     "KernelMap": {"points_": "n .", "dual_coef_": "n r", "eigenvalues_": "r", "row_means_": "n"},
     "KernelPCA": {"X_fit_": "n p", "eigenvectors_": "n r", "eigenvalues_": "r"},

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import check_alpha
+from isthmus._validation import check_alpha, check_flag
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
@@ -41,11 +41,14 @@ class BlockRidge(LinearRegressor):
         are more than 1500). None: nine values from 1e-6 to 100 times the squared norm of each block. A
         sequence with one value skips the search.
     cv : int, splitter or None, default=None
-        Folds whose test rows are disjoint, as k-fold; None leaves one row out.
+        Folds whose test rows are disjoint, as k-fold; None leaves one row out. A fold is predicted by all
+        rows outside of it.
+    alpha_per_target : bool, default=False
+        Whether each target has weights of its own, as in scikit-learn's ``RidgeCV``.
 
     Attributes
     ----------
-    alpha_ : ndarray of shape (n_blocks,)
+    alpha_ : ndarray of shape (n_blocks,), or (n_targets, n_blocks) if ``alpha_per_target``
         The weight of each block.
     coef_ : ndarray of shape (n_targets, n_features) or (n_features,)
         The map: a prediction is ``X @ coef_.T + intercept_``.
@@ -56,8 +59,9 @@ class BlockRidge(LinearRegressor):
         works against others has a negative one.
     alphas_ : ndarray of shape (n_candidates, n_blocks)
         All combinations that were tried.
-    cv_errors_ : ndarray of shape (n_candidates,)
-        Their mean squared errors of left-out rows, in units of the outputs' variances.
+    cv_errors_ : ndarray of shape (n_candidates,), or (n_candidates, n_targets)
+        Their mean squared errors of left-out rows, in units of the outputs' variances; the mean over the
+        targets unless ``alpha_per_target``.
 
     Examples
     --------
@@ -71,10 +75,18 @@ class BlockRidge(LinearRegressor):
     True
     """
 
-    def __init__(self, blocks: Any = None, *, alphas: Any = None, cv: Any = None) -> None:
+    def __init__(
+        self,
+        blocks: Any = None,
+        *,
+        alphas: Any = None,
+        cv: Any = None,
+        alpha_per_target: bool = False,
+    ) -> None:
         self.blocks = blocks
         self.alphas = alphas
         self.cv = cv
+        self.alpha_per_target = alpha_per_target
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BlockRidge:
         """Choose the weights and fit the map.
@@ -94,22 +106,25 @@ class BlockRidge(LinearRegressor):
         rows, Y, y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
+        check_flag("alpha_per_target", self.alpha_per_target)
         x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
         problem = _BlockProblem(rows - x_mean, Y - y_mean, columns)
         candidates = self._candidates(problem)
         folds = self._folds(rows, Y)
-        if len(candidates) == 1:
-            self.alphas_ = candidates
-            self.cv_errors_ = problem.errors(candidates, folds)
+        if self.alpha_per_target:
+            self.alphas_, errors = self._search_each(problem, candidates, folds)
+            self.alpha_ = self.alphas_[errors.argmin(axis=0)]
+            coef = np.column_stack(
+                [problem.solve(alpha, [j])[:, 0] for j, alpha in enumerate(self.alpha_)]
+            )
+            self.cv_errors_ = errors
         else:
-            self.alphas_, self.cv_errors_ = self._search(problem, candidates, folds)
-        self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
-        coef = problem.solve(self.alpha_)
-        parts = [problem.X[:, block] @ coef[block] for block in columns]
-        total = sum(parts)
-        variance = float((total**2).sum())
-        shares = [float((part * total).sum()) for part in parts]
-        self.block_importances_ = np.array(shares) / (variance or 1.0)
+            every = list(range(Y.shape[1]))
+            self.alphas_, errors = self._search(problem, candidates, folds, every)
+            self.cv_errors_ = errors.mean(axis=1)
+            self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
+            coef = problem.solve(self.alpha_, every)
+        self.block_importances_ = problem.shares(coef)
         self._keep_map(coef.T, y_mean - x_mean @ coef, y_is_1d)
         return self
 
@@ -134,8 +149,9 @@ class BlockRidge(LinearRegressor):
         return tests
 
     def _search(
-        self, problem: _BlockProblem, grid: Array, folds: list[NDArray]
+        self, problem: _BlockProblem, grid: Array, folds: list[NDArray], targets: list[int]
     ) -> tuple[Array, Array]:
+        """Combinations of weights and the errors of each target, (n_candidates, n_targets)."""
         m, n_blocks = grid.shape
         if m**n_blocks <= _MOST_COMBINATIONS:
             choices = np.array(list(product(range(m), repeat=n_blocks)))
@@ -150,10 +166,20 @@ class BlockRidge(LinearRegressor):
                 choices[:, b] = np.arange(m)
                 tried.append(grid[choices, np.arange(n_blocks)])
                 errors.append(problem.errors(tried[-1], folds))
-                place[b] = int(errors[-1].argmin())
+                place[b] = int(errors[-1][:, targets].mean(axis=1).argmin())
             if (place == before).all():
                 break
         return np.vstack(tried), np.concatenate(errors)
+
+    def _search_each(
+        self, problem: _BlockProblem, grid: Array, folds: list[NDArray]
+    ) -> tuple[Array, Array]:
+        """The same with a search for each target; combinations of one serve all."""
+        m, n_blocks = grid.shape
+        if m**n_blocks <= _MOST_COMBINATIONS:
+            return self._search(problem, grid, folds, [])
+        found = [self._search(problem, grid, folds, [j]) for j in range(problem.Y.shape[1])]
+        return np.vstack([tried for tried, _ in found]), np.vstack([errors for _, errors in found])
 
 
 class _BlockProblem:
@@ -188,8 +214,8 @@ class _BlockProblem:
         return U / np.linalg.norm(U, axis=0), s[kept]
 
     def errors(self, alphas: Array, folds: list[NDArray]) -> Array:
-        """Return the squared errors of left-out rows for each combination of weights."""
-        found = np.empty(len(alphas))
+        """Return the squared errors of left-out rows, (n_combinations, n_targets)."""
+        found = np.empty((len(alphas), self.Y.shape[1]))
         # Proportions decide the eigenvectors; digits beyond those of a grid are rounding.
         first = alphas[:, :1]
         proportions = np.round(np.log(first / alphas), 10)
@@ -203,26 +229,33 @@ class _BlockProblem:
                 found[i] = self._left_out(U, filtered, residual, folds)
         return found
 
-    def _left_out(self, U: Array, filtered: Array, residual: Array, folds: list[NDArray]) -> float:
+    def _left_out(self, U: Array, filtered: Array, residual: Array, folds: list[NDArray]) -> Array:
         n, total, count = len(U), np.zeros(residual.shape[1]), 0
         if all(len(fold) == 1 for fold in folds):
             rows = np.concatenate(folds)
             leverage = 1 / n + (U[rows] ** 2) @ filtered
             error = residual[rows] / np.maximum(1 - leverage, EPS)[:, None]
-            return float(((error**2).mean(axis=0) / self.y_unit).mean())
+            return (error**2).mean(axis=0) / self.y_unit
         for fold in folds:
             H = 1 / n + (U[fold] * filtered) @ U[fold].T
             error = np.linalg.lstsq(np.eye(len(fold)) - H, residual[fold], rcond=None)[0]
             total += (error**2).sum(axis=0)
             count += len(fold)
-        return float((total / count / self.y_unit).mean())
+        return total / count / self.y_unit
 
-    def solve(self, alpha: Array) -> Array:
-        """Return the coefficients, (p, q)."""
+    def solve(self, alpha: Array, targets: list[int]) -> Array:
+        """Return the coefficients of some targets, (p, n_targets)."""
         shares = alpha[0] / alpha
         U, s = self.spectrum(shares)
-        dual = U @ ((U.T @ self.Y) / (s + alpha[0])[:, None])
+        dual = U @ ((U.T @ self.Y[:, targets]) / (s + alpha[0])[:, None])
         coef = self.X.T @ dual
         for w, block in zip(shares, self.columns):
             coef[block] *= w
         return np.asarray(coef)
+
+    def shares(self, coef: Array) -> Array:
+        """Return the share of each block in the variance of the fitted outputs, in their own units."""
+        parts = [self.X[:, block] @ coef[block] / np.sqrt(self.y_unit) for block in self.columns]
+        total = sum(parts)
+        products = np.array([float((part * total).sum()) for part in parts])
+        return products / (products.sum() or 1.0)

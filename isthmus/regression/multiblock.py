@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_flag, validate_data
+from isthmus._validation import check_count, check_flag, check_option, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
@@ -25,7 +25,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
     """A linear map from blocks of columns through a few scores, once its factors are found."""
 
     blocks: Any
-    scale: bool
+    scale: Any
     x_mean_: Array
     x_rotations_: Array
     coef_: Array
@@ -36,7 +36,9 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
 
         Columns have unit variance if ``scale``, and every block has the same total variance.
         """
-        check_flag("scale", self.scale)
+        if isinstance(self.scale, str):
+            check_option("scale", self.scale, ("y",))
+        scales_columns = self.scale != "y" and check_flag("scale", self.scale)
         rows, Y, self._y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
@@ -44,7 +46,9 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         deviations = rows.std(axis=0)
         deviations[deviations <= 1e-14 * np.abs(self.x_mean_)] = 0.0  # a constant, but for rounding
         scales = (
-            np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(len(deviations))
+            np.where(deviations > 0, deviations, 1.0)
+            if scales_columns
+            else np.ones(len(deviations))
         )
         for block in columns:
             scales[block] *= np.linalg.norm(deviations[block] / scales[block]) or 1.0
@@ -90,8 +94,8 @@ class MultiblockPLS(BlockMap):
         Columns of each block, see :func:`join_blocks`.
     n_components : int, default=2
         Number of components.
-    scale : bool, default=True
-        Whether columns of X and y are divided by their standard deviations before.
+    scale : bool or "y", default=True
+        Whether columns of X and y, or those of y alone, are divided by their standard deviations before.
 
     Attributes
     ----------
@@ -117,7 +121,7 @@ class MultiblockPLS(BlockMap):
     True
     """
 
-    def __init__(self, blocks: Any = None, *, n_components: int = 2, scale: bool = True) -> None:
+    def __init__(self, blocks: Any = None, *, n_components: int = 2, scale: Any = True) -> None:
         self.blocks = blocks
         self.n_components = n_components
         self.scale = scale
@@ -195,8 +199,8 @@ class SequentialPLS(BlockMap):
         Columns of each block in the order of the sequence, see :func:`join_blocks`.
     n_components : int or sequence of int, default=2
         Number of components of each block; 0 leaves a block out.
-    scale : bool, default=True
-        Whether columns of X and y are divided by their standard deviations before.
+    scale : bool or "y", default=True
+        Whether columns of X and y, or those of y alone, are divided by their standard deviations before.
 
     Attributes
     ----------
@@ -220,7 +224,7 @@ class SequentialPLS(BlockMap):
     True
     """
 
-    def __init__(self, blocks: Any = None, *, n_components: Any = 2, scale: bool = True) -> None:
+    def __init__(self, blocks: Any = None, *, n_components: Any = 2, scale: Any = True) -> None:
         self.blocks = blocks
         self.n_components = n_components
         self.scale = scale

@@ -83,7 +83,10 @@ class ReportData:
 
     @cached_property
     def figures_of_merit(self) -> FiguresOfMerit:
-        return figures_of_merit(self.Y, self.predictions)
+        # Rows that no fold left out, the first ones of folds in time, have no prediction.
+        return figures_of_merit(
+            np.where(np.isnan(self.predictions), np.nan, self.Y), np.nan_to_num(self.predictions)
+        )
 
     @property
     def kind(self) -> str:

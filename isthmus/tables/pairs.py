@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from isthmus.tables.categories import expand, expanded_names
 from isthmus.tables.errors import TableError, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
-from isthmus.tables.reader import TableReader
+from isthmus.tables.reader import TableReader, split_key
 from isthmus.tables.table import Table, constant_columns, duplicated_columns, read_groups
 
 
@@ -102,6 +103,78 @@ def read_pair(x_file: str, y_file: str | None, target_columns: list[str], readin
     if together:
         pair.groups = _group_numbers(together[0])
     return pair
+
+
+def read_blocks(
+    x_files: Sequence[str], y_file: str, target_columns: list[str], reading: Reading
+) -> Pair:
+    """Read several files of inputs, a block each, and one of outputs; rows are matched with the first.
+
+    ``origin["blocks"]`` has the name, the columns and the origin of each file; names of columns have that
+    of their block before them.
+    """
+    files = [*x_files, y_file]
+    if files.count("-") > 1:
+        raise TableError("standard input is one table: give the others as files.")
+    with _Shared(reading, *files) as shared:
+        readers = [shared.open(path, key="X") for path in x_files]
+        y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
+        shared.check_groups()
+        outputs = y_reader.columns_of(target_columns) or _inputs(y_reader, shared.groups(y_reader))
+        y, *together = _read(y_reader, [outputs], shared)
+        tables = []
+        for reader in readers:
+            table, *own = _read(reader, [_inputs(reader, shared.groups(reader))], shared)
+            tables.append(table)
+            together += own
+        for sentence in dict.fromkeys(shared.sentences()):
+            reading.tell(sentence)
+        shared.check_unused()
+        levels = [
+            {n: sorted(reader.levels[n]) for n in table.names if n in reader.levels}
+            for reader, table in zip(readers, tables)
+        ]
+    first = tables[0]
+    tables = [first, *(align(first, other, reading.tell)[1] for other in tables[1:])]
+    y = align(first, y, reading.tell)[1]
+    said: set[str] = set()
+
+    def tell(sentence: str) -> None:  # what is told of the outputs comes with every block
+        if sentence not in said:
+            said.add(sentence)
+            reading.tell(sentence)
+
+    parts = [_check(table, y, *more, tell) for table, *more in zip(tables, readers, levels)]
+    pair = join_pairs(parts, block_names(x_files))
+    if together:
+        pair.groups = _group_numbers(align(first, together[0], _be_silent)[1])
+    return pair
+
+
+def block_names(files: Sequence[str]) -> list[str]:
+    """A name for the block of each file: its own without folder and ending, with a number if it repeats."""
+    stems = [
+        PurePath(split_key(path)[1] or path).name.partition(".")[0] or "block" for path in files
+    ]
+    return [
+        stem if stems.count(stem) == 1 else f"{stem}{stems[: k + 1].count(stem)}"
+        for k, stem in enumerate(stems)
+    ]
+
+
+def join_pairs(parts: Sequence[Pair], names: Sequence[str]) -> Pair:
+    """Blocks side by side, whose rows are in the same order."""
+    columns, blocks = [], []
+    for part, name in zip(parts, names, strict=True):
+        own = part.feature_names or [str(k + 1) for k in range(part.X.shape[1])]
+        columns += [f"{name}:{column}" for column in own]
+        blocks.append(
+            {"name": name, "columns": part.feature_names, "n": part.X.shape[1], **part.origin}
+        )
+    ids = next((part.ids for part in parts if part.ids is not None), None)
+    X = np.hstack([part.X for part in parts])
+    origin = {"id_column": blocks[0]["id_column"], "blocks": blocks}
+    return Pair(X, parts[0].Y, columns, parts[0].target_names, ids, origin)
 
 
 def _read(reader: TableReader, parts: list[list[Column]], shared: _Shared) -> list[Table]:
@@ -207,6 +280,7 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
     if x.n_rows != y.n_rows:
         raise TableError(
             f"{x.path} has {x.n_rows} rows and {y.path} has {y.n_rows}: they must be the same."
+            f"{_rows_of_one(x, y)}"
         )
     if x.ids is None or y.ids is None or x.ids == y.ids:
         return x, y
@@ -221,6 +295,19 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
     order = [where[name] for name in x.ids]
     tell(f"rows of {y.path} were put in the order of {x.path} by their names.")
     return x, replace(y, values=y.values[order], ids=x.ids, id_name=x.id_name)
+
+
+def _rows_of_one(x: Table, y: Table) -> str:
+    """Names of rows that only one of two tables has."""
+    if x.ids is None or y.ids is None:
+        return ""
+    told = ""
+    for one, other in ((x, y), (y, x)):
+        known = set(other.ids or [])
+        missing = [name for name in one.ids or [] if name not in known]
+        if missing:
+            told += f" Only {one.path} has {some(missing)}."
+    return told
 
 
 def _check(

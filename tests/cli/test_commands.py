@@ -84,14 +84,19 @@ def test_rows_of_another_kind_are_told(model, run, tmp_path, write_csv):
     ask = ("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--interval", "0.9")
     code, out, err = run(*ask)
     assert code == 0, err
-    assert "outside the domain of the training rows" in out and "bounds are wider" in out
+    assert "outside the domain of the training rows" in out
+    assert (
+        "Bounds of rows outside are wider, by their distance; 3 rows lie beyond nine times" in out
+    )
     header, rows = read_csv("out.csv")
     assert header[-3:] == ["distance", "outside", "reason"]
     assert all(row[-2] == "yes" and "the limit" in row[-1] for row in rows[:3])
-    assert all(float(row[-3]) > 1 for row in rows[:3])
+    assert all(float(row[-3]) > 9 for row in rows[:3])
+    lower = header.index("fat lower")
+    assert [row[lower] == "" for row in rows] == [True] * 3 + [False] * (len(rows) - 3)
     told = json.loads(run(*ask, "--json")[1])
     assert [each["row"] for each in told["flagged"]][:3] == [1, 2, 3]
-    assert told["outside"] == sum(row[-2] == "yes" for row in rows)
+    assert told["outside"] == sum(row[-2] == "yes" for row in rows) and told["withheld"] == 3
     code, out, _ = run(*ask, "--no-check")
     assert read_csv("out.csv")[0][-1] == "water upper" and "outside" not in out
 

@@ -49,7 +49,7 @@ from isthmus import (
 )
 from isthmus.datasets import make_low_rank_regression
 from isthmus.dependency import CandidateRegressor
-from isthmus.features import FourierFeatures, InstrumentTransfer
+from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfer, NormalVariate
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import PositionKernel, SequenceKernel
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
@@ -138,6 +138,14 @@ FITTED = {
     "OPLS": (lambda: OPLS(2).fit(X, Y), predicted),
     "BlockRidge": (lambda: BlockRidge(HALVES).fit(X, Y), predicted),
     "MultiblockPLS": (lambda: MultiblockPLS(HALVES).fit(X, Y), predicted),
+    "BlockTreatments": (
+        lambda: BlockTreatments(HALVES, [None, NormalVariate()]).fit(X),
+        transformed,
+    ),
+    "MethodSearchCV of blocks": (
+        lambda: MethodSearchCV(blocks=HALVES, cv=2).fit(X, Y),
+        lambda model: (model.predict(X), model.check(X).distance),
+    ),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
     "SparseFactors": (lambda: SparseFactors(2).fit(X, Y), predicted),
     "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),

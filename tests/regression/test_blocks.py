@@ -197,3 +197,33 @@ def test_wrong_numbers_of_components_are_refused():
         SequentialPLS(blocks, n_components=[1, 1, 1]).fit(X, Y)
     with pytest.raises(ValueError, match="must be an int or one for each block"):
         SequentialPLS(blocks, n_components="all").fit(X, Y)
+
+
+@pytest.mark.parametrize("sizes", [(6, 12), (9, 8, 7, 6)], ids=["grid", "one after another"])
+def test_weights_of_each_target_are_those_of_its_own_fit(sizes):
+    """Nine weights for each of four blocks are more than a grid may have: blocks are searched in turn."""
+    X, Y, blocks = make(sizes=sizes)
+    together = BlockRidge(blocks, alpha_per_target=True, cv=4).fit(X, Y)
+    assert together.alpha_.shape == (2, len(blocks))
+    for j in range(2):
+        alone = BlockRidge(blocks, cv=4).fit(X, Y[:, j])
+        assert_allclose(together.cv_errors_[:, j].min(), alone.cv_errors_.min(), rtol=1e-6)
+        assert_allclose(together.predict(X)[:, j], alone.predict(X), rtol=1e-6)
+
+
+def test_shares_of_blocks_do_not_depend_on_units():
+    X, Y, blocks = make(q=2)
+    first = BlockRidge(blocks).fit(X, Y).block_importances_
+    assert_allclose(BlockRidge(blocks).fit(X, Y * [1e-3, 1e3]).block_importances_, first, rtol=1e-8)
+    assert_allclose(first.sum(), 1.0)
+
+
+def test_scaling_the_outputs_alone():
+    X, Y, blocks = make()
+    model = MultiblockPLS(blocks, n_components=3, scale="y").fit(X, Y)
+    scaled = MultiblockPLS(blocks, n_components=3, scale="y").fit(X, Y * [1e-3, 1e3])
+    assert_allclose(scaled.predict(X), model.predict(X) * [1e-3, 1e3], rtol=1e-8)
+    plain = MultiblockPLS(blocks, n_components=3, scale=False).fit(X, Y / Y.std(axis=0))
+    assert_allclose(plain.predict(X) * Y.std(axis=0), model.predict(X), rtol=1e-8)
+    with pytest.raises(ValueError, match="scale == 'x'"):
+        MultiblockPLS(blocks, scale="x").fit(X, Y)

@@ -19,11 +19,28 @@ _MOST_BARS = 40
 
 def inputs(data: ReportData) -> Section | None:
     """Of a linear or of a kernel model; components that are pictures are shown as such elsewhere."""
+    if getattr(data.search, "blocks_", None) is not None:
+        return _of_blocks(data)
     if data.is_kernel:
         return _of_kernel(data)
     if not data.is_latent or data.model.n_components_ == 0 or data.image_shape is not None:
         return None
     return _of_components(data)
+
+
+def _of_blocks(data: ReportData) -> Section:
+    shares = data.search.block_importances_
+    rows = [
+        [name, str(len(data.search.blocks_[name])), f"{100 * share:.1f} %"]
+        for name, share in shares.items()
+    ]
+    caption = (
+        "Blocks of inputs and their shares: of the variance of what is predicted (banded ridge), or of the "
+        "squared super-weights (multiblock PLS). A negative share belongs to a block that corrects another."
+    )
+    largest = max(shares, key=lambda name: shares[name])
+    text = f"Most of what is predicted comes from {largest}: {100 * shares[largest]:.1f} %."
+    return Section(_TITLE, [text], tables=[(caption, ["block", "columns", "share"], rows)])
 
 
 def _of_components(data: ReportData) -> Section:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from isthmus.inspection import rmse
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
@@ -51,7 +52,29 @@ def predictions(data: ReportData) -> Section:
     )  # fmt: skip
     if data.q > 1:
         section.figures.append(_from_best_to_worst(data))
+    if not data.is_validation:  # whose page begins with such a table
+        section.tables.append(_errors_in_units(data))
     return section
+
+
+def _errors_in_units(data: ReportData) -> tuple[str, list[str], list[list[str]]]:
+    figures = data.figures_of_merit
+    fitted = np.asarray(data.search.predict_rows(data.X), dtype=float).reshape(data.n, -1)
+    calibration = np.atleast_1d(rmse(data.Y, fitted))
+    rows = [
+        [data.search.target_names_[j], str(int(figures.n[j])), fig.short(float(calibration[j]))]
+        + [fig.short(float(value[j])) for value in (
+            figures.rmse, figures.bias, figures.slope, figures.r2, figures.rpd, figures.rpiq)]
+        for j in range(data.q)
+    ]  # fmt: skip
+    caption = (
+        "Output by output, errors in its units: RMSEC of the rows of the fit, and of rows left out RMSECV "
+        "(all of them pooled), bias (mean of predicted less observed), slope of observed on predicted, "
+        "R2, RPD and RPIQ (spread of the output over the error). An RMSEC far below the RMSECV is a model "
+        "with more components than the rows support."
+    )
+    header = ["output", "rows", "RMSEC", "RMSECV", "bias", "slope", "R2", "RPD", "RPIQ"]
+    return caption, header, rows
 
 
 def _from_best_to_worst(data: ReportData) -> Figure:

@@ -111,11 +111,11 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
 
 
 def _covered(data: ReportData) -> Array:
-    """1 where an output is within its interval, 0 where it is not, NaN where it is unknown."""
+    """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
-    return np.where(np.isnan(data.Y), np.nan, within)
+    return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
 
 
 def _share(covered: Array) -> Array:
@@ -176,7 +176,8 @@ def _distances(data: ReportData) -> Figure:
     lay["yaxis"] |= {"type": "log", "dtick": 1}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
-        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor."
+        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor; beyond "
+        "nine there is none."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
 
