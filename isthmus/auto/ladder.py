@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.preprocessing import StandardScaler
+
 from isthmus._validation import check_option
+from isthmus.auto.evidence import EvidenceSearch
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
@@ -14,6 +17,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
+_PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
 _BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
@@ -37,7 +41,7 @@ def _pcr(problem: Problem) -> Any:
 
 def _ridge(problem: Problem) -> Any:
     if problem.treatments:
-        return TreatedSearch(RidgeSearch(problem.scale), problem.treatments, cv=problem.folds)
+        return EvidenceSearch(problem.treatments, ("linear",), cv=problem.folds)
     if not problem.missing:
         return RidgeSearch(problem.scale, cv=problem.folds)
     full = min(problem.n_features, problem.n_targets)
@@ -89,6 +93,13 @@ def _kernels(problem: Problem, names: Any) -> Any:
         quick = {"widths": WIDTHS[1::2]}
         return TreatedSearch(search, problem.treatments, cv=problem.folds, quick=quick)
     return search
+
+
+def _process(problem: Problem) -> Any:
+    bank: dict[str, Any] = {} if problem.scale else {"none": None}
+    if problem.scale or problem.treatments:
+        bank["autoscaled"] = StandardScaler()
+    return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
 
 
 def _trees(problem: Problem) -> Any:
@@ -235,6 +246,25 @@ LADDER: tuple[Rung, ...] = (
         formula=_KERNEL_FORMULA,
         latex=_KERNEL_LATEX,
         references=_KERNEL_REFERENCES,
+    ),
+    Rung(
+        name="process",
+        label="Gaussian process",
+        build=_process,
+        takes_missing=False,
+        is_wanted=lambda problem: (
+            problem.kernel == "auto"
+            and problem.n_components is None
+            and problem.n_samples <= _PROCESS_ROWS
+        ),
+        text="Gaussian processes with linear and RBF kernels, averaged for each output over widths and "
+        "noises by their evidence, the probability of the outputs given the inputs.",
+        formula="&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
+        "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y",
+        latex=r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y",
+        references=(
+            "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
+        ),
     ),
     Rung(
         name="chain",

@@ -79,7 +79,7 @@ class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> RidgeSearch:
         """Choose, then fit."""
-        rows, Y, unit, flat = _columns(X, y)
+        rows, Y, unit, flat = outputs_in_spreads(X, y)
         centre = np.average(rows, axis=0, weights=sample_weight)
         spread = np.ones(rows.shape[1])
         if self.scale:
@@ -128,7 +128,7 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> PathSearch:
         """Choose, then fit."""
-        rows, Y, unit, flat = _columns(X, y)
+        rows, Y, unit, flat = outputs_in_spreads(X, y)
         centre = rows.mean(axis=0)
         left, singular, right = np.linalg.svd(rows - centre, full_matrices=False)
         keep = singular > 1e-12 * max(singular[0], 1e-300)
@@ -194,7 +194,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
         """Choose, then fit."""
-        rows, Y, unit, _ = _columns(X, y)
+        rows, Y, unit, _ = outputs_in_spreads(X, y)
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)
@@ -212,8 +212,8 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "treatment": ", ".join(f"{names[order[k]]} {weights[k].mean():.2f}" for k in used),
         }
         self.left_out_ = sum(weights[k] * found[k].left_out_ for k in used)
-        models = [_join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
-        self.best_estimator_ = _mix(models, [names[order[k]] for k in used], weights[used])
+        models = [join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
+        self.best_estimator_ = mix(models, [names[order[k]] for k in used], weights[used])
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -236,7 +236,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return float(np.nanmean(((Y - found.left_out_) / spreads(Y)) ** 2)), found
 
 
-def _join(treatment: Any, model: Any) -> Any:
+def join(treatment: Any, model: Any) -> Any:
     """A treatment and a model as one: a linear map of the columns themselves where both are linear."""
     if treatment is None:
         return model
@@ -248,7 +248,7 @@ def _join(treatment: Any, model: Any) -> Any:
     return Pipeline([*steps, *further])
 
 
-def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
+def mix(models: list[Any], names: list[str], weights: Array) -> Any:
     """A blend of models; one linear map where all of them are."""
     if len(models) == 1:
         return models[0]
@@ -259,7 +259,7 @@ def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
     return blend
 
 
-def _columns(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
+def outputs_in_spreads(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
     """Inputs, outputs in units of their spreads, these, and whether outputs had one dimension."""
     given = np.asarray(y, dtype=np.float64)
     Y = given.reshape(len(given), -1)

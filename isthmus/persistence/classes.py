@@ -18,6 +18,7 @@ from isthmus.persistence.renewal import MOVED
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
     "isthmus.auto.blends": "Blend Mean",
+    "isthmus.auto.evidence": "EvidenceSearch",
     "isthmus.auto.kernel_search": "KernelSearch",
     "isthmus.auto.maps": "KernelModel LinearMap",
     "isthmus.auto.stages": "RobustSearch",
