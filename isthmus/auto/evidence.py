@@ -26,6 +26,7 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import Folds, RidgeSpectrum
 
 _ALPHAS = np.logspace(-11, 2, 27)  # noise, relative to the largest eigenvalue
+_TEMPER = 0.5  # power of the evidence: no process is quite true, and the average should not be too sure
 _LEAST = 0.01  # weights below, for every target, are left out
 
 
@@ -39,7 +40,9 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     .. math::
         -\tfrac{n - 1}{2} \log \sum_i \frac{p_i^2}{d_i + \alpha} - \tfrac12 \sum_i \log (d_i + \alpha).
 
-    Every treatment, kernel, width and noise has the same probability beforehand. One eigendecomposition a
+    Columns as they were measured, scaled or not, have half of the probability beforehand, all treatments
+    together the other half; kernels, widths and noises have the same. The root of the evidence counts, since
+    none of them is quite true ([GVO2017]_). One eigendecomposition a
     Gram matrix gives the evidence of all noises and the predictions of left-out rows of the few that count.
 
     Parameters
@@ -79,8 +82,9 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             for name in self.treatments
             for process in self._processes(name, rows, Y, sample_weight)
         ]
-        evidence = np.stack([process.evidence for process in processes])
-        weights = np.exp(evidence - evidence.max(axis=(0, 1)))
+        prior = self._prior()
+        evidence = np.stack([process.evidence + prior[process.treated] for process in processes])
+        weights = np.exp(_TEMPER * (evidence - evidence.max(axis=(0, 1))))
         weights[weights < _LEAST * weights.max(axis=(0, 1))] = 0.0
         weights /= weights.sum(axis=(0, 1))
         used = np.flatnonzero(weights.any(axis=(1, 2)))
@@ -106,6 +110,15 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
+    def _prior(self) -> dict[str, float]:
+        """Logarithms of the probabilities of the treatments before any row is seen."""
+        plain = {
+            name: step is None or isinstance(step, StandardScaler)
+            for name, step in self.treatments.items()
+        }
+        n_alike = {kind: sum(own == kind for own in plain.values()) for kind in (True, False)}
+        return {name: -float(np.log(n_alike[kind])) for name, kind in plain.items()}
+
     def _processes(self, name: str, rows: Array, Y: Array, weights: Array | None) -> list[Process]:
         """The processes on treated rows, centred and with a mean square norm of one."""
         treatment = self.treatments[name]
@@ -121,7 +134,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if "linear" in self.kernels:
             check_time()
             spectrum = RidgeSpectrum.of_rows(Z, weights)
-            found.append(Process(name, treatment, Z, None, spectrum, Y))
+            found.append(Process(name, name, treatment, Z, None, spectrum, Y))
         for own in self.kernels:
             if own == "linear":
                 continue
@@ -130,7 +143,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 check_time()
                 kernel = resolve_kernel(own, Z, gamma=float(middle * factor))
                 spectrum = RidgeSpectrum.of_gram(np.asarray(gram(kernel, Z), dtype=np.float64), weights)
-                found.append(Process(f"{name}, {own}", treatment, Z, kernel, spectrum, Y))
+                found.append(Process(f"{name}, {own}", name, treatment, Z, kernel, spectrum, Y))
         return found
 
 
@@ -139,6 +152,7 @@ class Process:
     """A kernel on treated rows; the evidence of every noise for every target."""
 
     name: str
+    treated: str
     treatment: Any
     rows: Array
     kernel: Any

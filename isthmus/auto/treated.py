@@ -30,7 +30,7 @@ from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25
-_N_BLENDED = 4  # treatments of the least error of left-out rows
+_N_QUICK = 8  # treatments that go on where a quick search comes first
 
 
 def default_treatments() -> dict[str, Any]:
@@ -162,7 +162,10 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """A search with every treatment of a bank; the best few are blended by their left-out errors.
+    """A search with every treatment of a bank, blended by their left-out errors.
+
+    With fifty rows the errors of treatments differ by less than they scatter: their blend predicts better
+    than the best of them, or than the best four.
 
     Parameters
     ----------
@@ -173,7 +176,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     cv : int or splitter, default=5
         Folds.
     quick : dict or None, default=None
-        Settings with which the search takes less time: the four best treatments with them go on.
+        Settings with which the search takes less time: the eight best treatments with them go on.
 
     Attributes
     ----------
@@ -198,12 +201,12 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)
-        if self.quick is not None and len(names) > _N_BLENDED:
+        if self.quick is not None and len(names) > _N_QUICK:
             search = clone(self.search).set_params(**self.quick)
             errors = [self._error(search, fitted[name], y, folds)[0] for name in names]
-            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_BLENDED]]
+            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_QUICK]]
         tried = [self._error(self.search, fitted[name], y, folds) for name in names]
-        order = np.argsort([error for error, _ in tried], kind="stable")[:_N_BLENDED]
+        order = np.argsort([error for error, _ in tried], kind="stable")
         found = [tried[k][1] for k in order]
         weights = blend_weights(Y * unit, [search.left_out_ for search in found])
         used = [k for k in range(len(found)) if weights[k].any()]
