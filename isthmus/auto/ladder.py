@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from isthmus._validation import check_option
 from isthmus.auto.evidence import EvidenceSearch
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
+from isthmus.auto.principal import PrincipalSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -33,6 +34,8 @@ def _pls(problem: Problem) -> Any:
 
 
 def _pcr(problem: Problem) -> Any:
+    if problem.treatments and problem.n_components is None:
+        return TreatedSearch(PrincipalSearch(), problem.treatments, cv=problem.folds)
     most = min(problem.n_samples - 1, problem.n_features)
     return ComponentSearchCV(
         PCR(**problem.common), n_components=problem.ranks(most), **problem.options
@@ -121,6 +124,11 @@ def _has_rows_for_boosting(problem: Problem) -> bool:
     )
 
 
+def _adds_to_blend(problem: Problem) -> bool:
+    """Not for curves: there ridge regression and partial least squares say the same, with less error."""
+    return not problem.treatments
+
+
 _HTF = (
     "T. Hastie, R. Tibshirani, J. Friedman. The Elements of Statistical Learning, 2nd ed. "
     "Springer, 2009."
@@ -170,6 +178,7 @@ LADDER: tuple[Rung, ...] = (
         label="principal component regression",
         build=_pcr,
         takes_missing=True,
+        is_blended=_adds_to_blend,
         text="Principal component regression: least squares of the outputs on the leading principal "
         "components of the inputs.",
         formula="X = U D B<sup>T</sup>, &emsp; &#374; = X B<sub>r</sub> D<sub>r</sub><sup>&minus;1</sup> "
@@ -193,6 +202,7 @@ LADDER: tuple[Rung, ...] = (
         label="reduced rank regression",
         build=_reduced_rank,
         takes_missing=True,
+        is_blended=_adds_to_blend,
         text="Reduced rank ridge regression: the least squares map under a constraint on its rank and "
         "a penalty on its size; the global optimum in closed form.",
         formula="<span>min</span><sub>rank C &le; r</sub> ‖Y &minus; X C‖² + &alpha; ‖C‖²",
@@ -210,7 +220,7 @@ LADDER: tuple[Rung, ...] = (
         build=_robust,
         takes_missing=False,
         is_wanted=lambda problem: problem.heavy or problem.rule == "one_se",
-        is_blended=False,
+        is_blended=lambda problem: False,
         may_stop=True,
         text="Stiefel regression: a map of low rank that minimises a loss which outliers do not "
         "dominate, with orthonormal factors on both sides.",

@@ -288,7 +288,7 @@ class MethodSearchCV(FittedSearch):
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
-            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended,
+            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended(problem),
                   **options)
             for rung in rungs
         ]  # fmt: skip

@@ -21,6 +21,7 @@ _CLASSES = {
     "isthmus.auto.evidence": "EvidenceSearch",
     "isthmus.auto.kernel_search": "KernelSearch",
     "isthmus.auto.maps": "KernelModel LinearMap",
+    "isthmus.auto.principal": "PrincipalSearch",
     "isthmus.auto.stages": "RobustSearch",
     "isthmus.auto.treated": "PathSearch RidgeSearch TreatedSearch",
     "isthmus.auto.trees": "Forest TreeSearch",
