@@ -13,12 +13,13 @@ from sklearn.pipeline import Pipeline
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.maps import FoundModel, KernelModel
-from isthmus.auto.trials import BlendTrial, Trial, fit_weighted, simplest_good
+from isthmus.auto.trials import BlendTrial, Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
 
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
-_WITHOUT_COMPONENTS = ("blend", "ridge", "trees", "boosting")
+_WITHOUT_COMPONENTS = ("blend", "ridge", "process", "trees", "boosting")
+_SURE = 2.0  # standard errors by which a method must be better than the blend in the same folds
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
 _MOST_TIMED = 500  # rows whose prediction is timed
 
@@ -47,8 +48,7 @@ class Answers:
         simple = self.trials[simplest_good(self.trials)]
         best = max(done, key=lambda trial: trial.score)
         if prefer == "accurate":
-            blend = best if self.blend is None else self.blend
-            return blend if blend.score >= best.score else best
+            return best if self.blend is None or _is_better(best, self.blend) else self.blend
         if prefer == "simple":
             return simple
         low = [trial for trial in done if trial.rung.name in _SMALL]
@@ -115,6 +115,16 @@ class Answers:
         names = [self.members[k].rung.name for k in used]
         settings = {name: float(weights[k].mean()) for name, k in zip(names, used, strict=True)}
         return Blend.of(models, names, weights[used], trial.X.shape[1]), settings
+
+
+def _is_better(best: Trial, blend: Trial) -> bool:
+    """Whether a method beats the blend by more than the folds scatter.
+
+    The best of many methods owes part of its score to luck, most of it with few rows; a blend can
+    give a good method all weight by itself.
+    """
+    gains = best.scores - blend.scores
+    return bool(gains.mean() > _SURE * standard_error(gains))
 
 
 def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from isthmus._linalg import Array
 from isthmus.auto.maps import FoundModel
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
+_PULL = 25.0  # rows that know nothing of the methods, beside those that were left out
 _SMALLEST = 0.02  # weights below are set to zero
 
 
@@ -22,8 +23,8 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     r"""Return the convex weights with the least squared error of left-out predictions.
 
     For each target ``w' S w`` is minimised on the simplex, where ``S`` holds the products of the errors
-    of the methods. Part of ``S`` is the mean over all targets, and its diagonal is raised by the standard
-    error of its entries, one over the root of the number of rows: few rows do not decide alone.
+    of the methods. Part of ``S`` is the mean over all targets, and its diagonal is raised as by 25 rows in
+    which the methods err alike and independently: few rows do not decide alone.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
     # What few rows leave open about the products pulls the weights together.
-    products += np.eye(len(predictions)) / np.sqrt(max(errors.shape[1], 1))
+    products += _PULL * np.eye(len(predictions)) / max(errors.shape[1], 1)
     return np.column_stack([_on_simplex(S) for S in products])
 
 

@@ -24,7 +24,7 @@ from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 
 SMOOTH = ("rbf",)
 ROUGH = ("laplacian", "l2_laplacian")
-_DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
+DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
 WIDTHS = tuple(np.logspace(-2.5, 0.5, 7))  # times what the median rule gives
 _SCREENED = 600  # more rows: widths are first compared on a part of them
 _PART = 400
@@ -182,8 +182,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _gammas(self, name: str, Z: Array, widths: Any, middle: float | None) -> list[Any]:
         if middle is None:
-            if name in _DISTANCES:
-                middle = median_gamma(Z, metric=_DISTANCES[name], random_state=self.random_state)
+            if name in DISTANCES:
+                middle = median_gamma(Z, metric=DISTANCES[name], random_state=self.random_state)
             else:
                 middle = getattr(
                     resolve_kernel(name, Z, random_state=self.random_state), "gamma", None

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.preprocessing import StandardScaler
+
 from isthmus._validation import check_option
 from isthmus.auto.block_search import BlockSearch
+from isthmus.auto.evidence import EvidenceSearch
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
+from isthmus.auto.principal import PrincipalSearch
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.stages import RobustSearch
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -15,6 +19,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 _TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
+_PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
 _BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
@@ -30,6 +35,8 @@ def _pls(problem: Problem) -> Any:
 
 
 def _pcr(problem: Problem) -> Any:
+    if problem.treatments and problem.n_components is None:
+        return TreatedSearch(PrincipalSearch(), problem.treatments, cv=problem.folds)
     most = min(problem.n_samples - 1, problem.n_features)
     return ComponentSearchCV(
         PCR(**problem.common), n_components=problem.ranks(most), **problem.options
@@ -38,7 +45,7 @@ def _pcr(problem: Problem) -> Any:
 
 def _ridge(problem: Problem) -> Any:
     if problem.treatments:
-        return TreatedSearch(RidgeSearch(problem.scale), problem.treatments, cv=problem.folds)
+        return EvidenceSearch(problem.treatments, ("linear",), cv=problem.folds)
     if not problem.missing:
         return RidgeSearch(problem.scale, cv=problem.folds)
     full = min(problem.n_features, problem.n_targets)
@@ -92,6 +99,13 @@ def _kernels(problem: Problem, names: Any) -> Any:
     return search
 
 
+def _process(problem: Problem) -> Any:
+    bank: dict[str, Any] = {} if problem.scale else {"none": None}
+    if problem.scale or problem.treatments:
+        bank["autoscaled"] = StandardScaler()
+    return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
+
+
 def _trees(problem: Problem) -> Any:
     return TreeSearch(
         "extra", cv=problem.folds, random_state=problem.random_state, n_jobs=problem.n_jobs
@@ -117,6 +131,11 @@ def _has_rows_for_boosting(problem: Problem) -> bool:
         and problem.n_targets <= _BOOSTING_TARGETS
         and not problem.treatments
     )
+
+
+def _adds_to_blend(problem: Problem) -> bool:
+    """Not for curves: there ridge regression and partial least squares say the same, with less error."""
+    return not problem.treatments
 
 
 _HTF = (
@@ -168,6 +187,7 @@ LADDER: tuple[Rung, ...] = (
         label="principal component regression",
         build=_pcr,
         takes_missing=True,
+        is_blended=_adds_to_blend,
         text="Principal component regression: least squares of the outputs on the leading principal "
         "components of the inputs.",
         formula="X = U D B<sup>T</sup>, &emsp; &#374; = X B<sub>r</sub> D<sub>r</sub><sup>&minus;1</sup> "
@@ -191,6 +211,7 @@ LADDER: tuple[Rung, ...] = (
         label="reduced rank regression",
         build=_reduced_rank,
         takes_missing=True,
+        is_blended=_adds_to_blend,
         text="Reduced rank ridge regression: the least squares map under a constraint on its rank and "
         "a penalty on its size; the global optimum in closed form.",
         formula="<span>min</span><sub>rank C &le; r</sub> ‖Y &minus; X C‖² + &alpha; ‖C‖²",
@@ -208,7 +229,7 @@ LADDER: tuple[Rung, ...] = (
         build=_robust,
         takes_missing=False,
         is_wanted=lambda problem: problem.heavy or problem.rule == "one_se",
-        is_blended=False,
+        is_blended=lambda problem: False,
         may_stop=True,
         text="Stiefel regression: a map of low rank that minimises a loss which outliers do not "
         "dominate, with orthonormal factors on both sides.",
@@ -244,6 +265,25 @@ LADDER: tuple[Rung, ...] = (
         formula=_KERNEL_FORMULA,
         latex=_KERNEL_LATEX,
         references=_KERNEL_REFERENCES,
+    ),
+    Rung(
+        name="process",
+        label="Gaussian process",
+        build=_process,
+        takes_missing=False,
+        is_wanted=lambda problem: (
+            problem.kernel == "auto"
+            and problem.n_components is None
+            and problem.n_samples <= _PROCESS_ROWS
+        ),
+        text="Gaussian processes with linear and RBF kernels, averaged for each output over widths and "
+        "noises by their evidence, the probability of the outputs given the inputs.",
+        formula="&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
+        "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y",
+        latex=r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y",
+        references=(
+            "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
+        ),
     ),
     Rung(
         name="chain",

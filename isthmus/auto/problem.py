@@ -101,7 +101,7 @@ class Rung:
         The paragraph of the method, its equation in HTML and in LaTeX, and its literature.
     is_wanted : callable of a Problem
         Whether "auto" tries it; names given by the user are always tried.
-    is_blended : bool
+    is_blended : callable of a Problem
         Whether a blend may use it.
     may_stop : bool
         Whether it is stopped if it adds nothing to the blend of the first fold, because it takes long.
@@ -116,7 +116,7 @@ class Rung:
     latex: str
     references: tuple[str, ...]
     is_wanted: Callable[[Problem], bool] = lambda problem: True
-    is_blended: bool = True
+    is_blended: Callable[[Problem], bool] = lambda problem: True
     may_stop: bool = False
 
     def as_dict(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class MethodSearchCV(FittedSearch):
         Names of rungs of the ladder: "pls", "pcr", "ridge", "reduced_rank", "stiefel", ... "auto"
         tries all that the data allow.
     prefer : {"accurate", "simple", "small"}, default="accurate"
-        Which answer is fitted: the blend, unless one method is better in the rows left out;
+        Which answer is fitted: the blend, unless one method is better by two standard errors;
         the simplest method within one standard error of the best; or one map of low rank, a kernel
         expansion compressed.
     cv : int, "time", splitter or iterable of (train, test), default=5
@@ -296,7 +296,7 @@ class MethodSearchCV(FittedSearch):
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
-            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended,
+            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended(problem),
                   **options)
             for rung in rungs
         ]  # fmt: skip

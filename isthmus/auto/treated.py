@@ -30,7 +30,7 @@ from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25
-_N_BLENDED = 4  # treatments of the least error of left-out rows
+_N_QUICK = 8  # treatments that go on where a quick search comes first
 
 
 def default_treatments() -> dict[str, Any]:
@@ -79,7 +79,7 @@ class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> RidgeSearch:
         """Choose, then fit."""
-        rows, Y, unit, flat = _columns(X, y)
+        rows, Y, unit, flat = outputs_in_spreads(X, y)
         centre = np.average(rows, axis=0, weights=sample_weight)
         spread = np.ones(rows.shape[1])
         if self.scale:
@@ -131,7 +131,7 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> PathSearch:
         """Choose, then fit."""
-        rows, Y, unit, flat = _columns(X, y)
+        rows, Y, unit, flat = outputs_in_spreads(X, y)
         centre = rows.mean(axis=0)
         left, singular, right = np.linalg.svd(rows - centre, full_matrices=False)
         keep = singular > 1e-12 * max(singular[0], 1e-300)
@@ -170,7 +170,10 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """A search with every treatment of a bank; the best few are blended by their left-out errors.
+    """A search with every treatment of a bank, blended by their left-out errors.
+
+    With fifty rows the errors of treatments differ by less than they scatter: their blend predicts better
+    than the best of them, or than the best four.
 
     Parameters
     ----------
@@ -181,7 +184,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     cv : int or splitter, default=5
         Folds.
     quick : dict or None, default=None
-        Settings with which the search takes less time: the four best treatments with them go on.
+        Settings with which the search takes less time: the eight best treatments with them go on.
 
     Attributes
     ----------
@@ -202,16 +205,16 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> TreatedSearch:
         """Choose, then fit."""
-        rows, Y, unit, _ = _columns(X, y)
+        rows, Y, unit, _ = outputs_in_spreads(X, y)
         folds = list(check_cv(self.cv).split(rows, Y))
         fitted = {name: self._treated(name, rows) for name in self.treatments}
         names = list(fitted)
-        if self.quick is not None and len(names) > _N_BLENDED:
+        if self.quick is not None and len(names) > _N_QUICK:
             search = clone(self.search).set_params(**self.quick)
             errors = [self._error(search, fitted[name], y, folds)[0] for name in names]
-            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_BLENDED]]
+            names = [names[k] for k in np.argsort(errors, kind="stable")[:_N_QUICK]]
         tried = [self._error(self.search, fitted[name], y, folds) for name in names]
-        order = np.argsort([error for error, _ in tried], kind="stable")[:_N_BLENDED]
+        order = np.argsort([error for error, _ in tried], kind="stable")
         found = [tried[k][1] for k in order]
         weights = blend_weights(Y * unit, [search.left_out_ for search in found])
         used = [k for k in range(len(found)) if weights[k].any()]
@@ -220,8 +223,8 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             "treatment": ", ".join(f"{names[order[k]]} {weights[k].mean():.2f}" for k in used),
         }
         self.left_out_ = sum(weights[k] * found[k].left_out_ for k in used)
-        models = [_join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
-        self.best_estimator_ = _mix(models, [names[order[k]] for k in used], weights[used])
+        models = [join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
+        self.best_estimator_ = mix(models, [names[order[k]] for k in used], weights[used])
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -244,7 +247,7 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return float(np.nanmean(((Y - found.left_out_) / spreads(Y)) ** 2)), found
 
 
-def _join(treatment: Any, model: Any) -> Any:
+def join(treatment: Any, model: Any) -> Any:
     """A treatment and a model as one: a linear map of the columns themselves where both are linear."""
     if treatment is None:
         return model
@@ -256,7 +259,7 @@ def _join(treatment: Any, model: Any) -> Any:
     return Pipeline([*steps, *further])
 
 
-def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
+def mix(models: list[Any], names: list[str], weights: Array) -> Any:
     """A blend of models; one linear map where all of them are."""
     if len(models) == 1:
         return models[0]
@@ -267,7 +270,7 @@ def _mix(models: list[Any], names: list[str], weights: Array) -> Any:
     return blend
 
 
-def _columns(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
+def outputs_in_spreads(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array, bool]:
     """Inputs, outputs in units of their spreads, these, and whether outputs had one dimension."""
     given = np.asarray(y, dtype=np.float64)
     Y = given.reshape(len(given), -1)

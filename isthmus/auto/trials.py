@@ -95,7 +95,7 @@ class Trial:
     @property
     def standard_error(self) -> float:
         """Of the score; NaN where there is none."""
-        return float(_standard_error(self.scores)) if self.is_done else np.nan
+        return float(standard_error(self.scores)) if self.is_done else np.nan
 
     @property
     def rows_per_second(self) -> float:
@@ -287,7 +287,7 @@ def results_table(trials: Sequence[Trial]) -> dict[str, Any]:
         "mean_fit_time": np.array([_finite_mean(trial.fit_seconds) for trial in trials]),
         "rows_per_second": np.array([trial.rows_per_second for trial in trials]),
         "difference_to_best": differences.mean(axis=1),
-        "difference_standard_error": _standard_error(differences),
+        "difference_standard_error": standard_error(differences),
         **folds,
     }
 
@@ -352,7 +352,7 @@ def _differences(trials: Sequence[Trial]) -> Array:
     return scores - scores[int(np.nanargmax(scores.mean(axis=1)))]
 
 
-def _standard_error(folds: Array) -> Any:
+def standard_error(folds: Array) -> Any:
     """Of the mean along the last axis; zero of a single fold."""
     n = folds.shape[-1]
     return folds.std(axis=-1, ddof=1) / np.sqrt(n) if n > 1 else 0 * folds[..., 0]

@@ -22,6 +22,7 @@ Folds = Sequence[tuple[NDArray, NDArray]]
 ALPHAS = np.logspace(-11, 1, 19)  # ridge weights, relative to the largest eigenvalue
 _RANK = 1e-13  # eigenvalues below, relative to the largest, are rounding
 _MANY = 2e9  # products of a singular value decomposition; beyond, moments are decomposed
+_STACKED = 50_000  # numbers in the matrices of the ridge weights that are solved together
 _WIDE = 2.0  # a fold this many times larger than the rank is refitted from its moments
 
 
@@ -105,15 +106,18 @@ class RidgeSpectrum:
         constant = self.root / np.linalg.norm(self.root)
         blocks = [self.basis[test] for _, test in folds]
         fixed = [np.eye(len(test)) - np.outer(constant[test], constant[test]) for _, test in folds]
-        for alpha in alphas:
-            share = self.values / (self.values + alpha)
-            residual = targets - self.basis @ (share[:, None] * projected)
-            predicted = np.array(Y)
+        # Small folds: many ridge weights in one call, whose own time would count.
+        at_once = max(1, _STACKED // max(_largest(folds) ** 2, len(Y) * Y.shape[1]))
+        for begin in range(0, len(alphas), at_once):
+            own = np.asarray(alphas)[begin : begin + at_once]
+            shares = self.values / (self.values + own[:, None])
+            residuals = targets - self.basis @ (shares[:, :, None] * projected)
+            predicted = np.tile(Y, (len(own), 1, 1))
             for (_, test), block, rest in zip(folds, blocks, fixed, strict=True):
-                kept = rest - (block * share) @ block.T
-                off = np.linalg.solve(kept, residual[test])
-                predicted[test] -= off / self.root[test, None]
-            yield predicted
+                kept = rest - (block * shares[:, None, :]) @ block.T
+                off = np.linalg.solve(kept, residuals[:, test])
+                predicted[:, test] -= off / self.root[test, None]
+            yield from predicted
 
     def _refitted(self, Y: Array, folds: Folds, alphas: Array) -> Iterator[Array]:
         """Left-out predictions by a decomposition for each fold, for folds of any form."""
