@@ -59,7 +59,9 @@ _CLASSES = {
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",
-    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams NeighbourAnswers",
+    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams LogPool MoleculeLibrary "
+    "NeighbourAnswers",
+    "isthmus.sequences.places": "Kind PlaceClassifier",
     "isthmus.sequences.windows": "SymbolWindows VectorWindows",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",

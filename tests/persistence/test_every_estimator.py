@@ -77,7 +77,14 @@ from isthmus.regression import (
     SlopeBias,
     SparseFactors,
 )
-from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, NeighbourAnswers
+from isthmus.sequences import (
+    AlignedClassifier,
+    Dictionary,
+    JointNgrams,
+    LogPool,
+    MoleculeLibrary,
+    NeighbourAnswers,
+)
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -225,6 +232,11 @@ FITTED = {
         lambda model: model.candidates([X[5:8]], 2)[0][0],
     ),
     "JointNgrams": (lambda: JointNgrams(2).fit(WORDS, WORDS), proposed),
+    "LogPool": (lambda: LogPool().fit(WORDS, WORDS), proposed),
+    "MoleculeLibrary": (
+        lambda: MoleculeLibrary(of=0).fit(None, GRAPHS),
+        lambda model: model.candidates([(model.masses_[0],)], 3)[0][1],
+    ),
     "NeighbourAnswers": (lambda: NeighbourAnswers().fit(WORDS, WORDS), proposed),
     "Dictionary": (lambda: Dictionary().fit(WORDS, WORDS), proposed),
     "GraphSearch": (
