@@ -140,8 +140,8 @@ class MoleculeLibrary(Generator, BaseEstimator):
     """Propose the molecules of a library that have the formula, or about the mass, of an input.
 
     All are equally probable, so that :class:`~isthmus.dependency.CandidateRegressor` ranks them by its
-    kernels, as in the identification of metabolites from spectra whose precursor mass is known, [BPDR2016]_.
-    If no molecule qualifies, the one nearest in mass is proposed, with a warning.
+    kernels, as in the identification of metabolites from spectra whose precursor mass is known,
+    [BPDR2016]_. If no molecule qualifies, the one nearest in mass is proposed, with a warning.
 
     Parameters
     ----------

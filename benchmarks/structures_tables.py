@@ -1,10 +1,10 @@
 """How well are structures classified and predicted? Published beside measured.
 
 graphs     MUTAG, PTC (male rats) and ENZYMES: support vector classification, nested cross-validation
-sequences  NETtalk and handwritten words: nearest neighbour, classifier per place, joint n-gram model, open
-           search and candidates
+sequences  NETtalk, handwritten words and proteins: nearest neighbour, classifier per place, joint n-gram
+           model, open search and candidates
 
-    ISTHMUS_DATA=... python benchmarks/structure_tables.py --write docs/structures.md
+    ISTHMUS_DATA=... python benchmarks/structures_tables.py --write docs/structures.md
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from _common import commit, machine, versions
-from _words import HEAD, Row, sequence_rows
+from _words import HEAD, SEQUENCES, SETS, Row, sequence_rows, verdict
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
@@ -103,7 +103,7 @@ def kept_rows(path: Path | None, which: int) -> list[Row]:
 def document(graphs: list[Row], sequences: list[Row]) -> str:
     return f"""# Sequences and graphs: classified and predicted
 
-Written by `benchmarks/structure_tables.py`. {machine()}; {versions()}; commit {commit()}.
+Written by `benchmarks/structures_tables.py`. {machine()}; {versions()}; commit {commit()}.
 
 ## Graphs: classification
 
@@ -118,42 +118,12 @@ Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein Weisfeiler-L
 
 ## Sequences: prediction
 
-In per cent: answers that are right as a whole, wrong symbols (edits per true symbol where lengths differ)
-and true answers among the ten best; processor time per answer and of the fit with all choices. Settings
-are chosen by cross-validation of training words alone. One thing was first seen on test words: that words
-through a place are good features of the classifier (300 words of NETtalk, seed 0, seven settings, 1000
-training words). Settings of kernels were looked at on training words.
-
-- NETtalk: letters to phonemes, one per letter, silent ones included; `sounds only`: silent places deleted,
-  so that lengths differ and the alignment has to be found. Test words are other entries of the dictionary.
-- Handwriting: pictures to letters, fold 0 to train and the other nine to test. All of the 55 words occur in
-  both, so that a whole word that is recognised is right in all its letters.
-- Nearest neighbour: the kernel of inputs is chosen among those of `ours, open`. Classifier per place:
-  logistic regression on three symbols on either side, or on the picture. Joint n-gram: `JointNgrams(5)`,
-  Kneser-Ney smoothing. Ours, open: `DependencyRegressor` to words at places (`PositionKernel`), the best
-  string of the right size found exactly; where lengths differ to n-grams, by beam search, with predicted
-  sizes. Ours, candidates: `CandidateRegressor` with its defaults, and for pictures a kernel of inputs.
-- A chain of conditional random fields was not run; for handwriting see Taskar, Guestrin and Koller,
-  Max-margin Markov networks (NIPS 2003), whose protocol this is.
+{SEQUENCES}
 
 {table(HEAD, sequences)}
 
 {verdict(sequences)}
 """
-
-
-def verdict(sequences: list[Row]) -> str:
-    """What the table says, in words: word error with candidates over that of the joint n-gram model."""
-    exact = {(row[0], row[1]): float(row[4]) for row in sequences}
-    said = []
-    for name in dict.fromkeys(row[0] for row in sequences):
-        pair = [exact.get((name, way)) for way in ("ours, candidates", "joint n-gram")]
-        if None not in pair:
-            ratio = (100 - pair[0]) / (100 - pair[1])
-            said.append(
-                f"- {name}: word error with candidates is {ratio:.2f} of the joint n-gram's."
-            )
-    return "\n".join(said)
 
 
 def main() -> None:
@@ -162,17 +132,19 @@ def main() -> None:
     )
     parser.add_argument("--only", default="sequences,graphs")
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--sets", default="; ".join(SETS), help="of sequences, with semicolons")
+    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     found = {"graphs": kept_rows(options.write, 0), "sequences": kept_rows(options.write, 1)}
-    for name, job in (("sequences", sequence_rows), ("graphs", graph_rows)):
-        if name not in options.only.split(","):
+    names = [name.strip() for name in options.sets.split(";")]
+    jobs = {"sequences": sequence_rows(names, options.seeds), "graphs": graph_rows()}
+    for part, job in jobs.items():
+        if part not in options.only.split(","):
             continue
-        found[name] = []
-        for row in job():
+        for row in job:
             print(" | ".join(row), flush=True)
-            found[name].append(row)
+            found[part] = [r for r in found[part] if r[:2] != row[:2]] + [row]
             write(options.write, found)  # after every row: a run that is ended has not been in vain
-    write(options.write, found)
 
 
 def write(path: Path | None, found: dict[str, list[Row]]) -> None:
