@@ -147,20 +147,49 @@ class CandidateRegressor(BaseEstimator):
         self : object
             The fitted estimator.
         """
+        generators = self._begin(X, y)
+        self._complete(X, generators, *self._compare(X, generators))
+        return self
+
+    def fit_if_aligned(self, X: Any, y: Any) -> CandidateRegressor | None:
+        """Fit if the generator of aligned sequences is the best one; otherwise return None.
+
+        Parameters
+        ----------
+        X, y : sequence of objects
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self : object or None
+            The fitted estimator, or None: then inputs and outputs do not align monotonically.
+        """
+        generators = self._begin(X, y)
+        trial, first = self._compare(X, generators)
+        if len(first) < 2 or min(first, key=lambda name: first[name]) == "NeighbourAnswers":
+            return None
+        self._complete(X, generators, trial, first)
+        return self
+
+    def _begin(self, X: Any, y: Any) -> dict[str, Any]:
         check_consistent_length(X, y)
         check_enough_samples(len(y))
         self._check()
         self.kernel_x_ = _or_default(self.kernel)
         self.kernel_y_ = _or_default(self.kernel_y)
-        y = y if isinstance(y, np.ndarray) else list(y)
-        generators = self._generators(X)
-        self.rows_ = rows_of_regression(len(y))
-        trial = HeldOut(X, y, self.rows_, int(self.cv), self.n_candidates)
-        name, *_ = names = list(generators)
-        first = {}
-        if len(names) > 1:
-            first = trial.compare(generators, self.kernel_y_)
-            name = min(first, key=lambda key: first[key])
+        self._y = y if isinstance(y, np.ndarray) else list(y)
+        self.rows_ = rows_of_regression(len(self._y))
+        return self._generators(X)
+
+    def _compare(self, X: Any, generators: dict[str, Any]) -> tuple[HeldOut, dict[str, float]]:
+        """Held-out rows, and the distances of the generators' first answers from them."""
+        trial = HeldOut(X, self._y, self.rows_, int(self.cv), self.n_candidates)
+        return trial, trial.compare(generators, self.kernel_y_) if len(generators) > 1 else {}
+
+    def _complete(
+        self, X: Any, generators: dict[str, Any], trial: HeldOut, first: dict[str, float]
+    ) -> None:
+        name = min(first, key=lambda key: first[key]) if first else next(iter(generators))
         alphas = [float(a) for a in np.atleast_1d(self.alpha)]
         if self.weight == "cv" or len(alphas) > 1:
             table = trial.table(
@@ -170,11 +199,10 @@ class CandidateRegressor(BaseEstimator):
             self.cv_results_ = {**table.shown, "generators": first}
         else:
             self.alpha_, self.weight_ = alphas[0], float(self.weight)
-        self.generator_ = clone(generators[name]).fit(X, y)
-        self._y = take(y, self.rows_)
+        self.generator_ = clone(generators[name]).fit(X, self._y)
+        self._y = take(self._y, self.rows_)
         self.regressor_ = self._regress(take(X, self.rows_), len(self.rows_), self.alpha_)
         self.losses_ = ObjectLosses(self.kernel_y_, self._y)
-        return self
 
     def _generators(self, X: Any) -> dict[str, Any]:
         """The generators that are tried."""
