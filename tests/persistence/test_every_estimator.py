@@ -73,6 +73,7 @@ from isthmus.regression import (
     OPLS,
     BlockRidge,
     MultiblockPLS,
+    RatingsRegressor,
     SequentialPLS,
     SlopeBias,
     SparseFactors,
@@ -147,6 +148,12 @@ FITTED = {
     "MultiblockPLS": (lambda: MultiblockPLS(HALVES).fit(X, Y), predicted),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
     "SparseFactors": (lambda: SparseFactors(2).fit(X, Y), predicted),
+    "RatingsRegressor": (
+        lambda: RatingsRegressor(1).fit(
+            X, np.where(np.arange(Y.size).reshape(Y.shape) % 7, Y, np.nan)
+        ),
+        predicted,
+    ),
     "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),
     **{
         name: (lambda name=name: getattr(isthmus.features, name)().fit(X), transformed)
@@ -234,8 +241,8 @@ FITTED = {
     "JointNgrams": (lambda: JointNgrams(2).fit(WORDS, WORDS), proposed),
     "LogPool": (lambda: LogPool().fit(WORDS, WORDS), proposed),
     "MoleculeLibrary": (
-        lambda: MoleculeLibrary(of=0).fit(None, GRAPHS),
-        lambda model: model.candidates([(model.masses_[0],)], 3)[0][1],
+        lambda: MoleculeLibrary(by="formula").fit(None, GRAPHS),
+        lambda model: model.candidates(GRAPHS[:1])[0][1],
     ),
     "NeighbourAnswers": (lambda: NeighbourAnswers().fit(WORDS, WORDS), proposed),
     "Dictionary": (lambda: Dictionary().fit(WORDS, WORDS), proposed),
