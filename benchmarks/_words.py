@@ -285,10 +285,10 @@ def measure(name: str, seed: int, method: str) -> dict[str, Any]:
     }
 
 
-def rows(name: str, seeds: int) -> Iterator[Row]:
+def rows(name: str, methods: list[str], seeds: int) -> Iterator[Row]:
     """One row per method: means and, of several seeds, standard deviations."""
     spawn = multiprocessing.get_context("spawn")
-    for method in METHODS:
+    for method in methods:
         if (name, method) in LEFT_OUT:
             continue
         with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as pool:
@@ -374,9 +374,9 @@ CITED: dict[str, Row] = {
 }  # fmt: skip
 
 
-def sequence_rows(names: list[str], seeds: int = 3) -> Iterator[Row]:
+def sequence_rows(names: list[str], methods: list[str], seeds: int = 3) -> Iterator[Row]:
     for name in names:
-        yield from rows(name, seeds)
+        yield from rows(name, methods, seeds)
 
 
 # -- the document -----------------------------------------------------------------------------
@@ -421,3 +421,9 @@ def verdict(sequences: list[Row]) -> str:
                 f"- {name}: word error with candidates is {ratio:.2f} of the joint n-gram's."
             )
     return "\n".join(said)
+
+
+def in_order(row: Row) -> tuple[int, int]:
+    """Place of a row in the table, whenever it was measured."""
+    methods = [*METHODS, "chain CRF, cited"]
+    return list(SETS).index(row[0]), methods.index(row[1])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from _common import commit, machine, versions
 from _ratings import RATINGS, RATINGS_HEAD, rating_rows
-from _words import HEAD, SEQUENCES, SETS, Row, sequence_rows, verdict
+from _words import HEAD, METHODS, SEQUENCES, SETS, Row, in_order, sequence_rows, verdict
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
@@ -142,13 +142,16 @@ def main() -> None:
     parser.add_argument("--only", default="sequences,graphs,ratings")
     parser.add_argument("--write", type=Path)
     parser.add_argument("--sets", default="; ".join(SETS), help="of sequences, with semicolons")
+    parser.add_argument("--methods", default="; ".join(METHODS), help="of sequences, likewise")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     parts = ("graphs", "sequences", "ratings")
     found = {part: kept_rows(options.write, k) for k, part in enumerate(parts)}
-    names = [name.strip() for name in options.sets.split(";")]
+    names, methods = (
+        [name.strip() for name in given.split(";")] for given in (options.sets, options.methods)
+    )
     jobs = {
-        "sequences": sequence_rows(names, options.seeds),
+        "sequences": sequence_rows(names, methods, options.seeds),
         "graphs": graph_rows(),
         "ratings": rating_rows(options.seeds),
     }
@@ -159,6 +162,8 @@ def main() -> None:
             print(" | ".join(row), flush=True)
             name = 1 if part == "ratings" else 2  # columns that say which row it is
             found[part] = [r for r in found[part] if r[:name] != row[:name]] + [row]
+            if part == "sequences":
+                found[part].sort(key=in_order)
             write(options.write, found)  # after every row: a run that is ended has not been in vain
 
 
