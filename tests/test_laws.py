@@ -34,12 +34,20 @@ from isthmus import (
 )
 from isthmus.features import FourierFeatures
 from isthmus.losses import Huber
-from isthmus.regression import OPLS, BlockRidge, MultiblockPLS, SequentialPLS, SparseFactors
+from isthmus.regression import (
+    OPLS,
+    BlockRidge,
+    MultiblockPLS,
+    RatingsRegressor,
+    SequentialPLS,
+    SparseFactors,
+)
 
 N_TARGETS = 3
 COUPLED = "below full rank the outputs share directions, and unscaled ones count by their variance"
 LEFT_OUT = "a row that is left out alone is predicted by its copies"
 RIDGE = "alpha is a number on the scale of Ridge: it weighs against the sum over rows"
+ONE_SCALE = "one ridge weight for all users, chosen by the errors of all"
 BY_POSITION = "folds are cut by position"
 SAMPLED = "landmarks and frequencies are drawn by row number"
 EVIDENCE = "a row that counts twice is twice the evidence against the prior"
@@ -85,6 +93,11 @@ CASES = [
     Case(BlockRidge(), tolerance=1e-6, exempt={"duplicates": LEFT_OUT}),
     Case(MultiblockPLS(n_components=3)),
     Case(SequentialPLS(n_components=3)),
+    Case(
+        RatingsRegressor(),
+        tolerance=1e-6,
+        exempt={"rows": BY_POSITION, "duplicates": BY_POSITION, "output unit": ONE_SCALE},
+    ),
     Case(SparseFactors(2, tol=1e-12), tolerance=1e-4),
     Case(SparseFactors(2, factor="pls", tol=1e-12), tolerance=1e-4),
     Case(ManifoldPLS(2), exempt={"output unit": COUPLED}),
@@ -318,7 +331,11 @@ def test_every_regression_is_on_trial():
 
 def test_exceptions_are_told_in_the_docstring():
     """What cannot obey says so where its user reads."""
-    told = {COUPLED: "units of the", RIDGE: "scale of scikit-learn's ``Ridge``"}
+    told = {
+        COUPLED: "units of the",
+        ONE_SCALE: "on one scale",
+        RIDGE: "scale of scikit-learn's ``Ridge``",
+    }
     for case in CASES:
         text = " ".join(type(case.estimator).__doc__.split())
         for reason in case.exempt.values():

@@ -23,6 +23,7 @@ name                          file               what it gives
 ``load_nettalk``              ``structures.py``  spelling to phonemes
 ``load_ocr_words``            ``structures.py``  letter images to words
 ``load_cb513``                ``structures.py``  residues to secondary structure
+``load_jester``               ``structures.py``  jokes and their ratings, with gaps
 ``load_mocap``                ``motion.py``      CMU motion capture: arms and walks
 ``load_letters``              ``motion.py``      handwritten letters as movements
 ``isthmus_data_home``         ``store.py``       where downloads are kept
@@ -45,7 +46,13 @@ from isthmus.datasets.motion import load_letters, load_mocap
 from isthmus.datasets.pose import load_silhouette_pose, load_statue_face_pose
 from isthmus.datasets.spectra import make_spectra
 from isthmus.datasets.store import DatasetNotFoundError, isthmus_data_home
-from isthmus.datasets.structures import load_cb513, load_graphs, load_nettalk, load_ocr_words
+from isthmus.datasets.structures import (
+    load_cb513,
+    load_graphs,
+    load_jester,
+    load_nettalk,
+    load_ocr_words,
+)
 from isthmus.datasets.tables import load_letter, load_raetsch, load_sarcos, load_table
 
 __all__ = [
@@ -54,6 +61,7 @@ __all__ = [
     "load_cb513",
     "load_faces",
     "load_graphs",
+    "load_jester",
     "load_letter",
     "load_letters",
     "load_mocap",

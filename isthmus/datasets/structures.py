@@ -77,6 +77,17 @@ CB513 = _structures(
 )
 
 
+_NOT_RATED = 32767
+JESTER = _structures(
+    "jester5k",
+    "Jester: 100 jokes, their words, and their ratings by 5000 people",
+    origin="K. Goldberg et al.; recommenderlab.",
+    cite="K. Goldberg, T. Roeder, D. Gupta and C. Perkins, Eigentaste: a constant time collaborative "
+    "filtering algorithm, Information Retrieval 4 (2001) 133-151.",
+    note="Every person has rated 36 to 100 of the jokes.",
+)
+
+
 def load_graphs(name: str) -> Bunch:
     """Load labelled graphs.
 
@@ -193,3 +204,26 @@ def _pieces(values: NDArray, offsets: NDArray) -> list[NDArray]:
 def _strings(codes: NDArray, offsets: NDArray) -> list[str]:
     text = codes.astype(np.uint8).tobytes().decode("ascii")
     return [text[a:b] for a, b in itertools.pairwise(offsets)]
+
+
+def load_jester() -> Bunch:
+    """Load Jester: 100 jokes and their ratings by 5000 people, most of them incomplete.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (100, 437), how often a word occurs in a joke; ``feature_names``, the words; ``target``
+        (100, 5000), ratings from -10 to 10 with NaN where there is none; ``texts`` of the jokes;
+        ``DESCR``.
+    """
+    arrays = read_arrays(
+        JESTER, only=("ratings_x100", "joke_text_utf8", "joke_word_counts", "vocabulary")
+    )
+    raw = arrays["ratings_x100"].T
+    return Bunch(
+        data=arrays["joke_word_counts"].astype(np.float64),
+        feature_names=[str(word) for word in arrays["vocabulary"]],
+        target=np.where(raw == _NOT_RATED, np.nan, raw / 100.0),
+        texts=bytes(arrays["joke_text_utf8"]).decode("utf-8").split("\n"),
+        DESCR=JESTER.description,
+    )

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
+from isthmus.dependency.held_out import HeldOut, rows_of_regression, total
 from isthmus.dependency.regressor import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.preimages.object_losses import ObjectLosses
-from isthmus.sequences import AlignedClassifier, NeighbourAnswers
-
-# Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
-# among the candidates of a row; infinity leaves the order of the generator as it is.
-_WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
+from isthmus.sequences import AlignedClassifier, LogPool, NeighbourAnswers
+from isthmus.sequences.windows import are_symbols, are_vectors
 
 
 class CandidateRegressor(BaseEstimator):
@@ -37,19 +33,21 @@ class CandidateRegressor(BaseEstimator):
     indicators of the training rows, so that the sum is the inner product of the predicted point of the
     output feature space with the image of z, [BPDR2016]_.
 
-    The weight w and the ridge are chosen by cross-validation on training rows: the candidates of a
-    held-out row come from a generator, and its coefficients from a regression, that have not seen the row.
-    The criterion is the mean squared distance of the image of the answer from that of the true output.
-    The true output is never added to the candidates.
+    The weight w and the ridge are chosen by cross-validation on training rows, at most 500 of a fold: the
+    candidates of a held-out row come from a generator, and its coefficients from a regression, that have
+    not seen the row. The criterion is the mean squared distance of the image of the answer from that of
+    the true output. The true output is never added to the candidates. The generator learns from all
+    rows; the regression, whose cost is cubic, from at most 4000 of them, drawn once.
 
     Parameters
     ----------
     generator : object, "auto" or None, default="auto"
         What proposes candidates: an object of :mod:`isthmus.sequences`, or one of your own with
         ``fit(X, y)`` and ``candidates(X, n_best)``. "auto": inputs and outputs are taken to align
-        monotonically if the held-out first answers of an ``AlignedClassifier`` are nearer to the
-        truth than those of ``NeighbourAnswers``, measured by ``kernel_y``; the better of the two is used.
-        For an open search without candidates use ``DependencyRegressor`` with ``SequenceSearch``.
+        monotonically if the held-out first answers of a ``LogPool`` (of an ``AlignedClassifier`` if
+        inputs are sequences of vectors) are nearer to the truth than those of ``NeighbourAnswers``,
+        measured by ``kernel_y``; the better of the two is used. For an open search without candidates use
+        ``DependencyRegressor`` with ``SequenceSearch``.
     kernel, kernel_y : kernel, default=None
         Kernels of inputs and outputs; None: ``SequenceKernel(0.3, normalise=True)``.
     alpha : float or sequence of float, default=(0.01, 0.1, 1.0)
@@ -67,13 +65,15 @@ class CandidateRegressor(BaseEstimator):
         The generator, fitted to all rows.
     regressor_ : DependencyRegressor
         Predicts the coefficients ``G``.
+    rows_ : ndarray of int
+        The rows that the regression has learned from: all, up to 4000.
     alpha_, weight_ : float
         What was chosen.
     cv_results_ : dict
-        ``"loss"``, ``"exact"``: held-out distance and share of exact answers, by ridge (rows) and weight
-        (columns); ``"alpha"``, ``"weight"``: their values; ``"covered"``: share of the held-out rows whose
-        true output was proposed; ``"generators"``: held-out distance of the first answers of each generator
-        that was tried.
+        Of the cross-validation, if there was one. ``"loss"``, ``"exact"``: held-out distance and share of
+        exact answers, by ridge (rows) and weight (columns); ``"alpha"``, ``"weight"``: their values;
+        ``"covered"``: share of the held-out rows whose true output was proposed; ``"generators"``: held-out
+        distance of the first answers of each generator that was tried.
 
     Examples
     --------
@@ -147,24 +147,72 @@ class CandidateRegressor(BaseEstimator):
         self : object
             The fitted estimator.
         """
+        generators = self._begin(X, y)
+        self._complete(X, generators, *self._compare(X, generators))
+        return self
+
+    def fit_if_aligned(self, X: Any, y: Any) -> CandidateRegressor | None:
+        """Fit if the generator of aligned sequences is the best one; otherwise return None.
+
+        Parameters
+        ----------
+        X, y : sequence of objects
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self : object or None
+            The fitted estimator, or None: then inputs and outputs do not align monotonically.
+        """
+        generators = self._begin(X, y)
+        trial, first = self._compare(X, generators)
+        if len(first) < 2 or min(first, key=lambda name: first[name]) == "NeighbourAnswers":
+            return None
+        self._complete(X, generators, trial, first)
+        return self
+
+    def _begin(self, X: Any, y: Any) -> dict[str, Any]:
         check_consistent_length(X, y)
         check_enough_samples(len(y))
         self._check()
         self.kernel_x_ = _or_default(self.kernel)
         self.kernel_y_ = _or_default(self.kernel_y)
-        alphas = [float(a) for a in np.atleast_1d(self.alpha)]
         self._y = y if isinstance(y, np.ndarray) else list(y)
-        generators = self._generators()
-        fixed = self.weight != "cv" and len(alphas) == 1 and len(generators) == 1
-        if fixed:
-            self.alpha_, self.weight_ = alphas[0], float(self.weight)
-            chosen = next(iter(generators.values()))
+        self.rows_ = rows_of_regression(len(self._y))
+        return self._generators(X)
+
+    def _compare(self, X: Any, generators: dict[str, Any]) -> tuple[HeldOut, dict[str, float]]:
+        """Held-out rows, and the distances of the generators' first answers from them."""
+        trial = HeldOut(X, self._y, self.rows_, int(self.cv), self.n_candidates)
+        return trial, trial.compare(generators, self.kernel_y_) if len(generators) > 1 else {}
+
+    def _complete(
+        self, X: Any, generators: dict[str, Any], trial: HeldOut, first: dict[str, float]
+    ) -> None:
+        name = min(first, key=lambda key: first[key]) if first else next(iter(generators))
+        alphas = [float(a) for a in np.atleast_1d(self.alpha)]
+        if self.weight == "cv" or len(alphas) > 1:
+            table = trial.table(
+                generators[name], self.kernel_x_, self.kernel_y_, alphas, self.weight
+            )
+            self.alpha_, self.weight_ = table.best
+            self.cv_results_ = {**table.shown, "generators": first}
         else:
-            chosen = self._choose(X, generators, alphas)
-        self.generator_ = clone(chosen).fit(X, self._y)
-        self.regressor_ = self._regress(X, len(self._y), self.alpha_)
+            self.alpha_, self.weight_ = alphas[0], float(self.weight)
+        self.generator_ = clone(generators[name]).fit(X, self._y)
+        self._y = take(self._y, self.rows_)
+        self.regressor_ = self._regress(take(X, self.rows_), len(self.rows_), self.alpha_)
         self.losses_ = ObjectLosses(self.kernel_y_, self._y)
-        return self
+
+    def _generators(self, X: Any) -> dict[str, Any]:
+        """The generators that are tried."""
+        if not isinstance(self.generator, str):
+            return {type(self.generator).__name__: self.generator}
+        neighbours = NeighbourAnswers(self.kernel_x_)
+        tried = {type(neighbours).__name__: neighbours}
+        if all(are_vectors(x) for x in X):
+            return {"AlignedClassifier": AlignedClassifier(), **tried}
+        return {"LogPool": LogPool(), **tried} if are_symbols(X) else tried
 
     def _check(self) -> None:
         if self.n_candidates < 1:
@@ -183,87 +231,10 @@ class CandidateRegressor(BaseEstimator):
                 "candidates(X, n_best), such as those of isthmus.sequences."
             )
 
-    def _generators(self) -> dict[str, Any]:
-        if not isinstance(self.generator, str):
-            return {type(self.generator).__name__: self.generator}
-        return {
-            "AlignedClassifier": AlignedClassifier(),
-            "NeighbourAnswers": NeighbourAnswers(self.kernel_x_),
-        }
-
     def _regress(self, X: Any, n: int, alpha: float) -> DependencyRegressor:
         """Return the regression whose predictions are the coefficients of the training outputs."""
-        inputs = KernelMap(kernel=self.kernel_x_)
+        inputs = KernelMap(kernel=self.kernel_x_, solver="exact")
         return DependencyRegressor(inputs, Ridge(alpha)).fit(X, np.eye(n))
-
-    def _choose(self, X: Any, generators: dict[str, Any], alphas: list[float]) -> Any:
-        """Choose generator, ridge and weight by held-out rows; return the generator."""
-        y, n = self._y, len(self._y)
-        folds = list(KFold(min(self.cv, n), shuffle=True, random_state=0).split(np.arange(n)))
-        proposals: dict[str, list[Any]] = {}
-        first = {}
-        for name, generator in generators.items():
-            found = self._held_out(X, generator, folds)
-            if found is not None:
-                proposals[name] = found
-                first[name] = self._distance([objects[0] for objects, _ in found])
-        best = min(first, key=lambda name: first[name])
-        found = proposals[best]
-        # Distances of all candidates from the truth, and losses by every ridge.
-        owner = np.repeat(np.arange(n), [len(objects) for objects, _ in found])
-        flat = [z for objects, _ in found for z in objects]
-        distance = _paired_distances(self.kernel_y_, [y[i] for i in owner], flat)
-        exact = np.array([_same(y[i], z) for i, z in zip(owner, flat)])
-        log_p = np.concatenate([values for _, values in found])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n))])
-        weights = np.array(_WEIGHTS)
-        losses = np.array([self._held_out_losses(X, found, folds, alpha) for alpha in alphas])
-        unit = _spread(losses[len(alphas) // 2], owner) / (_spread(log_p, owner) or 1.0)
-        weights = weights * (unit or 1.0) if self.weight == "cv" else np.array([float(self.weight)])
-        table = np.empty((2, len(alphas), len(weights)))
-        for a, loss in enumerate(losses):
-            for w, weight in enumerate(weights):
-                picked = _best_of_each(_total(loss, log_p, weight), starts)
-                table[:, a, w] = distance[picked].mean(), exact[picked].mean()
-        best_a, best_w = divmod(int(table[0].argmin()), len(weights))
-        self.alpha_, self.weight_ = alphas[best_a], float(weights[best_w])
-        covered = np.bincount(owner, exact, minlength=n) > 0
-        self.cv_results_ = {
-            "loss": table[0],
-            "exact": table[1],
-            "alpha": np.array(alphas),
-            "weight": weights,
-            "covered": float(covered.mean()),
-            "generators": first,
-        }
-        return generators[best]
-
-    def _held_out(self, X: Any, generator: Any, folds: list[Any]) -> list[Any] | None:
-        """Candidates of every row by a generator that has not seen it; None if there is no alignment."""
-        found: list[Any] = [None] * len(self._y)
-        for kept, held in folds:
-            try:
-                fold = clone(generator).fit(take(X, kept), take(self._y, kept))
-            except ValueError:
-                if self.generator != "auto":
-                    raise
-                return None
-            for row, proposal in zip(held, fold.candidates(take(X, held), self.n_candidates)):
-                found[row] = proposal
-        return found
-
-    def _held_out_losses(self, X: Any, found: list[Any], folds: list[Any], alpha: float) -> Array:
-        """Losses of the candidates of every row by a regression that has not seen it."""
-        values: list[Any] = [None] * len(found)
-        for kept, held in folds:
-            G = self._regress(take(X, kept), len(kept), alpha).predict(take(X, held))
-            losses = ObjectLosses(self.kernel_y_, take(self._y, kept))
-            for row, coef in zip(held, np.reshape(G, (len(held), -1))):
-                values[row] = losses(coef, found[row][0])
-        return np.concatenate(values)
-
-    def _distance(self, answers: list[Any]) -> float:
-        return float(_paired_distances(self.kernel_y_, self._y, answers).mean())
 
     # -- prediction ----------------------------------------------------------------------------
 
@@ -295,7 +266,7 @@ class CandidateRegressor(BaseEstimator):
         G = np.reshape(self.regressor_.predict(X), (len(proposals), -1))
         answers = []
         for coef, (objects, log_p) in zip(G, proposals):
-            values = _total(self.losses_(coef, objects), log_p, self.weight_)
+            values = total(self.losses_(coef, objects), log_p, self.weight_)
             order = np.argsort(values, kind="stable")
             answers.append(([objects[i] for i in order], values[order]))
         return answers
@@ -314,23 +285,6 @@ def _or_default(kernel: Any) -> Any:
     return SequenceKernel(0.3, normalise=True) if kernel is None else kernel
 
 
-def _total(losses: Array, log_p: Array, weight: float) -> Array:
-    """What is minimised: the loss minus the weighted log-probability."""
-    return -log_p if np.isinf(weight) else losses - weight * log_p
-
-
-def _best_of_each(values: Array, starts: Any) -> list[int]:
-    """Place of the least value of every row; ties go to the more probable candidate, which is first."""
-    return [int(a + values[a:b].argmin()) for a, b in pairwise(starts)]
-
-
-def _spread(values: Array, owner: Any) -> float:
-    """Standard deviation within rows."""
-    counts = np.bincount(owner)
-    means = np.bincount(owner, values) / counts
-    return float(np.sqrt(((values - means[owner]) ** 2).mean()))
-
-
 def _paired_distances(kernel: Any, A: Any, B: Any, size: int = 256) -> Array:
     """``|phi(a_t) - phi(b_t)|^2``, by blocks of pairs."""
     parts = []
@@ -339,7 +293,3 @@ def _paired_distances(kernel: Any, A: Any, B: Any, size: int = 256) -> Array:
         cross = np.diagonal(gram(kernel, a, b))
         parts.append(gram_diagonal(kernel, a) + gram_diagonal(kernel, b) - 2.0 * cross)
     return np.maximum(np.concatenate(parts), 0.0)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return len(a) == len(b) and all(u == v for u, v in zip(a, b))

@@ -25,13 +25,12 @@ from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import embed_inputs, for_all_outputs, join_stages, solve_dual
 from isthmus.dependency.memory import check_output_memory
-from isthmus.dependency.sizes import SizesMixin
+from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags
 from isthmus.kernels.gram import take
-from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
@@ -43,7 +42,7 @@ _FLOATS = (np.float64, np.float32)
 
 
 class DependencyRegressor(
-    ExpansionMixin, SizesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    ExpansionMixin, StagesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     r"""Predict between any two spaces that have kernels.
 
@@ -62,14 +61,17 @@ class DependencyRegressor(
     Parameters
     ----------
     inputs : transformer, default=None
-        ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``.
+        ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
+        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A ridge weight that is
         a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted
         once per output.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
-        vectors with the linear kernel.
+        vectors with the linear kernel, or strings or lists of strings with the kernel above. Sequences
+        that align monotonically with input sequences are predicted among candidates, as by
+        :class:`CandidateRegressor`, unless the ``preimage`` is given or ``predict`` has options of it.
     solver : {"auto", "dual", "stages"}, default="auto"
         ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
@@ -93,6 +95,8 @@ class DependencyRegressor(
         Orthonormal columns that map those outputs to the output scores; None means the identity.
     embedding_intercept_ : ndarray of shape (n_components_y,)
         Constant term of the output scores.
+    search_ : {"candidates", "open"} or None
+        How answers are found, if outputs have a kernel; ``candidates_`` is the model that proposes them.
     sizes_ : DependencyRegressor or None
         Predicts the sizes of answers that ``SequenceSearch`` looks for.
     y_scale_ : ndarray of shape (n_targets,) or None
@@ -157,12 +161,13 @@ class DependencyRegressor(
         """
         check_option("solver", self.solver, ("auto", "dual", "stages"))
         check_flag("scale_y", self.scale_y)
+        self._choose_defaults(X, y)
         source = as_rows(X, y)
         if source is not None:
             return fit_source(self, source)
-        inputs = KernelMap() if self.inputs is None else clone(self.inputs)
+        inputs = KernelMap() if self._phi_x is None else clone(self._phi_x)
         map_ = Ridge() if self.map is None else clone(self.map)
-        for stage in (inputs, self.outputs):
+        for stage in (inputs, self._phi_y):
             if isinstance(stage, KernelMap):
                 stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
@@ -195,7 +200,7 @@ class DependencyRegressor(
         else:
             X = check_samples(self, X, kernel, reset=True)
         self._y_is_1d = False
-        self._vector_outputs = self.outputs is None or takes_vectors(self.outputs.kernel, y)
+        self._vector_outputs = self._phi_y is None or takes_vectors(self._phi_y.kernel, y)
         if self._vector_outputs:
             Y = check_array(y, dtype=_FLOATS, ensure_2d=False, input_name="y")
             self._y_is_1d = Y.ndim == 1
@@ -222,18 +227,9 @@ class DependencyRegressor(
         self.outputs_: Any = None
         if self._linear_outputs():
             return np.asarray(Y, dtype=np.float64)
-        check_output_memory(self.outputs, len(Y), self._vector_outputs)
-        self.outputs_ = clone(self.outputs).set_params(preimage=None)
+        check_output_memory(self._phi_y, len(Y), self._vector_outputs)
+        self.outputs_ = clone(self._phi_y).set_params(preimage=None)
         return np.asarray(self.outputs_.fit_transform(Y), dtype=np.float64)
-
-    def _linear_outputs(self) -> bool:
-        if self.outputs is None:
-            return True
-        if type(self.outputs) is not KernelMap or self.outputs.n_components is not None:
-            return False
-        kernel, preimage = self.outputs.kernel, self.outputs.preimage
-        is_linear = isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
-        return is_linear and (preimage is None or preimage in ("auto", "exact"))
 
     # -- one linear system ---------------------------------------------------------------------
 
@@ -267,7 +263,7 @@ class DependencyRegressor(
     # -- pre-image -----------------------------------------------------------------------------
 
     def _fit_preimage(self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any) -> None:
-        chosen = self.outputs.preimage
+        chosen = self._phi_y.preimage
         method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
@@ -276,6 +272,7 @@ class DependencyRegressor(
                 method.set_params(alpha=self._held_out_alpha(X, Y, Psi, inputs, map_, method))
         self.preimage_ = method.fit(Y, coordinates, self.outputs_)
         self._fit_sizes(X, Y, method)
+        self._fit_candidates(X, Y)
 
     def _unseen_scores(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
         """Return output scores predicted for held-out samples."""
@@ -369,6 +366,9 @@ class DependencyRegressor(
                 )
             scores = self._in_units(scores).astype(dtype, copy=False)
             return scores[:, 0] if self._y_is_1d else scores
+        if self.candidates_ is not None and not set(options) - {"n_best"}:
+            found = self._by_candidates(X, scores, options.get("n_best"), return_loss)
+            return found if return_loss else found[0]
         options = self._with_sizes(X, options)
         found = self.preimage_.inverse(scores, return_loss=return_loss, **options)
         answers = found[0] if return_loss else found
@@ -389,7 +389,7 @@ class DependencyRegressor(
         return kernel_score(self.outputs_, truth, predicted, sample_weight)
 
     def _check_new(self, X: Any) -> Any:
-        kernel = getattr(self.inputs, "kernel", "rbf" if self.inputs is None else "linear")
+        kernel = getattr(self._phi_x, "kernel", "rbf" if self._phi_x is None else "linear")
         if takes_vectors(kernel, X):
             return validate_data(self, X, reset=False, dtype=_FLOATS)
         return check_samples(self, X, kernel, reset=False)

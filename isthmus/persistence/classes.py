@@ -57,12 +57,14 @@ _CLASSES = {
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "BlockRidge MultiblockPLS ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
+    "BlockRidge MultiblockPLS RatingsRegressor ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
     "StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",
-    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams NeighbourAnswers",
+    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams LogPool MoleculeLibrary "
+    "NeighbourAnswers",
+    "isthmus.sequences.places": "Kind PlaceClassifier",
     "isthmus.sequences.windows": "SymbolWindows VectorWindows",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",

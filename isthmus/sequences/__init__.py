@@ -4,8 +4,12 @@
 :func:`align`               which symbols of an output belong to which symbol of its input
 :class:`AlignedClassifier`  a classifier of aligned places; the most probable outputs, exactly
 :class:`JointNgrams`        an n-gram model of aligned pairs; the most probable outputs, by beam
+:class:`LogPool`            what several generators together find most probable
 :class:`NeighbourAnswers`   the outputs of similar inputs, and their edits
 :class:`Dictionary`         a list of objects, the same for all inputs
+:class:`MoleculeLibrary`    the molecules of a library that have the formula or mass of an input
+:func:`formula`             the atoms of a molecule
+:func:`mass`                the mass of a formula
 :class:`Generator`          the protocol
 ==========================  ================================================================
 
@@ -19,13 +23,19 @@ from isthmus.sequences.alignment import align
 from isthmus.sequences.classifier import AlignedClassifier
 from isthmus.sequences.generator import Generator
 from isthmus.sequences.joint import JointNgrams
+from isthmus.sequences.molecules import MoleculeLibrary, formula, mass
 from isthmus.sequences.neighbours import Dictionary, NeighbourAnswers
+from isthmus.sequences.pool import LogPool
 
 __all__ = [
     "AlignedClassifier",
     "Dictionary",
     "Generator",
     "JointNgrams",
+    "LogPool",
+    "MoleculeLibrary",
     "NeighbourAnswers",
     "align",
+    "formula",
+    "mass",
 ]

@@ -14,6 +14,8 @@ from isthmus.kernels.sequences.encoding import Alphabet, Ints
 
 _BLOCK = 2**22  # most numbers of an index array; pairs are taken in blocks of this size
 _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays aligned
+_MOST_CHUNK = 4  # of "auto": the longest chunk that is tried
+_ENOUGH = 0.99  # of "auto": the share of rows that must have an alignment
 
 
 @dataclass
@@ -108,6 +110,15 @@ def align(
         for letter, word, value in zip(letter_of, words, p[:-1])
     }
     return Alignment(found, table, history)
+
+
+def longest_chunk(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> int:
+    """The length of the longest chunk: "auto" is the least with which nearly all rows have an alignment."""
+    if max_chunk != "auto":
+        return int(max_chunk)
+    ratios = np.array([len(b) / len(a) for a, b in zip(X, Y)])
+    longest = range(2, _MOST_CHUNK)
+    return next((c for c in longest if (ratios <= c).mean() >= _ENOUGH), _MOST_CHUNK)
 
 
 def _chunk(code: int, outputs: Alphabet) -> tuple[Any, ...]:

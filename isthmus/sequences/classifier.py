@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.special import log_softmax
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
-from isthmus.sequences.alignment import align
+from isthmus.sequences.alignment import align, longest_chunk
 from isthmus.sequences.generator import Generator, merge
+from isthmus.sequences.places import PlaceClassifier
 from isthmus.sequences.windows import SymbolWindows, VectorWindows, are_vectors
 
-_MOST_CHUNK = 4  # of "auto": the longest chunk that is tried
-_ENOUGH = 0.99  # of "auto": the share of rows that must have an alignment
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
 
 
@@ -28,15 +25,16 @@ class AlignedClassifier(Generator, BaseEstimator):
     r"""Propose the outputs that a classifier of aligned places finds most probable.
 
     Every symbol of an input produces a chunk of the output (:func:`~isthmus.sequences.align`; where every
-    output is as long as its input, the symbols themselves). Logistic regression predicts the chunk of a
-    place from the symbols around it, the words through it and the chunk before it:
+    output is as long as its input, the symbols themselves). Logistic regression, one for each input symbol,
+    predicts the chunk of a place from the symbols around it, the words through it and the chunk before it:
 
     .. math::
         p(y \mid x) = \sum_{c_1 \ldots c_m = y} \; \prod_i p(c_i \mid c_{i-1}, x_{i-r} \ldots x_{i+r})
 
-    The k most probable chains are found exactly by Viterbi's recursion with k entries per label, among the
-    chunks whose probability reaches ``prune`` at their place after some chunk. Chains that spell the same
-    output are added up.
+    The chunks of a symbol are those that it had in training. A symbol that was never seen stays silent if
+    some symbols do, and otherwise has every chunk as often as it occurs. The k most probable chains are
+    found exactly by Viterbi's recursion with k entries per chunk, among the chunks whose probability
+    reaches ``prune`` at their place after some chunk. Chains that spell the same output are added up.
 
     Parameters
     ----------
@@ -60,8 +58,8 @@ class AlignedClassifier(Generator, BaseEstimator):
 
     Attributes
     ----------
-    classifier_ : LogisticRegression or None
-        The classifier of places; None if there is only one chunk.
+    places_ : object
+        The classifiers of places; ``places_.kinds`` has one for each input symbol.
     labels_ : list of tuple
         The chunks.
     aligned_ : float
@@ -103,7 +101,7 @@ class AlignedClassifier(Generator, BaseEstimator):
     # -- fit -----------------------------------------------------------------------------------
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> AlignedClassifier:
-        """Align inputs and outputs, and fit the classifier of places.
+        """Align inputs and outputs, and fit the classifiers of places.
 
         Parameters
         ----------
@@ -131,15 +129,15 @@ class AlignedClassifier(Generator, BaseEstimator):
         numbers: dict[tuple[Any, ...], int] = {}
         labels = [np.array([numbers.setdefault(c, len(numbers)) for c in row]) for row in found]
         self.labels_ = list(numbers)
-        vectors = are_vectors(X[0])
         self._windows: Any = (
             VectorWindows(min(self.window, 1))
-            if vectors
+            if are_vectors(X[0])
             else SymbolWindows(self.window, self.max_length)
         )
         choices = [float(value) for value in np.atleast_1d(self.C)]
         self.C_ = self._choose(X, labels, choices) if len(choices) > 1 else choices[0]
-        self._fit_places(X, labels, self.C_)
+        self._windows.fit(X)
+        self.places_ = self._fit_places(X, labels, self.C_)
         return self
 
     def _chunks(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
@@ -152,13 +150,7 @@ class AlignedClassifier(Generator, BaseEstimator):
                 "Inputs are sequences of vectors, which have no symbols to align: outputs must be as long "
                 "as their inputs."
             )
-        longest = self.max_chunk
-        if longest == "auto":
-            ratios = np.array([len(b) / len(a) for a, b in zip(X, y)])
-            longest = next(
-                (c for c in range(2, _MOST_CHUNK) if (ratios <= c).mean() >= _ENOUGH), _MOST_CHUNK
-            )
-        alignment = align(X, y, max_chunk=int(longest))
+        alignment = align(X, y, max_chunk=longest_chunk(X, y, self.max_chunk))
         if alignment.log_likelihoods:
             places = sum(len(a) for a, found in zip(X, alignment.chunks) if found is not None)
             self.certainty_ = alignment.log_likelihoods[-1] / places
@@ -174,87 +166,69 @@ class AlignedClassifier(Generator, BaseEstimator):
         if n_held < 1:
             return choices[len(choices) // 2]
         held, kept = order[:n_held], order[n_held:]
-        held_X, held_labels = [X[i] for i in held], [labels[i] for i in held]
+        self._windows.fit([X[i] for i in kept])
+        features, groups = self._features([X[i] for i in held])
+        before, target = self._targets([labels[i] for i in held])
         values = []
         for C in choices:
-            self._fit_places([X[i] for i in kept], [labels[i] for i in kept], C)
-            values.append(self._likelihood(held_X, held_labels))
+            places = self._fit_places([X[i] for i in kept], [labels[i] for i in kept], C)
+            values.append(places.log_likelihood(features, groups, before, target))
         return choices[int(np.argmax(values))]
 
-    def _fit_places(self, X: list[Any], labels: list[Ints], C: float) -> None:
-        target = np.concatenate(labels)
-        self._seen = np.unique(target)
-        self.classifier_: LogisticRegression | None = None
-        self._windows.fit(X)
-        if len(self._seen) == 1:
-            return
-        features = self._windows.transform(X)
-        self._n_windows = features.shape[1]
-        if self.chain:
-            before = np.concatenate(
-                [np.concatenate([[len(self.labels_)], row[:-1]]) for row in labels]
-            )
-            shape = (len(before), len(self.labels_) + 1)
-            ones = sparse.csr_matrix(
-                (np.ones(len(before)), (np.arange(len(before)), before)), shape=shape
-            )
-            features = sparse.hstack([features, ones], format="csr")
-        classifier = LogisticRegression(C=C, max_iter=self.max_iter, tol=1e-3)
-        self.classifier_ = classifier.fit(features, target)
+    def _fit_places(self, X: list[Any], labels: list[Ints], C: float) -> PlaceClassifier:
+        silent = self.labels_.index(()) if () in self.labels_ else None
+        places = PlaceClassifier(len(self.labels_), silent, C=C, max_iter=self.max_iter)
+        return places.fit(*self._features(X), *self._targets(labels), self._windows.n_groups)
 
-    def _likelihood(self, X: list[Any], labels: list[Ints]) -> float:
-        total = 0.0
-        for row, steps in zip(labels, self._log_probabilities(X)):
-            place = np.minimum(np.searchsorted(self._seen, row), len(self._seen) - 1)
-            known = self._seen[place] == row
-            before = np.concatenate([[len(self._seen)], place[:-1]])
-            values = steps[np.arange(len(row)), before, place]
-            total += float(np.where(known, values, np.log(1e-6)).sum())
-        return total
+    def _features(self, X: Sequence[Any]) -> tuple[Any, Ints]:
+        return self._windows.transform(X), self._windows.groups(X)
+
+    def _targets(self, labels: list[Ints]) -> tuple[Ints, Ints]:
+        """The chunk before and the chunk of all places; before the first, and without a chain, is none."""
+        none = np.array([len(self.labels_)])
+        before = np.concatenate([np.append(none, row[:-1]) for row in labels])
+        return before if self.chain else np.full_like(before, none[0]), np.concatenate(labels)
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _log_probabilities(self, X: Sequence[Any]) -> Any:
-        """Yield, for each input, log p(chunk | place, chunk before), (places, before, chunks).
-
-        The last "chunk before" is the beginning of the sequence.
-        """
-        n = len(self._seen)
-        if self.classifier_ is None:
-            yield from (np.zeros((len(x), 2, 1)) for x in X)
-            return
-        coef, intercept = self.classifier_.coef_, self.classifier_.intercept_
-        if n == 2:  # scikit-learn keeps one row for two classes
-            coef = np.vstack([np.zeros_like(coef), coef])
-            intercept = np.array([0.0, intercept[0]])
-        scores = self._windows.transform(X) @ coef[:, : self._n_windows].T + intercept
-        after = np.zeros((n + 1, n))
-        if self.chain:
-            after = coef[:, self._n_windows :].T[np.append(self._seen, len(self.labels_))]
-        ends = np.cumsum([len(x) for x in X])[:-1]
-        for part in np.split(np.asarray(scores), ends):
-            yield log_softmax(part[:, None, :] + after, axis=2)
-
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
         check_is_fitted(self)
-        return [self._one(steps, n_best) for steps in self._log_probabilities(X)]
+        scores = self.places_.scores(*self._features(X))
+        ends = np.cumsum([0, *map(len, X)])
+        return [self._one(scores[a:b], n_best) for a, b in pairwise(ends)]
 
-    def _one(self, steps: Array, n_best: int) -> tuple[list[Any], Array]:
-        """The best outputs of one input."""
+    def _one(self, scores: list[Any], n_best: int) -> tuple[list[Any], Array]:
+        """The best outputs of one input, from the scores of its places."""
         least = np.log(self.prune) if self.prune > 0 else -np.inf
-        reach = steps.max(axis=1)  # of every chunk after the one that favours it most
-        kept = [np.flatnonzero(row >= min(least, row.max())) for row in reach]
-        first = steps[0, -1, kept[0]]
-        chain = [steps[i][np.ix_(kept[i - 1], kept[i])] for i in range(1, len(kept))]
-        paths, values = best_paths(first, chain, n_best)
+        before = np.array([len(self.labels_)])
+        chain, kept, reach = [], [], []
+        for place in scores:
+            step = place.log_probabilities(before if self.chain else before[:0])
+            best = step.max(axis=0)  # of every chunk after the one that favours it most
+            inside = best >= min(least, best.max())
+            chain.append(step[:, inside])
+            kept.append(place.labels[inside])
+            reach.append(best)
+            before = kept[-1]
+        if not self.chain:
+            chain[1:] = [
+                np.broadcast_to(step, (len(a), step.shape[1])) for a, step in zip(kept, chain[1:])
+            ]
+        paths, values = best_paths(chain[0][0], chain[1:], n_best)
         outputs = []
         for path in paths:
-            chunks = [self.labels_[self._seen[kept[i][label]]] for i, label in enumerate(path)]
+            chunks = [self.labels_[kept[i][label]] for i, label in enumerate(path)]
             outputs.append(tuple(token for chunk in chunks for token in chunk))
-        if not any(outputs):  # nothing but empty chunks: the most probable chunk that is not empty
-            outputs, values = [self._one_chunk(reach)], values[:1]
+        if not any(outputs):  # nothing but empty chunks
+            outputs, values = [self._one_chunk(scores, reach)], values[:1]
         return merge(outputs, values, self._alphabet)
 
-    def _one_chunk(self, reach: Array) -> tuple[Any, ...]:
-        full = [j for j, label in enumerate(self._seen) if len(self.labels_[label])]
-        return self.labels_[self._seen[full[int(reach[:, full].max(axis=0).argmax())]]]
+    def _one_chunk(self, scores: list[Any], reach: list[Array]) -> tuple[Any, ...]:
+        """The most probable chunk that is not empty."""
+        found = [
+            (value, label)
+            for place, best in zip(scores, reach)
+            for label, value in zip(place.labels, best)
+            if len(self.labels_[label])
+        ]
+        return self.labels_[max(found)[1]] if found else next(c for c in self.labels_ if c)

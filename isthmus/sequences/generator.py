@@ -13,9 +13,35 @@ from isthmus.kernels.sequences.encoding import Alphabet
 
 
 class Generator(ABC):
-    """Proposals of outputs for an input, each with a log-probability.
+    """Proposals of outputs for an input, each with a log-probability: the protocol of a generator.
 
-    Any scikit-learn estimator with these two methods can be one; the outputs may be of any kind.
+    Any scikit-learn estimator with these two methods can be one, whether it inherits from this class or
+    not; inputs and outputs may be of any kind. What is asked of it:
+
+    - ``fit(X, y)`` learns from pairs and returns the generator. It must forget what it learned before:
+      :class:`~isthmus.dependency.CandidateRegressor` clones and fits it anew without the rows that it is
+      then asked about.
+    - ``candidates(X, n_best)`` returns one pair for each input: a list of at least one output, of the same
+      kind as ``y``, best first and each once, and an array of their log-probabilities. These need not add
+      up to one; only their differences within an input count.
+    - A ``fit`` that cannot learn from such rows raises ``ValueError``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from isthmus.dependency import CandidateRegressor
+    >>> from isthmus.sequences import Generator
+    >>> class Endings(Generator, BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         return self
+    ...
+    ...     def candidates(self, X, n_best=30):
+    ...         return [([x + "s", x + "es"], np.log([0.7, 0.3])) for x in X]
+    >>> words = ["cat", "box", "dog", "fox", "cow", "wax", "hen", "mix"]
+    >>> plurals = ["cats", "boxes", "dogs", "foxes", "cows", "waxes", "hens", "mixes"]
+    >>> CandidateRegressor(Endings()).fit(words, plurals).predict(["fax", "bat"])
+    ['faxes', 'bats']
     """
 
     @abstractmethod

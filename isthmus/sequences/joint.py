@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, plain
-from isthmus.sequences.alignment import align
+from isthmus.sequences.alignment import align, longest_chunk
 from isthmus.sequences.generator import Generator, merge
 
 Pair = tuple[Any, tuple[Any, ...]]
 _BEGIN: Pair = ("", ("begin",))
 _END: Pair = ("", ("end",))
-_COUNTED = ("_pairs", "_counts", "_totals", "_discounts", "_cache")
+_COUNTED = ("_places", "_counts", "_totals", "_discounts", "_cache")
+_MOST_REMEMBERED = 200_000  # histories; a few hundred bytes each
 
 
 class JointNgrams(Generator, BaseEstimator):
@@ -37,8 +38,9 @@ class JointNgrams(Generator, BaseEstimator):
     ----------
     order : int, default=5
         Length of the n-grams.
-    max_chunk : int, default=2
-        Length of the longest chunk of output of one input symbol.
+    max_chunk : int or "auto", default="auto"
+        Length of the longest chunk of output of one input symbol. "auto": the least of 2 to 4 with which
+        99 % of the rows have an alignment.
     beam_width : int, default=60
         Chains that are kept at every symbol.
 
@@ -57,7 +59,9 @@ class JointNgrams(Generator, BaseEstimator):
     'bAks'
     """
 
-    def __init__(self, order: int = 5, *, max_chunk: int = 2, beam_width: int = 60) -> None:
+    def __init__(
+        self, order: int = 5, *, max_chunk: int | str = "auto", beam_width: int = 60
+    ) -> None:
         self.order = order
         self.max_chunk = max_chunk
         self.beam_width = beam_width
@@ -78,16 +82,15 @@ class JointNgrams(Generator, BaseEstimator):
         if self.order < 1:
             raise ValueError(f"order == {self.order}, must be >= 1.")
         self._alphabet = Alphabet(y)
-        chunks = align(X, y, max_chunk=self.max_chunk).chunks
+        longest = longest_chunk(X, y, self.max_chunk)
+        chunks = align(X, y, max_chunk=longest).chunks
         lines = [
             [(plain(a), tuple(map(plain, c))) for a, c in zip(x, found)]
             for x, found in zip(X, chunks)
             if found is not None
         ]
         if not lines:
-            raise ValueError(
-                f"No output has chunks of at most {self.max_chunk} symbols: it is too long."
-            )
+            raise ValueError(f"No output has chunks of at most {longest} symbols: it is too long.")
         self.lines_ = lines
         self._tabulate()
         return self
@@ -98,10 +101,12 @@ class JointNgrams(Generator, BaseEstimator):
         for line in self.lines_:
             for pair in line:
                 known[pair[0]][pair] += 1
-        self._pairs = {
-            letter: [p for p, _ in found.most_common()] for letter, found in known.items()
+        self._places: dict[Any, dict[Pair, int]] = {  # of the pairs of every letter, and of the end
+            letter: {pair: i for i, (pair, _) in enumerate(found.most_common())}
+            for letter, found in known.items()
         }
-        self.n_pairs_ = sum(map(len, self._pairs.values())) + 1
+        self._places[_END] = {_END: 0}
+        self.n_pairs_ = sum(map(len, self._places.values()))
         self._count(self.lines_)
         self._cache: dict[Any, Any] = {}
 
@@ -133,25 +138,30 @@ class JointNgrams(Generator, BaseEstimator):
                 self._counts.setdefault(gram[:-1], {})[gram[-1]] = count
                 self._totals[gram[:-1]] = self._totals.get(gram[:-1], 0) + count
 
-    def _probability(self, pair: Pair, history: tuple[Pair, ...]) -> float:
-        lower = self._probability(pair, history[1:]) if history else 1.0 / self.n_pairs_
+    def _probabilities(self, history: tuple[Pair, ...], letter: Any) -> Array:
+        """Of the pairs of one letter, remembered: histories come again and again."""
+        key = (history, letter)
+        if key not in self._cache:
+            if len(self._cache) > _MOST_REMEMBERED:
+                self._cache.clear()
+            self._cache[key] = self._smoothed(history, letter)
+        return self._cache[key]
+
+    def _smoothed(self, history: tuple[Pair, ...], letter: Any) -> Array:
+        pairs = self._places.get(letter, {(letter, ()): 0})
+        if history:
+            lower = self._probabilities(history[1:], letter)
+        else:
+            lower = np.full(len(pairs), 1.0 / self.n_pairs_)
         total = self._totals.get(history)
         if total is None:
             return lower
         after, D = self._counts[history], self._discounts[len(history)]
-        return max(after.get(pair, 0) - D, 0.0) / total + D * len(after) / total * lower
-
-    def _log_probabilities(
-        self, history: tuple[Pair, ...], pairs: Sequence[Pair], name: Any
-    ) -> Array:
-        """Of the pairs of one letter, remembered: histories come again and again."""
-        key = (history, name)
-        if key not in self._cache:
-            if len(self._cache) > 200_000:
-                self._cache.clear()
-            values = [self._probability(pair, history) for pair in pairs]
-            self._cache[key] = np.log(values)
-        return self._cache[key]
+        values = D * len(after) / total * lower
+        for pair in after if len(after) < len(pairs) else pairs:
+            if pair in after and pair in pairs:
+                values[pairs[pair]] += max(after[pair] - D, 0.0) / total
+        return values
 
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
         check_is_fitted(self)
@@ -163,24 +173,20 @@ class JointNgrams(Generator, BaseEstimator):
         beam: list[tuple[float, tuple[Pair, ...], tuple[Any, ...]]]
         beam = [(0.0, (_BEGIN,) * (self.order - 1), ())]
         width = max(self.beam_width, n_best)
-        for i, letter in enumerate([*x, None]):
-            last = i == len(x)
+        for letter in [*x, _END]:
             # A letter that was never seen stays silent.
-            pairs = [_END] if last else self._pairs.get(letter, [(letter, ())])
-            name = _END if last else letter
+            pairs = list(self._places.get(letter, [(letter, ())]))
+            gains = np.log(np.stack([self._probabilities(h, letter) for _, h, _ in beam]))
+            values = (gains + np.array([value for value, _, _ in beam])[:, None]).ravel()
             grown = []
-            for value, history, output in beam:
-                for gain, pair in zip(self._log_probabilities(history, pairs, name), pairs):
-                    grown.append((value + float(gain), history, pair, output))
-            grown.sort(key=lambda item: -item[0])
-            beam = [
-                (
-                    value,
-                    (*history, pair)[1:] if self.order > 1 else (),
-                    output if last else output + pair[1],
+            for place in np.argsort(-values, kind="stable")[:width]:
+                _, history, output = beam[place // len(pairs)]
+                pair = pairs[place % len(pairs)]
+                history = (*history, pair)[1:] if self.order > 1 else ()
+                grown.append(
+                    (float(values[place]), history, output if letter is _END else output + pair[1])
                 )
-                for value, history, pair, output in grown[:width]
-            ]
+            beam = grown
         outputs, values = merge(
             [b[2] for b in beam], np.array([b[0] for b in beam]), self._alphabet
         )

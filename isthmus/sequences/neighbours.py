@@ -113,12 +113,13 @@ def _edits(answer: tuple[Any, ...], others: Sequence[tuple[Any, ...]]) -> list[t
 def _first_of_each(objects: Sequence[Any]) -> list[int]:
     """Places of the first of equal objects; objects that cannot be compared all count."""
     try:
-        return sorted({_key(o): i for i, o in reversed(list(enumerate(objects)))}.values())
+        return sorted({identity(o): i for i, o in reversed(list(enumerate(objects)))}.values())
     except TypeError:
         return list(range(len(objects)))
 
 
-def _key(thing: Any) -> Any:
+def identity(thing: Any) -> Any:
+    """What equal objects share, and can be looked up."""
     if isinstance(thing, str):
         return thing
     if isinstance(thing, np.ndarray):

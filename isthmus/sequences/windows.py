@@ -16,6 +16,15 @@ def are_vectors(sequence: Any) -> bool:
     return isinstance(sequence, np.ndarray) and sequence.ndim >= 2
 
 
+def are_symbols(sequences: Any) -> bool:
+    """Return whether all are sequences of symbols: strings, lists of tokens, vectors of integers."""
+    return all(
+        isinstance(s, (str, list, tuple))
+        or (isinstance(s, np.ndarray) and s.ndim == 1 and s.dtype.kind in "iuUS")
+        for s in sequences
+    )
+
+
 class SymbolWindows:
     """Indicators of the symbols around a place and of the words through it.
 
@@ -52,6 +61,15 @@ class SymbolWindows:
         )
         return sparse.csr_matrix((np.ones(len(cells[0])), cells), shape=(n, max(first, 1)))
 
+    @property
+    def n_groups(self) -> int:
+        """Number of kinds of places: the symbols that were fitted."""
+        return len(self.alphabet)
+
+    def groups(self, X: Sequence[Any]) -> Ints:
+        """The symbol of every place; one that was not fitted has the number ``n_groups``."""
+        return np.minimum(self.alphabet.encode(X).symbols, self.n_groups)
+
     def _keys(self, X: Sequence[Any]) -> Any:
         """Yield the names of the words at every place, one array per offset and length."""
         windows = self._windows(X)
@@ -79,8 +97,14 @@ class SymbolWindows:
 class VectorWindows:
     """Vectors of the places around a place, side by side; zeros beyond the ends."""
 
+    n_groups = 1
+
     def __init__(self, reach: int) -> None:
         self.reach = reach
+
+    def groups(self, X: Sequence[Any]) -> Ints:
+        """Zeros: all places are of one kind."""
+        return np.zeros(sum(map(len, X)), dtype=np.int64)
 
     def fit(self, X: Sequence[Any]) -> VectorWindows:
         rows = np.concatenate([np.reshape(x, (len(x), -1)) for x in X]).astype(np.float64)

@@ -73,11 +73,19 @@ from isthmus.regression import (
     OPLS,
     BlockRidge,
     MultiblockPLS,
+    RatingsRegressor,
     SequentialPLS,
     SlopeBias,
     SparseFactors,
 )
-from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, NeighbourAnswers
+from isthmus.sequences import (
+    AlignedClassifier,
+    Dictionary,
+    JointNgrams,
+    LogPool,
+    MoleculeLibrary,
+    NeighbourAnswers,
+)
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
 UP = np.where(Y[:, 0] > 0, "up", "down")
@@ -148,6 +156,12 @@ FITTED = {
     ),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
     "SparseFactors": (lambda: SparseFactors(2).fit(X, Y), predicted),
+    "RatingsRegressor": (
+        lambda: RatingsRegressor(1).fit(
+            X, np.where(np.arange(Y.size).reshape(Y.shape) % 7, Y, np.nan)
+        ),
+        predicted,
+    ),
     "SlopeBias": (lambda: SlopeBias(PLS(2).fit(X, Y)).fit(X[:9], Y[:9]), predicted),
     **{
         name: (lambda name=name: getattr(isthmus.features, name)().fit(X), transformed)
@@ -233,6 +247,11 @@ FITTED = {
         lambda model: model.candidates([X[5:8]], 2)[0][0],
     ),
     "JointNgrams": (lambda: JointNgrams(2).fit(WORDS, WORDS), proposed),
+    "LogPool": (lambda: LogPool().fit(WORDS, WORDS), proposed),
+    "MoleculeLibrary": (
+        lambda: MoleculeLibrary(by="formula").fit(None, GRAPHS),
+        lambda model: model.candidates(GRAPHS[:1])[0][1],
+    ),
     "NeighbourAnswers": (lambda: NeighbourAnswers().fit(WORDS, WORDS), proposed),
     "Dictionary": (lambda: Dictionary().fit(WORDS, WORDS), proposed),
     "GraphSearch": (

@@ -10,7 +10,7 @@ from isthmus.dependency import CandidateRegressor
 from isthmus.kernels import SequenceKernel, SpectrumKernel, gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.object_losses import ObjectLosses
-from isthmus.sequences import AlignedClassifier, Dictionary, NeighbourAnswers
+from isthmus.sequences import AlignedClassifier, Dictionary, LogPool, NeighbourAnswers
 
 from .test_generators import dictionary
 
@@ -88,7 +88,7 @@ def test_the_true_answer_is_never_added():
 
 def test_the_default_takes_the_alignment_where_there_is_one():
     model = CandidateRegressor().fit(WORDS, SOUNDS)
-    assert isinstance(model.generator_, AlignedClassifier)
+    assert isinstance(model.generator_, LogPool)
     alone = [found[0] for found, _ in model.generator_.candidates(NEW, 1)]
     right = [
         np.mean([a == b for a, b in zip(found, WANTED)]) for found in (model.predict(NEW), alone)

@@ -1,5 +1,6 @@
 """Oracles: enumeration of all paths, brute-force probabilities, and a transducer made by hand."""
 
+from collections import Counter
 from itertools import pairwise, product
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from isthmus._solvers.paths import best_paths
-from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, NeighbourAnswers
+from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, LogPool, NeighbourAnswers
 from isthmus.sequences.windows import SymbolWindows, VectorWindows
 
 RULES = {"a": "A", "b": "b", "c": "k", "t": "t", "x": "ks", "o": "O", "h": ""}
@@ -105,14 +106,18 @@ def test_the_classifier_learns_a_transducer_that_looks_at_neighbours():
 def test_candidates_are_the_most_probable_of_all_chains(chain):
     words, sounds = dictionary(60, 2, "abx")
     model = AlignedClassifier(C=1.0, chain=chain, prune=0.0).fit(words, sounds)
-    (steps,) = model._log_probabilities(["abx"])
-    assert_allclose(np.exp(steps).sum(axis=2), 1.0)
+    places = model.places_.scores(*model._features(["abx"]))
+    everything = np.arange(len(model.labels_) + 1) if chain else np.zeros(0, dtype=int)
+    steps = [np.exp(place.log_probabilities(everything)) for place in places]
+    for step in steps:
+        assert_allclose(step.sum(axis=1), 1.0)
     sums = {}
-    for path in product(range(steps.shape[2]), repeat=3):
-        before = (-1, *path)
-        value = sum(steps[i, before[i], label] for i, label in enumerate(path))
-        output = "".join("".join(model.labels_[model._seen[label]]) for label in path)
-        sums[output] = sums.get(output, 0.0) + np.exp(value)
+    for path in product(*(range(len(place.labels)) for place in places)):
+        labels = [place.labels[k] for place, k in zip(places, path)]
+        before = [-1, *labels[:-1]] if chain else [0, 0, 0]
+        value = np.prod([step[b, k] for step, b, k in zip(steps, before, path)])
+        output = "".join("".join(model.labels_[label]) for label in labels)
+        sums[output] = sums.get(output, 0.0) + value
     sums.pop("", None)
     found, log_p = model.candidates(["abx"], 10**4)[0]
     assert found == sorted(sums, key=lambda o: -sums[o])
@@ -176,12 +181,40 @@ def test_answers_are_of_the_kind_of_the_outputs():
 def test_the_joint_model_is_a_distribution_and_shrinks_to_shorter_histories():
     words, sounds = dictionary(200, 4)
     model = JointNgrams(3).fit(words, sounds)
-    pairs = [p for found in model._pairs.values() for p in found] + [("", ("end",))]
-    histories = [(), *list(model._totals)[:40], (("z", ("z",)), pairs[0])]
-    for history in histories:
-        assert_allclose(sum(model._probability(p, history) for p in pairs), 1.0, rtol=1e-9)
-    unseen = model._probability(pairs[0], (("z", ("z",)), ("z", ("z",))))
-    assert_allclose(unseen, model._probability(pairs[0], ()), rtol=1e-12)
+    a = ("a", ("A",))
+    for history in [(), *list(model._totals)[:40], (("z", ("z",)), a)]:
+        shares = [model._probabilities(history, letter) for letter in model._places]
+        assert_allclose(np.concatenate(shares).sum(), 1.0, rtol=1e-9)
+    unseen = model._probabilities((("z", ("z",)), ("z", ("z",))), "a")
+    assert_allclose(unseen, model._probabilities((), "a"), rtol=1e-12)
+
+
+def test_the_joint_model_is_smoothed_as_kneser_and_ney_say():
+    """Oracle: the formula, pair by pair, from counts made by hand."""
+    words, sounds = dictionary(80, 5)
+    model = JointNgrams(3).fit(words, sounds)
+    begin, end = ("", ("begin",)), ("", ("end",))
+    lines = [[begin, begin, *line, end] for line in model.lines_]
+    grams = [tuple(line[i - 2 : i + 1]) for line in lines for i in range(2, len(line))]
+    counts = {3: Counter(grams)}
+    counts[2] = Counter(gram[1:] for gram in set(grams))
+    counts[1] = Counter(gram[1:] for gram in counts[2])
+
+    def direct(pair, history):
+        order = len(history) + 1
+        lower = direct(pair, history[1:]) if history else 1.0 / model.n_pairs_
+        after = {g: c for g, c in counts[order].items() if g[:-1] == history}
+        if not after:
+            return lower
+        once, twice = (sum(c == k for c in counts[order].values()) for k in (1, 2))
+        D, total = once / (once + 2 * twice), sum(after.values())
+        own = max(after.get((*history, pair), 0) - D, 0.0)
+        return own / total + D * len(after) / total * lower
+
+    for history in [(), grams[5][1:2], grams[7][:2], grams[40][:2]]:
+        for letter in "abx":
+            wanted = [direct(pair, history) for pair in model._places[letter]]
+            assert_allclose(model._probabilities(history, letter), wanted, rtol=1e-10)
 
 
 def test_the_joint_model_learns_the_transducer():
@@ -195,7 +228,51 @@ def test_the_joint_model_learns_the_transducer():
     with pytest.raises(ValueError, match="order == 0"):
         JointNgrams(0).fit(words, sounds)
     with pytest.raises(ValueError, match="No output has chunks"):
-        JointNgrams().fit(["a"], ["abcd"])
+        JointNgrams(max_chunk=2).fit(["a"], ["abcd"])
+
+
+def test_a_pool_multiplies_probabilities():
+    words, sounds = dictionary(60, 6)
+    new, _ = dictionary(8, 7)
+    parts = [AlignedClassifier(C=1.0), JointNgrams(3)]
+    pool = LogPool(parts).fit(words, sounds)
+    lists = [part.fit(words, sounds).candidates(new, 5) for part in parts]
+    for t, (found, log_p) in enumerate(pool.candidates(new, 5)):
+        shares = [dict(zip(own[t][0], np.exp(own[t][1]))) for own in lists]
+        shares = [{z: p / sum(share.values()) for z, p in share.items()} for share in shares]
+        union = {z for share in shares for z in share}
+        wanted = {
+            z: np.prod([share.get(z, min(share.values()) / 2) for share in shares]) ** 0.5
+            for z in union
+        }
+        assert len(found) == min(5, len(union))
+        assert_allclose(np.exp(log_p), sorted(wanted.values(), reverse=True)[:5], rtol=1e-9)
+        assert_allclose([wanted[z] for z in found], np.exp(log_p), rtol=1e-9)
+    with pytest.raises(ValueError, match="generators is empty"):
+        LogPool([]).fit(words, sounds)
+
+
+def test_a_symbol_that_was_never_seen():
+    """Silent where letters can be silent, else whatever is frequent; never an error."""
+    words, sounds = dictionary(120, 8)
+    for model in (AlignedClassifier(C=1.0), JointNgrams(3), LogPool()):
+        assert model.fit(words, sounds).candidates(["a'b"], 3)[0][0][0] == "Ab"
+        assert model.candidates(["''"], 3)[0][0]
+    equal = AlignedClassifier(C=1.0).fit(["ab", "ba", "bb"], ["pq", "qp", "qq"])
+    assert len(equal.candidates(["zzz"], 3)[0][0][0]) == 3
+
+
+@pytest.mark.parametrize("n_in", [3, 60])
+def test_alphabets_of_any_size_as_lists_of_tokens(n_in):
+    """Tokens of several characters; every input token says zero to three of its own."""
+    rng = np.random.default_rng(n_in)
+    said_by = [[f"S{k}" for k in rng.integers(0, 90, rng.integers(0, 4))] for _ in range(n_in)]
+    rows = [rng.integers(0, n_in, rng.integers(2, 7)) for _ in range(40 * n_in)]
+    pairs = [([f"L{k}" for k in row], [s for k in row for s in said_by[k]]) for row in rows]
+    X, y = map(list, zip(*[(a, b) for a, b in pairs if b]))
+    model = AlignedClassifier(C=3.0).fit(X[:-30], y[:-30])
+    found = [objects[0] for objects, _ in model.candidates(X[-30:], 2)]
+    assert np.mean([a == b for a, b in zip(found, y[-30:])]) > 0.9
 
 
 # -- without alignment -------------------------------------------------------------------------

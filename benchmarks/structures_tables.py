@@ -1,10 +1,11 @@
 """How well are structures classified and predicted? Published beside measured.
 
 graphs     MUTAG, PTC (male rats) and ENZYMES: support vector classification, nested cross-validation
-sequences  NETtalk and handwritten words: nearest neighbour, classifier per place, joint n-gram model, open
-           search and candidates
+sequences  NETtalk, handwritten words and proteins: nearest neighbour, classifier per place, joint n-gram
+           model, open search and candidates
+ratings    Jester: a table of ratings is filled, for known jokes and for new ones
 
-    ISTHMUS_DATA=... python benchmarks/structure_tables.py --write docs/structures.md
+    ISTHMUS_DATA=... python benchmarks/structures_tables.py --write docs/structures.md
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 from _common import commit, machine, versions
-from _words import HEAD, Row, sequence_rows
+from _ratings import RATINGS, RATINGS_HEAD, rating_rows
+from _words import HEAD, METHODS, SEQUENCES, SETS, Row, in_order, sequence_rows, verdict
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
@@ -95,15 +97,16 @@ def kept_rows(path: Path | None, which: int) -> list[Row]:
     """Rows of a table of the document as it was, for parts that are not measured again."""
     if path is None or not path.exists():
         return []
-    part = path.read_text("utf-8").split("\n## ")[1 + which]
+    parts = path.read_text("utf-8").split("\n## ")[1:]
+    part = parts[which] if which < len(parts) else ""
     lines = [line for line in part.splitlines() if line.startswith("|")][2:]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
 
 
-def document(graphs: list[Row], sequences: list[Row]) -> str:
+def document(graphs: list[Row], sequences: list[Row], ratings: list[Row]) -> str:
     return f"""# Sequences and graphs: classified and predicted
 
-Written by `benchmarks/structure_tables.py`. {machine()}; {versions()}; commit {commit()}.
+Written by `benchmarks/structures_tables.py`. {machine()}; {versions()}; commit {commit()}.
 
 ## Graphs: classification
 
@@ -118,66 +121,57 @@ Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein Weisfeiler-L
 
 ## Sequences: prediction
 
-In per cent: answers that are right as a whole, wrong symbols (edits per true symbol where lengths differ)
-and true answers among the ten best; processor time per answer and of the fit with all choices. Settings
-are chosen by cross-validation of training words alone. One thing was first seen on test words: that words
-through a place are good features of the classifier (300 words of NETtalk, seed 0, seven settings, 1000
-training words). Settings of kernels were looked at on training words.
-
-- NETtalk: letters to phonemes, one per letter, silent ones included; `sounds only`: silent places deleted,
-  so that lengths differ and the alignment has to be found. Test words are other entries of the dictionary.
-- Handwriting: pictures to letters, fold 0 to train and the other nine to test. All of the 55 words occur in
-  both, so that a whole word that is recognised is right in all its letters.
-- Nearest neighbour: the kernel of inputs is chosen among those of `ours, open`. Classifier per place:
-  logistic regression on three symbols on either side, or on the picture. Joint n-gram: `JointNgrams(5)`,
-  Kneser-Ney smoothing. Ours, open: `DependencyRegressor` to words at places (`PositionKernel`), the best
-  string of the right size found exactly; where lengths differ to n-grams, by beam search, with predicted
-  sizes. Ours, candidates: `CandidateRegressor` with its defaults, and for pictures a kernel of inputs.
-- A chain of conditional random fields was not run; for handwriting see Taskar, Guestrin and Koller,
-  Max-margin Markov networks (NIPS 2003), whose protocol this is.
+{SEQUENCES}
 
 {table(HEAD, sequences)}
 
 {verdict(sequences)}
+
+## Ratings: incomplete outputs
+
+{RATINGS}
+
+{table(RATINGS_HEAD, ratings)}
 """
-
-
-def verdict(sequences: list[Row]) -> str:
-    """What the table says, in words: word error with candidates over that of the joint n-gram model."""
-    exact = {(row[0], row[1]): float(row[4]) for row in sequences}
-    said = []
-    for name in dict.fromkeys(row[0] for row in sequences):
-        pair = [exact.get((name, way)) for way in ("ours, candidates", "joint n-gram")]
-        if None not in pair:
-            ratio = (100 - pair[0]) / (100 - pair[1])
-            said.append(
-                f"- {name}: word error with candidates is {ratio:.2f} of the joint n-gram's."
-            )
-    return "\n".join(said)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--only", default="sequences,graphs")
+    parser.add_argument("--only", default="sequences,graphs,ratings")
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--sets", default="; ".join(SETS), help="of sequences, with semicolons")
+    parser.add_argument("--methods", default="; ".join(METHODS), help="of sequences, likewise")
+    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    found = {"graphs": kept_rows(options.write, 0), "sequences": kept_rows(options.write, 1)}
-    for name, job in (("sequences", sequence_rows), ("graphs", graph_rows)):
-        if name not in options.only.split(","):
+    parts = ("graphs", "sequences", "ratings")
+    found = {part: kept_rows(options.write, k) for k, part in enumerate(parts)}
+    names, methods = (
+        [name.strip() for name in given.split(";")] for given in (options.sets, options.methods)
+    )
+    jobs = {
+        "sequences": sequence_rows(names, methods, options.seeds),
+        "graphs": graph_rows(),
+        "ratings": rating_rows(options.seeds),
+    }
+    for part, job in jobs.items():
+        if part not in options.only.split(","):
             continue
-        found[name] = []
-        for row in job():
+        for row in job:
             print(" | ".join(row), flush=True)
-            found[name].append(row)
+            name = 1 if part == "ratings" else 2  # columns that say which row it is
+            found[part] = [r for r in found[part] if r[:name] != row[:name]] + [row]
+            if part == "sequences":
+                found[part].sort(key=in_order)
             write(options.write, found)  # after every row: a run that is ended has not been in vain
-    write(options.write, found)
 
 
 def write(path: Path | None, found: dict[str, list[Row]]) -> None:
     if path is not None:
-        path.write_text(document(found["graphs"], found["sequences"]), encoding="utf-8")
+        path.write_text(
+            document(found["graphs"], found["sequences"], found["ratings"]), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

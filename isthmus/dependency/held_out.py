@@ -1,0 +1,181 @@
+"""Choice of a generator, a ridge and the weight of log-probabilities, on rows that were held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from isthmus._linalg import Array
+from isthmus.kernels import gram
+from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.preimages.object_losses import ObjectLosses
+from isthmus.sequences.neighbours import identity
+
+# Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
+# among the candidates of a row; infinity leaves the order of the generator as it is.
+_WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
+_MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
+_MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
+_MOST_COMPARED = 150  # rows by which generators are compared
+
+
+def rows_of_regression(n: int) -> NDArray[np.int64]:
+    """All rows, or as many as a kernel regression takes, in order."""
+    if n <= _MOST_ROWS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
+
+
+def total(losses: Array, log_p: Array, weight: float) -> Array:
+    """What is minimised: the loss minus the weighted log-probability."""
+    return -log_p if np.isinf(weight) else losses - weight * log_p
+
+
+@dataclass
+class Table:
+    """Held-out figures of every ridge and weight."""
+
+    shown: dict[str, Any]
+    best: tuple[float, float]
+
+
+class HeldOut:
+    """Folds of the training rows, and what is found for those that are held out."""
+
+    def __init__(self, X: Any, y: Any, rows: Any, cv: int, n_candidates: int) -> None:
+        self.X, self.y, self.rows, self.n_candidates = X, y, rows, n_candidates
+        splits = KFold(min(cv, len(y)), shuffle=True, random_state=0).split(np.arange(len(y)))
+        # Those asked for are rows of the regression: their kernel values are there already.
+        self.folds = [(kept, np.intersect1d(held, rows)[:_MOST_HELD]) for kept, held in splits]
+        self.folds = [fold for fold in self.folds if len(fold[1])]
+        self._fitted: dict[tuple[int, int], Any] = {}
+
+    def _fit(self, generator: Any, fold: int) -> Any:
+        """The generator fitted to a fold, once."""
+        key = id(generator), fold
+        if key not in self._fitted:
+            kept, _ = self.folds[fold]
+            self._fitted[key] = clone(generator).fit(take(self.X, kept), take(self.y, kept))
+        return self._fitted[key]
+
+    def compare(self, generators: dict[str, Any], kernel_y: Any) -> dict[str, float]:
+        """Mean distances of first answers from the truth in one fold; a generator may be unable to fit."""
+        held = self.folds[0][1][:_MOST_COMPARED]
+        found = {}
+        for name, generator in generators.items():
+            try:
+                fitted = self._fit(generator, 0)
+            except ValueError:  # there is no alignment
+                if name == list(generators)[-1] and not found:
+                    raise
+                continue
+            answers = [objects[0] for objects, _ in fitted.candidates(take(self.X, held), 1)]
+            truth = [self.y[i] for i in held]
+            found[name] = float(_distances(kernel_y, truth, [[z] for z in answers]).mean())
+        return found
+
+    def table(
+        self, generator: Any, kernel_x: Any, kernel_y: Any, alphas: list[float], weight: Any
+    ) -> Table:
+        """Distances and shares of exact answers by ridge and weight."""
+        K = gram(kernel_x, take(self.X, self.rows))
+        parts = [
+            self._fold(generator, K, kernel_y, alphas, fold) for fold in range(len(self.folds))
+        ]
+        losses, log_p, distance, exact, sizes = (
+            np.concatenate(column, axis=-1) for column in zip(*parts)
+        )
+        starts = np.append(0, np.cumsum(sizes))
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        weights = np.array([float(weight)]) if weight != "cv" else np.array(_WEIGHTS)
+        if weight == "cv":
+            unit = _spread(losses[len(alphas) // 2], owner) / (_spread(log_p, owner) or 1.0)
+            weights = weights * (unit or 1.0)
+        figures = np.empty((2, len(alphas), len(weights)))
+        for a, loss in enumerate(losses):
+            for w, value in enumerate(weights):
+                picked = _best_of_each(total(loss, log_p, value), starts)
+                figures[:, a, w] = distance[picked].mean(), exact[picked].mean()
+        best_a, best_w = divmod(int(figures[0].argmin()), len(weights))
+        shown = {
+            "loss": figures[0],
+            "exact": figures[1],
+            "alpha": np.array(alphas),
+            "weight": weights,
+            "covered": float((np.bincount(owner, exact) > 0).mean()),
+        }
+        return Table(shown, (alphas[best_a], float(weights[best_w])))
+
+    def _fold(
+        self, generator: Any, K: Array, kernel_y: Any, alphas: list[float], fold: int
+    ) -> tuple[Any, ...]:
+        """Losses (alphas, candidates), log-probabilities, distances, hits, and candidates per row."""
+        kept, held = self.folds[fold]
+        proposals = self._fit(generator, fold).candidates(take(self.X, held), self.n_candidates)
+        place = {row: i for i, row in enumerate(self.rows)}
+        near = np.array([place[row] for row in kept if row in place])
+        asked = np.array([place[row] for row in held])
+        images = ObjectLosses(kernel_y, take(self.y, self.rows[near]))
+        losses = []
+        for alpha in alphas:
+            G = _coefficients(K[np.ix_(near, near)], K[np.ix_(asked, near)], alpha)
+            losses.append(
+                np.concatenate([images(g, objects) for g, (objects, _) in zip(G, proposals)])
+            )
+        truth = [self.y[i] for i in held]
+        return (
+            np.array(losses),
+            np.concatenate([log_p for _, log_p in proposals]),
+            _distances(kernel_y, truth, [objects for objects, _ in proposals]),
+            np.array(
+                [
+                    identity(t) == identity(z)
+                    for t, (found, _) in zip(truth, proposals)
+                    for z in found
+                ]
+            ),
+            np.array([len(objects) for objects, _ in proposals]),
+        )
+
+
+def _coefficients(K: Array, K_new: Array, alpha: float) -> Array:
+    """Weights of the training outputs in a prediction by kernel ridge regression with an intercept."""
+    K = np.array(K)
+    K.flat[:: len(K) + 1] += alpha
+    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    u = cho_solve(factor, np.ones(len(K)))
+    V = cho_solve(factor, K_new.T).T
+    return np.asarray(V + np.outer(1.0 - K_new @ u, u / u.sum()))
+
+
+def _distances(kernel: Any, truth: list[Any], lists: list[Any], size: int = 8) -> Array:
+    """``|phi(t) - phi(z)|^2`` for all objects z of each true output t, by small blocks of rows."""
+    parts = []
+    for i in range(0, len(truth), size):
+        some, own = truth[i : i + size], lists[i : i + size]
+        objects = [z for objects in own for z in objects]
+        owner = np.repeat(np.arange(len(some)), [len(objects) for objects in own])
+        cross = gram(kernel, objects, some)[np.arange(len(objects)), owner]
+        parts.append(
+            gram_diagonal(kernel, objects) + gram_diagonal(kernel, some)[owner] - 2 * cross
+        )
+    return np.maximum(np.concatenate(parts), 0.0)
+
+
+def _best_of_each(values: Array, starts: Any) -> list[int]:
+    """Place of the least value of every row; ties go to the more probable candidate, which is first."""
+    return [int(a + values[a:b].argmin()) for a, b in pairwise(starts)]
+
+
+def _spread(values: Array, owner: Any) -> float:
+    """Standard deviation within rows."""
+    counts = np.bincount(owner)
+    means = np.bincount(owner, values) / counts
+    return float(np.sqrt(((values - means[owner]) ** 2).mean()))

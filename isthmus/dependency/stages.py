@@ -1,0 +1,139 @@
+"""What the stages are where the user leaves them open, and what belongs to outputs that are sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from isthmus._linalg import Array
+from isthmus.features import KernelMap
+from isthmus.kernels import SequenceKernel
+from isthmus.kernels.products import Linear
+from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.preimages import CandidateSearch
+
+_ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing
+
+
+class StagesMixin:
+    """The part of a dependency regressor that chooses what is not given."""
+
+    inputs: Any
+    map: Any
+    outputs: Any
+    outputs_: Any
+    preimage_: Any
+    sizes_: Any = None
+    candidates_: Any = None
+    _default_inputs: Any = None
+    _default_outputs: Any = None
+
+    # -- kernels of sequences ------------------------------------------------------------------
+
+    def _choose_defaults(self, X: Any, y: Any) -> None:
+        """Kernels of n-grams for inputs and outputs that are strings or lists of strings."""
+        self.candidates_ = None
+        self._default_inputs = _of_strings() if _are_strings(X) else None
+        self._default_outputs = _of_strings() if _are_strings(y) else None
+
+    @property
+    def _phi_x(self) -> Any:
+        return self._default_inputs if self.inputs is None else self.inputs
+
+    @property
+    def _phi_y(self) -> Any:
+        return self._default_outputs if self.outputs is None else self.outputs
+
+    def _linear_outputs(self) -> bool:
+        if self._phi_y is None:
+            return True
+        if type(self._phi_y) is not KernelMap or self._phi_y.n_components is not None:
+            return False
+        kernel, preimage = self._phi_y.kernel, self._phi_y.preimage
+        is_linear = isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
+        return is_linear and (preimage is None or preimage in ("auto", "exact"))
+
+    # -- candidates ----------------------------------------------------------------------------
+
+    def _fit_candidates(self, X: Any, Y: Any) -> None:
+        """Candidates instead of an open search, if outputs follow inputs symbol by symbol."""
+        from isthmus.dependency.candidates import CandidateRegressor
+
+        open_end = self._phi_y.preimage is None or self._phi_y.preimage == "auto"
+        kernels = [getattr(phi, "kernel", None) for phi in (self._phi_x, self._phi_y)]
+        counted = all(isinstance(kernel, NgramKernel) for kernel in kernels)
+        if not open_end or not counted or len(Y) < _ENOUGH_ROWS:
+            return
+        ridge = self.map if isinstance(self.map, Ridge) and np.isscalar(self.map.alpha) else None
+        options = {} if ridge is None or not ridge.alpha > 0 else {"alpha": ridge.alpha}
+        found = CandidateRegressor(kernel=kernels[0], kernel_y=kernels[1], **options)
+        self.candidates_ = found.fit_if_aligned(X, Y)
+
+    @property
+    def search_(self) -> str | None:
+        """How answers are found: "candidates", "open", or None if outputs have no kernel."""
+        if self.outputs_ is None:
+            return None
+        return "open" if self.candidates_ is None else "candidates"
+
+    def _by_candidates(
+        self, X: Any, scores: Array, n_best: int | None, return_loss: bool
+    ) -> tuple[list[Any], Array | None]:
+        answers = self.candidates_.predict(X, n_best=n_best)
+        if not return_loss:
+            return answers, None
+        lists = [[z] for z in answers] if n_best is None else answers
+        fitted = self.preimage_
+        search = CandidateSearch(lists[0]).fit(
+            fitted.objects_, fitted.coordinates_, fitted.embedding_
+        )
+        losses = [  # one place after the other: a list keeps its order
+            search.inverse(
+                scores, candidates=[[own[min(k, len(own) - 1)]] for own in lists], return_loss=True
+            )[1]
+            for k in range(max(map(len, lists)))
+        ]
+        return answers, losses[0] if n_best is None else np.stack(losses, axis=1)
+
+    # -- sizes ---------------------------------------------------------------------------------
+
+    def _fit_sizes(self, X: Any, Y: Any, method: Any) -> None:
+        """Regress the sizes of sequences that an open search looks for.
+
+        A ridge shrinks the predicted point towards the mean, where the images of long sequences are if
+        the kernel divides by the length: the loss alone prefers answers that are too long. So the size is
+        predicted by the same inputs and map as the point; its residuals have mean zero on training rows.
+        """
+        self.sizes_ = None
+        if not getattr(method, "predicts_sizes", False):
+            return
+        lengths = np.array([len(y) for y in Y], dtype=np.float64)
+        if np.ptp(lengths) == 0:  # nothing to regress; the search stays near the fitted sizes
+            return
+        inputs, map_ = (None if part is None else clone(part) for part in (self._phi_x, self.map))
+        regressor: Any = type(self)
+        self.sizes_ = regressor(inputs, map_).fit(X, lengths)
+
+    def _with_sizes(self, X: Any, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of the search, with the sizes that are expected."""
+        if self.sizes_ is None or "sizes" in options:
+            return options
+        return {**options, "expected": self.sizes_.predict(X)}
+
+
+def _of_strings() -> KernelMap:
+    return KernelMap(kernel=SequenceKernel(0.3, normalise=True))
+
+
+def _are_strings(samples: Any) -> bool:
+    """Whether samples are strings or lists of strings: words, or lists of words or phonemes."""
+    if not isinstance(samples, (list, tuple)) or not len(samples):
+        return False
+    return all(
+        isinstance(s, str)
+        or (isinstance(s, (list, tuple)) and len(s) > 0 and all(isinstance(t, str) for t in s))
+        for s in samples
+    )
