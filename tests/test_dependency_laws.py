@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import DependencyRegressor, KernelMap, Rows
-from isthmus.dependency.unseen import ranks
 from isthmus.preimages import FixedPoint
+from isthmus.preimages.ranks import ranks
 from isthmus.regression import PLS, ReducedRankRegression
 
 MAPS = [
@@ -78,10 +78,10 @@ def test_samples_are_dealt_by_what_they_are():
     rng = np.random.default_rng(0)
     X, Psi = rng.normal(size=(50, 3)), rng.integers(3, size=(50, 1)).astype(float)
     order = rng.permutation(50)
-    assert_allclose(ranks(X[order], Psi[order]), ranks(X, Psi)[order])
-    assert sorted(ranks(X, Psi)) == list(range(50))
+    assert_allclose(ranks(Psi[order], X[order]), ranks(Psi, X)[order])
+    assert sorted(ranks(Psi, X)) == list(range(50))
     words = [str(row) for row in X]  # inputs without numbers: ties of the outputs go by place
-    assert len(set(ranks(words, rng.normal(size=(50, 2))))) == 50
+    assert len(set(ranks(rng.normal(size=(50, 2)), words))) == 50
 
 
 def test_of_two_equal_neighbours_the_smaller_is_taken():

@@ -276,7 +276,7 @@ class DependencyRegressor(
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
             coordinates = unseen_scores(self, X, Psi, inputs, map_)
-            if np.size(method.alpha) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
+            if len(method.alphas()) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
                 alpha = held_out_alpha(self, X, Y, Psi, inputs, map_, method)
                 method.set_params(alpha=alpha)
         self.preimage_ = method.fit(Y, coordinates, self.outputs_)

@@ -8,36 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from isthmus._linalg import Array, spreads
+from isthmus._linalg import Array
 from isthmus.dependency.linear_part import for_all_outputs
 from isthmus.kernels.gram import take
 from isthmus.preimages import Learned
+from isthmus.preimages.ranks import ranks
 
 ENOUGH_TO_HOLD_OUT = 20
 _HELD_OUT = 5  # every fifth sample
-_SAME = 1e-8  # of the largest: differences below it do not decide on the order
-
-
-def ranks(X: Any, Psi: Array) -> NDArray[np.intp]:
-    """Place of every sample in the order of its output's distance from the mean, ties by its input's."""
-    keys = [_rounded((Psi**2).sum(axis=1))]
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        A = X - X.mean(axis=0)
-        keys.insert(0, _rounded(np.einsum("ij,ij->i", A, A, dtype=np.float64)))
-    places = np.empty(len(Psi), dtype=np.intp)
-    places[np.lexsort(keys)] = np.arange(len(Psi))
-    return places
-
-
-def _rounded(values: Array) -> Array:
-    unit = _SAME * float(np.abs(values).max(initial=0.0))
-    return np.round(values / unit) if unit > 0 else values
 
 
 def unseen_scores(model: Any, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
@@ -49,7 +32,7 @@ def unseen_scores(model: Any, X: Any, Psi: Array, inputs: Any, map_: Any) -> Arr
     if folds < 2:
         raise ValueError(f"cv == {model.cv}, must be >= 2 or None.")
     stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
-    splits = PredefinedSplit(ranks(X, Psi) % folds)
+    splits = PredefinedSplit(ranks(Psi, X) % folds)
     return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
 
 
@@ -61,7 +44,7 @@ def held_out_alpha(
     The scores predicted for one left-out sample depend on all others, so the pre-image's own
     leave-one-out error is too small and favours too little ridge.
     """
-    out = ranks(X, Psi) % _HELD_OUT == _HELD_OUT // 2
+    out = ranks(Psi, X) % _HELD_OUT == _HELD_OUT // 2
     held, rest = np.flatnonzero(out), np.flatnonzero(~out)
     X_rest, X_held, Psi_rest = take(X, rest), take(X, held), Psi[rest]
     if get_tags(model).input_tags.pairwise:
@@ -73,9 +56,5 @@ def held_out_alpha(
         part._fit_stages(X_rest, Psi_rest, inputs, map_)
     unseen = unseen_scores(part, X_rest, Psi_rest, inputs, map_)
     predicted = part._scores(X_held)
-    errors, unit = [], spreads(np.asarray(Y, dtype=np.float64))
-    for alpha in np.atleast_1d(method.alpha):
-        trial = clone(method).set_params(alpha=float(alpha), refine=None)
-        answers = trial.fit(Y[rest], unseen, model.outputs_).inverse(predicted)
-        errors.append(float((((answers - Y[held]) / unit) ** 2).mean()))
-    return float(np.atleast_1d(method.alpha)[int(np.argmin(errors))])
+    errors = method.held_out_errors(Y[rest], unseen, Y[held], predicted)
+    return float(method.alphas()[int(np.argmin(errors))])
