@@ -13,7 +13,7 @@ from isthmus.expansion import Expansion
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.selection import METHODS as SELECTIONS
 
-METHODS = ("greedy", "rank", "landmarks", "construct")
+METHODS = ("auto", "greedy", "rank", "landmarks", "construct")
 DEFAULT_TOL = 1e-3  # relative squared error, where neither a size nor a tolerance is given
 
 
@@ -35,7 +35,7 @@ def check_arguments(
         raise ValueError(f"tol == {tol!r}, must be a number in [0, 1).")
     if chunk_size is not None and (not isinstance(chunk_size, Integral) or chunk_size < 2):
         raise ValueError(f"chunk_size == {chunk_size!r}, must be an integer >= 2.")
-    if chunk_size is not None and method not in ("greedy", "construct"):
+    if chunk_size is not None and method not in ("auto", "greedy", "construct"):
         raise ValueError(f"chunk_size is for method='greedy', method == {method!r}.")
 
 

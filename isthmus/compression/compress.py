@@ -15,6 +15,7 @@ from isthmus.compression.arguments import (
     matrix_of_points,
     size_limits,
 )
+from isthmus.compression.choice import between_rows, error_between, may_move
 from isthmus.compression.composite import compress_inside, holds_models
 from isthmus.compression.construct import move_points
 from isthmus.compression.indefinite import by_outputs, check_definite
@@ -54,7 +55,7 @@ def compress(
     n_points: int | None = None,
     *,
     tol: float | None = None,
-    method: str = "greedy",
+    method: str = "auto",
     selection: str = "uniform",
     refit: str | None = "outputs",
     exchange: bool = True,
@@ -84,11 +85,14 @@ def compress(
     tol : float, default=None
         Keep as few points as leave a relative squared error of at most ``tol``. With neither
         ``n_points``, ``tol`` nor ``validation`` it is 1e-3.
-    method : {"greedy", "rank", "landmarks", "construct"}, default="greedy"
+    method : {"auto", "greedy", "rank", "landmarks", "construct"}, default="auto"
         "greedy": pursuit of the functions. "rank": lossless, as many points as the kernel matrix has rank.
         "landmarks": points chosen without a look at the functions. "construct": greedy points that then
         move, for kernels with gradients: half as many usually suffice for the same error, but they take
-        some fifty times as long to find. The l0 and l1 penalties of [B2006]_ are in
+        some fifty times as long to find. "auto": greedy points; if ``n_points`` alone is given and they
+        leave more than a twentieth of the outputs' squares, moved ones if these are nearer to the functions
+        between the rows (not tried where it would take more than some seconds);
+        ``compression_.options`` says which. The l0 and l1 penalties of [B2006]_ are in
         ``isthmus.papers.kernel_dependency_thesis``.
     selection : {"uniform", "kmeans", "cholesky", "leverage"}, default="uniform"
         Which points ``method="landmarks"`` takes: drawn at random; centres of k-means, which are not
@@ -166,8 +170,9 @@ def compress(
     if not problem.values.any():
         warnings.warn("The functions are zero at all points: no points are kept.", stacklevel=2)
         return finish(model, empty(expansion), empty_path(expansion))
-    check_definite(problem, method, chunk_size)
+    check_definite(problem, "greedy" if method == "auto" else method, chunk_size)
     limit, within = size_limits(n_points, tol, validation, expansion.n_points, method)
+    is_open, method = method == "auto", "greedy" if method == "auto" else method
     choice = _select(problem, limit, within, method, selection, chunk_size, random_state)
     rows = OutputRows(expansion, problem, X)
     by_size = n_points is not None and tol is None and validation is None
@@ -175,6 +180,8 @@ def compress(
         choice = _exchange(problem, choice, rows)
     if method == "construct":
         choice = _construct(problem, choice, rows, max_iter)
+    elif is_open and by_size and refit is not None:
+        choice, method = _stay_or_move(problem, choice, rows, max_iter)
     points, order, pursuit = choice
     fit = None if refit is None else rows.fit(points, order, pursuit)
     path = CompressionPath(
@@ -250,6 +257,24 @@ def _exchange(problem: Problem, choice: _Choice, rows: OutputRows) -> _Choice:
         return choice
     other = _Choice(problem.take(new), new, found)
     return other if rows.fit(*other).errors[r] < fit.errors[r] else choice
+
+
+def _stay_or_move(
+    problem: Problem, choice: _Choice, rows: OutputRows, max_iter: int
+) -> tuple[_Choice, str]:
+    """Return the points as they are or moved, whichever meet the functions between the rows better."""
+    fit = rows.fit(*choice)
+    follows_noise = bool(fit.ridge(len(choice.pursuit.T)))
+    if follows_noise or not may_move(problem, choice.points, rows, fit.errors[-1], max_iter):
+        return choice, "greedy"
+    moved = _construct(problem, choice, rows, max_iter)
+    between = between_rows(rows.rows)
+    outputs = rows.expansion(between).reshape(len(between), -1)
+    errors = [
+        error_between(problem, one.points, one_fit, between, outputs)
+        for one, one_fit in ((choice, fit), (moved, rows.fit(*moved)))
+    ]
+    return (moved, "construct") if errors[1] < errors[0] else (choice, "greedy")
 
 
 def _construct(problem: Problem, choice: _Choice, rows: OutputRows, max_iter: int) -> _Choice:

@@ -39,7 +39,7 @@ class Compressed(BaseEstimator):
         How many points to keep.
     tol : float, default=None
         Relative squared error that may be left.
-    method : str, default="greedy"
+    method : str, default="auto"
         As in :func:`isthmus.compress`.
 
     Attributes
@@ -58,7 +58,7 @@ class Compressed(BaseEstimator):
         n_points: int | None = None,
         *,
         tol: float | None = None,
-        method: str = "greedy",
+        method: str = "auto",
     ) -> None:
         self.estimator = estimator
         self.n_points = n_points

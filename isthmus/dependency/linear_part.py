@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
@@ -82,6 +83,24 @@ def embed_inputs(inputs: Any, map_: Any, X: Any) -> Array:
     if type(inputs) is KernelMap:
         return np.asarray(inputs._fit(X, ridge_weight(map_)))
     return inputs.fit_transform(X)
+
+
+def scales_columns(map_: Any, inputs: Any) -> bool:
+    """Whether a map would divide coordinates of a kernel by their standard deviations."""
+    return isinstance(inputs, KernelMap) and map_.get_params(deep=False).get("scale") is True
+
+
+def in_kernel_units(map_: Any, inputs: Any, outputs: Any) -> Any:
+    """Return the map, told to leave the columns as they are where they are coordinates of a kernel.
+
+    Their standard deviations fall to those of rounding errors. Divided by them, all directions would count
+    alike: of n samples that fill n - 1 directions in both spaces, PLS would find every direction equally
+    good and take one that the last digit decides. Kernel PLS, [RT2001]_, has no such step.
+    """
+    is_kernel = isinstance(inputs, KernelMap) or outputs is not None
+    if is_kernel and map_.get_params(deep=False).get("scale", False):
+        return clone(map_).set_params(scale=False)
+    return map_
 
 
 def for_all_outputs(map_: Any, n_outputs: int) -> Any:

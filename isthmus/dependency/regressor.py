@@ -8,9 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array, spreads
@@ -23,21 +20,27 @@ from isthmus._validation import (
 )
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
-from isthmus.dependency.linear_part import embed_inputs, for_all_outputs, join_stages, solve_dual
+from isthmus.dependency.linear_part import (
+    embed_inputs,
+    for_all_outputs,
+    in_kernel_units,
+    join_stages,
+    scales_columns,
+    solve_dual,
+)
 from isthmus.dependency.memory import check_output_memory
 from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
+from isthmus.dependency.unseen import ENOUGH_TO_HOLD_OUT, held_out_alpha, unseen_scores
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import check_samples, set_kernel_tags
-from isthmus.kernels.gram import take
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
 from isthmus.problems.streams.blockwise import by_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
 
-_ENOUGH_TO_HOLD_OUT = 20
 _FLOATS = (np.float64, np.float32)
 
 
@@ -66,7 +69,8 @@ class DependencyRegressor(
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A ridge weight that is
         a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted
-        once per output.
+        once per output. One that would scale its columns (``PLS(scale=True)``) is told not to scale the
+        coordinates of a kernel, of which the last are rounding; outputs without a kernel are still scaled.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
         vectors with the linear kernel, or strings or lists of strings with the kernel above. Sequences
@@ -173,7 +177,8 @@ class DependencyRegressor(
         X, Y = self._check_rows(X, y, inputs)
         check_enough_samples(len(Y))
         forget_stages(self)
-        self.y_scale_ = self._output_scale(Y)
+        self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs))
+        map_ = in_kernel_units(map_, inputs, self._phi_y)
         Y = Y if self.y_scale_ is None else Y / self.y_scale_
         Psi = self._embed_outputs(Y)
         if not (dual := self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)):
@@ -212,8 +217,8 @@ class DependencyRegressor(
         self._single = single and is_single(X) and is_single(Y)
         return X, Y
 
-    def _output_scale(self, Y: Any) -> Array | None:
-        if not self.scale_y:
+    def _output_scale(self, Y: Any, by_map: bool) -> Array | None:
+        if not self.scale_y and not (by_map and self._linear_outputs()):
             return None
         if not self._linear_outputs():
             raise ValueError(
@@ -267,50 +272,13 @@ class DependencyRegressor(
         method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
-            coordinates = self._unseen_scores(X, Psi, inputs, map_)
-            if np.size(method.alpha) > 1 and len(Psi) >= _ENOUGH_TO_HOLD_OUT:
-                method.set_params(alpha=self._held_out_alpha(X, Y, Psi, inputs, map_, method))
+            coordinates = unseen_scores(self, X, Psi, inputs, map_)
+            if len(method.alphas()) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
+                alpha = held_out_alpha(self, X, Y, Psi, inputs, map_, method)
+                method.set_params(alpha=alpha)
         self.preimage_ = method.fit(Y, coordinates, self.outputs_)
         self._fit_sizes(X, Y, method)
         self._fit_candidates(X, Y)
-
-    def _unseen_scores(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
-        """Return output scores predicted for held-out samples."""
-        if hasattr(self, "_loo_scores"):
-            return self._loo_scores
-        folds = min(int(self.cv), len(Psi)) if self.cv is not None else 2
-        if folds < 2:
-            raise ValueError(f"cv == {self.cv}, must be >= 2 or None.")
-        stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
-        splits = KFold(folds, shuffle=True, random_state=0)
-        return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
-
-    def _held_out_alpha(
-        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, method: Learned
-    ) -> float:
-        """Return the ridge weight of the pre-image that is best on a held-out fifth of the samples.
-
-        The scores predicted for one left-out sample depend on all others, so the pre-image's own
-        leave-one-out error is too small and favours too little ridge.
-        """
-        order = np.random.default_rng(0).permutation(len(Psi))
-        held, rest = order[: len(Psi) // 5], order[len(Psi) // 5 :]
-        X_rest, X_held, Psi_rest = take(X, rest), take(X, held), Psi[rest]
-        if get_tags(self).input_tags.pairwise:
-            X_rest, X_held = X_rest[:, rest], X_held[:, rest]
-        part = clone(self)
-        part.outputs_ = self.outputs_
-        inputs, map_ = clone(inputs), clone(map_)
-        if self.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_):
-            part._fit_stages(X_rest, Psi_rest, inputs, map_)
-        unseen = part._unseen_scores(X_rest, Psi_rest, inputs, map_)
-        predicted = part._scores(X_held)
-        errors, unit = [], spreads(np.asarray(Y, dtype=np.float64))
-        for alpha in np.atleast_1d(method.alpha):
-            trial = clone(method).set_params(alpha=float(alpha), refine=None)
-            answers = trial.fit(Y[rest], unseen, self.outputs_).inverse(predicted)
-            errors.append(float((((answers - Y[held]) / unit) ** 2).mean()))
-        return float(np.atleast_1d(method.alpha)[int(np.argmin(errors))])
 
     # -- prediction ----------------------------------------------------------------------------
 

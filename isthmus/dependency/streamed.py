@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
-from isthmus.dependency.linear_part import map_factors
+from isthmus.dependency.linear_part import in_kernel_units, map_factors, scales_columns
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.streamed import fit_map
@@ -48,10 +48,11 @@ def fit_source(model: Any, source: Rows) -> Any:
     )
     scores = _score_moments(moments, means, axes)
     model.y_scale_ = None
-    if model.scale_y:
+    if model.scale_y or scales_columns(map_, inputs):
         model.y_scale_ = _spreads(scores)
         scores.xy, scores.yy = scores.xy / model.y_scale_, scores.yy / model.y_scale_**2
         scores._y_mean = tuple(part / model.y_scale_ for part in scores._y_mean)
+    map_ = in_kernel_units(map_, inputs, None)
     map_._y_is_1d = False
     map_.n_iter_ = 1
     map_.n_features_in_ = len(scores.xx)

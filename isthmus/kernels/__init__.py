@@ -4,34 +4,36 @@
 scikit-learn's Gaussian-process kernels, a name, a function of two samples, or ``"precomputed"``.
 Sums, products and powers of kernels are written with ``+``, ``*`` and ``**``.
 
-======================== =================================== =====================================
-name                     class                               what it is
-======================== =================================== =====================================
-rbf                      :class:`RBF`                        ``exp(-gamma |x - y|^2)``
-laplacian                :class:`Laplacian`                  ``exp(-gamma |x - y|_1)``
-l2_laplacian             :class:`L2Laplacian`                ``exp(-gamma |x - y|)``
-polynomial, poly         :class:`Polynomial`                 ``(gamma x'y + coef0) ^ degree``
-linear                   :class:`Linear`                     ``x'y``
-cosine                   :class:`Cosine`                     ``x'y / (|x| |y|)``
-exponential              :class:`Exponential`                ``exp(gamma x'y)``
-histogram_intersection   :class:`HistogramIntersection`      ``sum min(x, y)``
-chi2, sigmoid, ...       :class:`Metric`                     scikit-learn's other metrics
-(postures of an arm)     :class:`PoseKernel`                 inner products of the arm's points
-(a function)             :class:`Function`                   your own, of two samples
-precomputed              :class:`Precomputed`                ready kernel values
-(sequences)              :class:`SequenceKernel`             all substrings, discounted by length
-(sequences)              :class:`SpectrumKernel`             words of one length
-(sequences)              :class:`MismatchKernel`             words of one length, a few symbols off
-(sequences)              :class:`SubsequenceKernel`          words with gaps
-(sequences)              :class:`PositionKernel`             short words at about the same place
-(graphs)                 :class:`GraphKernel`                random walks that meet the same labels
-(graphs)                 :class:`WeisfeilerLehman`           counts of refined labels
-(graphs)                 :class:`WeisfeilerLehmanAssignment` nodes, assigned by refined labels
-(graphs)                 :class:`ShortestPath`               pairs of nodes at the same distance
-(objects by number)      :class:`Indexed`                    for estimators that take only tables
-(any kernel)             :class:`Normalised`                 every object at unit length
-(any kernel)             :class:`Gaussian`                   ``exp(-gamma d^2)`` of its distances d
-======================== =================================== =====================================
+======================== ==================================== =====================================
+name                     class                                what it is
+======================== ==================================== =====================================
+rbf                      :class:`RBF`                         ``exp(-gamma |x - y|^2)``
+laplacian                :class:`Laplacian`                   ``exp(-gamma |x - y|_1)``
+l2_laplacian             :class:`L2Laplacian`                 ``exp(-gamma |x - y|)``
+polynomial, poly         :class:`Polynomial`                  ``(gamma x'y + coef0) ^ degree``
+linear                   :class:`Linear`                      ``x'y``
+cosine                   :class:`Cosine`                      ``x'y / (|x| |y|)``
+exponential              :class:`Exponential`                 ``exp(gamma x'y)``
+histogram_intersection   :class:`HistogramIntersection`       ``sum min(x, y)``
+chi2, sigmoid, ...       :class:`Metric`                      scikit-learn's other metrics
+(postures of an arm)     :class:`PoseKernel`                  inner products of the arm's points
+(a function)             :class:`Function`                    your own, of two samples
+precomputed              :class:`Precomputed`                 ready kernel values
+(sequences)              :class:`SequenceKernel`              all substrings, discounted by length
+(sequences)              :class:`SpectrumKernel`              words of one length
+(sequences)              :class:`MismatchKernel`              words of one length, a few symbols off
+(sequences)              :class:`SubsequenceKernel`           words with gaps
+(sequences)              :class:`PositionKernel`              short words at about the same place
+(graphs)                 :class:`GraphKernel`                 random walks that meet the same labels
+(graphs)                 :class:`WeisfeilerLehman`            counts of refined labels
+(graphs)                 :class:`WeisfeilerLehmanAssignment`  nodes, assigned by refined labels
+(graphs)                 :class:`WeisfeilerLehmanWasserstein` shares of nodes, moved by refined labels
+(graphs)                 :class:`ShortestPath`                pairs of nodes at the same distance
+(graphs)                 :class:`Cycles`                      rings with the same labels around them
+(objects by number)      :class:`Indexed`                     for estimators that take only tables
+(any kernel)             :class:`Normalised`                  every object at unit length
+(any kernel)             :class:`Gaussian`                    ``exp(-gamma d^2)`` of its distances d
+======================== ==================================== =====================================
 """
 
 from isthmus.kernels.bandwidth import median_gamma
@@ -50,11 +52,13 @@ from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
 from isthmus.kernels.graphs import (
+    Cycles,
     Graph,
     GraphKernel,
     ShortestPath,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanWasserstein,
 )
 from isthmus.kernels.graphs import as_graph as as_graph
 from isthmus.kernels.histograms import HistogramIntersection
@@ -76,6 +80,7 @@ from isthmus.kernels.wrappers import Function, Metric, Precomputed
 __all__ = [
     "RBF",
     "Cosine",
+    "Cycles",
     "Exponential",
     "Function",
     "Gaussian",
@@ -100,6 +105,7 @@ __all__ = [
     "SubsequenceKernel",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanWasserstein",
     "check_kernel",
     "gram",
     "median_gamma",

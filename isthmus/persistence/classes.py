@@ -36,10 +36,11 @@ _CLASSES = {
     "isthmus.features": "BlockTreatments FourierFeatures InstrumentTransfer KernelMap Landmarks",
     "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
-    "isthmus.kernels": "RBF Constant Cosine Exponential Gaussian Graph GraphKernel "
+    "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
     "HistogramIntersection HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
-    "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment",
+    "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment "
+    "WeisfeilerLehmanWasserstein",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",

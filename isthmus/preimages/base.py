@@ -28,6 +28,8 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
 
+_EQUAL = 1e-12  # of the largest loss: what rounding may do
+
 
 class Preimage(BaseEstimator, ABC):
     """Base of the methods that return from points of a feature space to objects.
@@ -208,6 +210,19 @@ class Preimage(BaseEstimator, ABC):
             return targets.losses(self.objects_)
         squared = euclidean_distances(targets.scores, self.coordinates_, squared=True)
         return squared + self.residual_
+
+    def _nearest_objects(self, losses: Array) -> Array:
+        """The fitted vector of the least loss for every target; of equals the smallest, number by number.
+
+        Which of them comes first among the rows would be an accident.
+        """
+        places = losses.argmin(axis=1)
+        least = np.take_along_axis(losses, places[:, None], axis=1)
+        equal = losses <= least + _EQUAL * np.abs(losses).max(axis=1, initial=0.0)[:, None]
+        for t in np.flatnonzero(equal.sum(axis=1) > 1):
+            among = np.flatnonzero(equal[t])
+            places[t] = among[np.lexsort(self.objects_[among].T[::-1])[0]]
+        return np.asarray(self.objects_[places], dtype=np.float64)
 
     def _known_options(self) -> set[str]:
         """Names of what ``inverse`` takes besides."""

@@ -84,7 +84,7 @@ class Distance(Preimage):
         hopeless = (correlations <= 0).all(axis=1)
         if isinstance(self._form(), DistanceForm) and hopeless.any():
             warn_hopeless(int(hopeless.sum()))
-            answers[hopeless] = self.objects_[losses[hopeless].argmin(axis=1)]
+            answers[hopeless] = self._nearest_objects(losses[hopeless])
         return answers
 
     def _input_distances(self, correlations: Array, norms: Array) -> Array:

@@ -114,8 +114,7 @@ class FixedPoint(Preimage):
         iteration.set_pull(self.pull, first)
         best, value, settled = iteration.run(first, self.max_iter, self.tol)
         if self.neighbour:
-            places = self._fitted_losses(targets).argmin(axis=1)
-            neighbours = np.asarray(self.objects_[places], dtype=np.float64)
+            neighbours = self._nearest_objects(self._fitted_losses(targets))
             hopeless = iteration.inner(neighbours) <= 0
             other, other_value, other_settled = iteration.run(neighbours, self.max_iter, self.tol)
             better = other_value < value

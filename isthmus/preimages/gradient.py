@@ -132,7 +132,7 @@ class Gradient(Preimage):
             np.tile(self.objects_.mean(axis=0), (len(targets), 1)) if start is None else start
         ]
         if self.neighbour:
-            starts.append(self.objects_[self._fitted_losses(targets).argmin(axis=1)])
+            starts.append(self._nearest_objects(self._fitted_losses(targets)))
         best: tuple[Array, Array, NDArray] | None = None
         for Z in starts:
             start_in_units = (np.asarray(Z, dtype=np.float64) - self._centre) / self._unit

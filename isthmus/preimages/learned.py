@@ -9,15 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_memory, check_option
 from isthmus.kernels import RBF, gram
 from isthmus.kernels.resolve import resolve_kernel
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import Preimage
+from isthmus.preimages.ranks import ranks
 from isthmus.preimages.targets import Targets, parts
 
-_ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
+_ALPHAS, _AGAINST_NOISE = (1e-3, 1e-2, 3e-2, 1e-1), (0.3, 1.0, 3.0)
+_ENOUGH = 20  # objects: the neighbours of fewer say nothing about noise
+_MOST_NEIGHBOURS = 1000  # objects whose nearest neighbours are looked for
 
 
 class Learned(Preimage):
@@ -35,18 +41,28 @@ class Learned(Preimage):
     ----------
     regression : {"kernel", "linear"}, default="kernel"
         Kernel ridge (cost of a fit ``n^3 / 3``) or ridge (``n r^2``).
-    alpha : float or sequence of floats, default=(0.001, 0.01, 0.03, 0.1)
-        Ridge weight; among several the one with the least leave-one-out error is chosen. For
-        ``"linear"`` it is relative to the mean variance of the scores times the number of objects.
+    alpha : float or sequence of floats, default=None
+        Ridge weight; among several the one with the least leave-one-out error is chosen. None: 0.001, 0.01,
+        0.03, 0.1 and, against noise, 0.3, 1, 3. For ``"linear"`` it is relative to the mean variance of the
+        scores times the number of objects.
+    noise : {"auto"}, float or None, default="auto"
+        Noise of the objects whose scores will be brought back, as a multiple of each column's standard
+        deviation. A number: the map is trained on scores of objects with such noise. ``"auto"``: on the
+        scores as they are, but a left-out object is met from the scores that it has with noise of the
+        size of the distances between neighbours, so that a ridge weight that would follow noise is not
+        chosen. Both need an embedding with a ``transform`` that made the coordinates; without one, and
+        with None, left-out objects are met from their own scores.
     gamma : float, default=None
         Width of the RBF kernel on the scores; None: the median rule.
     refine : Preimage, default=None
         Another method that starts from the answers, for instance ``FixedPoint()``.
     random_state : int or RandomState, default=0
-        Seed for the 1000 rows that the median rule uses of more.
+        Seed for the noise and for the 1000 rows that the median rule uses of more.
 
     Attributes
     ----------
+    noise_ : float
+        The noise that was used; 0 for none.
     alpha_ : float
         The chosen ridge weight.
     loo_errors_ : ndarray of shape (n_alphas,)
@@ -59,14 +75,16 @@ class Learned(Preimage):
         self,
         regression: str = "kernel",
         *,
-        alpha: float | Sequence[float] = _ALPHAS,
+        alpha: float | Sequence[float] | None = None,
         gamma: float | None = None,
+        noise: float | str | None = "auto",
         refine: Preimage | None = None,
         random_state: Any = 0,
     ) -> None:
         self.regression = regression
         self.alpha = alpha
         self.gamma = gamma
+        self.noise = noise
         self.refine = refine
         self.random_state = random_state
 
@@ -75,18 +93,93 @@ class Learned(Preimage):
 
     def _prepare(self) -> None:
         check_option("regression", self.regression, ("kernel", "linear"))
-        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
-        if alphas.ndim != 1 or not len(alphas) or not (alphas > 0).all():
-            raise ValueError(f"alpha == {self.alpha!r}, must be positive numbers.")
+        self.alphas()
+        self._check_noise()
         self.offset_ = np.asarray(self.objects_, dtype=np.float64).mean(axis=0)
+        self.noise_ = 0.0
         if len(self.objects_) == 1:
             return
-        if self.regression == "kernel":
-            self._fit_kernel(alphas)
-        else:
-            self._fit_linear(alphas)
+        own = self.coordinates_
+        self.coordinates_, met_from = self._noised_coordinates()
+        self._fit(self.alphas(noise=met_from is not None), met_from)
         if self.refine is not None:
-            self.refine_ = clone(self.refine).fit(self.objects_, self.coordinates_, self.embedding_)
+            self.refine_ = clone(self.refine).fit(self.objects_, own, self.embedding_)
+
+    def alphas(self, noise: bool = False) -> Array:
+        """Return the ridge weights among which is chosen."""
+        default = (*_ALPHAS, *_AGAINST_NOISE) if noise else _ALPHAS
+        given = np.asarray(default if self.alpha is None else self.alpha, dtype=np.float64)
+        if given.ndim > 1 or not given.size or not (given > 0).all():
+            raise ValueError(f"alpha == {self.alpha!r}, must be positive numbers.")
+        return np.atleast_1d(given)
+
+    def _fit(self, alphas: Array, met_from: Array | None = None, left_out: bool = True) -> None:
+        if self.regression == "kernel":
+            self._fit_kernel(alphas, met_from, left_out)
+        else:
+            self._fit_linear(alphas, met_from)
+
+    def held_out_errors(self, objects: Any, coordinates: Any, held: Any, scores: Any) -> Array:
+        """Return the mean squared error of held-out objects, in units of variances, for every ``alpha``."""
+        trial = clone(self).set_params(refine=None, noise=None)
+        trial.objects_, trial.coordinates_ = np.asarray(objects), np.asarray(coordinates)
+        trial.offset_, truth = trial.objects_.mean(axis=0, dtype=np.float64), np.asarray(held)
+        unit = spreads(np.vstack([trial.objects_, truth]).astype(np.float64))
+        errors = []
+        for alpha in self.alphas():
+            trial._fit(np.array([alpha]), left_out=False)
+            answers = trial._invert(_ScoresFirst(None, np.asarray(scores)))
+            errors.append(float((((answers - truth) / unit) ** 2).mean()))
+        return np.array(errors)
+
+    # -- noise -----------------------------------------------------------------------------------
+
+    def _check_noise(self) -> None:
+        if self.noise is None or (isinstance(self.noise, str) and self.noise == "auto"):
+            return
+        if isinstance(self.noise, str) or not 0 <= self.noise < np.inf:
+            raise ValueError(f"noise == {self.noise!r}, must be 'auto', None or a number >= 0.")
+
+    def _noised_coordinates(self) -> tuple[Array, Array | None]:
+        """Return coordinates to train on, and those from which left-out objects are met, if others."""
+        chosen, own = self.noise, self.coordinates_
+        few = isinstance(chosen, str) and (len(self.alphas()) == 1 or len(own) < _ENOUGH)
+        if chosen is None or few or not self._has_own_scores():
+            return own, None
+        self.noise_ = self._neighbour_distance() if isinstance(chosen, str) else float(chosen)
+        if not self.noise_:
+            return own, None
+        X = np.asarray(self.objects_, dtype=np.float64)
+        rng = check_random_state(self.random_state)
+        met_from = self._noised_scores(X, rng)
+        return own if isinstance(chosen, str) else self._noised_scores(X, rng), met_from
+
+    def _noised_scores(self, X: Array, rng: Any) -> Array:
+        # Dealt by what the objects are: the same noise for the same object, wherever its row is.
+        noise = rng.normal(size=X.shape)[ranks(self.coordinates_, X)]
+        noisy = X + self.noise_ * spreads(X) * noise
+        return np.asarray(self.embedding_.transform(noisy), dtype=np.float64)
+
+    def _has_own_scores(self) -> bool:
+        if not hasattr(self.embedding_, "transform") or is_precomputed(self.kernel_):
+            return False
+        first = np.asarray(self.embedding_.transform(self.objects_[:5]), dtype=np.float64)
+        return bool(np.allclose(first, self.coordinates_[:5], rtol=1e-3, atol=1e-4))
+
+    def _neighbour_distance(self) -> float:
+        """Root mean square of a number in the difference of neighbours, times the root of two.
+
+        Two objects with noise s of their own are at least ``s sqrt(2)`` apart in every number, so it
+        is no less than that noise; without noise it is what the objects at hand cannot tell.
+        """
+        X = np.asarray(self.objects_, dtype=np.float64)
+        X = (X - self.offset_) / spreads(X)
+        order = np.argsort(ranks(self.coordinates_, X))
+        some = X[order[np.linspace(0, len(X) - 1, min(len(X), _MOST_NEIGHBOURS)).astype(np.intp)]]
+        distances = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(some)[0][:, 1]
+        return float(np.sqrt(2.0 * (distances**2).mean() / X.shape[1]))
+
+    # -- regression ------------------------------------------------------------------------------
 
     def check_rows(self, n: int) -> None:
         """Refuse so many rows that the fit cannot fit into memory."""
@@ -94,7 +187,7 @@ class Learned(Preimage):
             remedy = "preimage=Learned('linear') takes less, as do fewer rows."
             check_memory(16.0 * n * n, f"The learned pre-image of {n} rows", remedy)
 
-    def _fit_kernel(self, alphas: Array) -> None:
+    def _fit_kernel(self, alphas: Array, met_from: Array | None, left_out: bool) -> None:
         self.check_rows(len(self.coordinates_))
         if self.gamma is None and np.ptp(self.coordinates_, axis=0).max(initial=0.0) == 0:
             self.score_kernel_ = RBF(1.0)  # all scores alike: any width will do
@@ -104,27 +197,32 @@ class Learned(Preimage):
             )
         K = gram(self.score_kernel_, self.coordinates_)
         Y = np.asarray(self.objects_, dtype=np.float64) - self.offset_
-        fits = [_ridge_with_loo(K, Y, alpha) for alpha in alphas]
-        self._choose(alphas, fits)
+        across = None
+        if met_from is not None:
+            across = gram(self.score_kernel_, met_from, self.coordinates_)
+        self._choose(alphas, [_ridge(K, Y, alpha, across, left_out) for alpha in alphas])
 
-    def _fit_linear(self, alphas: Array) -> None:
+    def _fit_linear(self, alphas: Array, met_from: Array | None) -> None:
         self.score_mean_ = self.coordinates_.mean(axis=0)
         S = self.coordinates_ - self.score_mean_
         Y = np.asarray(self.objects_, dtype=np.float64) - self.offset_
         U, s, Vt = np.linalg.svd(S, full_matrices=False)
         scale = max(float((s**2).mean()), np.finfo(float).tiny) if len(s) else 1.0
+        A = S if met_from is None else met_from - self.score_mean_
         fits = []
         for alpha in alphas:
             shrink = s / (s**2 + alpha * scale)
             coef = Vt.T @ (shrink[:, None] * (U.T @ Y))
             leverage = ((U * (s * shrink)) * U).sum(axis=1) + 1.0 / len(Y)
-            residual = (Y - S @ coef) / np.maximum(1.0 - leverage, 1e-10)[:, None]
-            fits.append((coef, _size(residual, Y)))
+            own = (Y - S @ coef) / np.maximum(1.0 - leverage, 1e-10)[:, None]
+            # Without a row the prediction at its scores is less by its leverage times its residual.
+            along = np.einsum("ij,ij->i", A @ Vt.T, U * shrink) + 1.0 / len(Y)
+            fits.append((coef, _size(Y - A @ coef + along[:, None] * own, Y)))
         self._choose(alphas, fits)
 
     def _choose(self, alphas: Array, fits: list[tuple[Array, float]]) -> None:
         self.loo_errors_ = np.array([error for _, error in fits])
-        best = int(self.loo_errors_.argmin())
+        best = int(self.loo_errors_.argmin()) if len(fits) > 1 else 0
         self.alpha_, self.dual_coef_ = float(alphas[best]), fits[best][0]
 
     def _known_options(self) -> set[str]:
@@ -132,7 +230,7 @@ class Learned(Preimage):
 
     def _targets(self, Z: Array) -> Targets:
         if self.refine is None:  # the expansion is asked for only where a loss is
-            return _ScoresFirst(self, Z)
+            return _ScoresFirst(self.kernel_, Z)
         return super()._targets(Z)
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
@@ -160,21 +258,33 @@ class Learned(Preimage):
 class _ScoresFirst(Targets):
     """Targets of which only the scores are needed: their expansion would cost more than the answer."""
 
-    def __init__(self, method: Preimage, scores: Array) -> None:
-        super().__init__(method.kernel_, [], np.empty((len(scores), 0)), scores)
+    def __init__(self, kernel: Any, scores: Array) -> None:
+        super().__init__(kernel, [], np.empty((len(scores), 0)), scores)
 
 
-def _ridge_with_loo(K: Array, Y: NDArray, alpha: float) -> tuple[Array, float]:
-    """``(K + alpha I)^-1 Y`` and the leave-one-out error, which is ``B_i / inverse_ii``."""
+def _ridge(
+    K: Array, Y: NDArray, alpha: float, across: Array | None, left_out: bool = True
+) -> tuple[Array, float]:
+    """``B = (K + alpha I)^-1 Y`` and the leave-one-out error.
+
+    Without its row, the prediction at a sample's own scores is off by ``B_i / A_ii``, A the inverse. At
+    other scores, with kernel values ``c`` with all rows, it is ``c'B - (c'A_i) B_i / A_ii``.
+    """
     A = np.array(K, order="F")
     A[np.diag_indices_from(A)] += alpha
     factor, info = lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)
     if info:  # repeated scores and a tiny ridge
         raise ValueError(f"alpha == {alpha} is too small for these scores: raise it.")
     B, _ = lapack.dpotrs(factor, Y, lower=1)
+    if not left_out:
+        return B, np.nan
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    residual = B / inverse.diagonal()[:, None]
-    return B, _size(residual, Y)
+    own = B / inverse.diagonal()[:, None]
+    if across is None:
+        return B, _size(own, Y)
+    along = np.einsum("ij,ij->i", across, np.tril(inverse))
+    along += np.einsum("ij,ji->i", across, np.tril(inverse, -1))
+    return B, _size(Y - across @ B + along[:, None] * own, Y)
 
 
 def _size(residual: Array, Y: NDArray) -> float:

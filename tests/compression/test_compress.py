@@ -159,7 +159,7 @@ def test_norm_errors_are_direct(method, digits):
 def test_refit_is_least_squares_and_helps(digits):
     X, y, X_test, _ = digits
     model = KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y)
-    with_refit, without = compress(model, 15), compress(model, 15, refit=None)
+    with_refit, without = (compress(model, 15, method="greedy", refit=r) for r in ("outputs", None))
     Z = X[with_refit.compression_.indices]
     A = np.column_stack([gram(RBF(0.3), X, Z), np.ones(200)])
     best = np.linalg.lstsq(A, model.predict(X), rcond=None)[0]
@@ -290,11 +290,11 @@ def test_together_is_better_than_one_by_one():
     X, y = load_digits(return_X_y=True)
     X, y = X[:500] / 16, y[:500]
     model = KernelRidge(kernel="rbf", gamma=0.05, alpha=0.1).fit(X, np.eye(10)[y])
-    together = compress(model, 50).predict(X)
+    together = compress(model, 50, method="greedy").predict(X)
     alone = []
     for j in range(10):
         f = Expansion(X, model.dual_coef_[:, j], RBF(0.05))
-        alone.append(compress(f, 5)(X))
+        alone.append(compress(f, 5, method="greedy")(X))
     full = model.predict(X)
     assert ((together - full) ** 2).sum() < 0.7 * ((np.stack(alone, axis=1) - full) ** 2).sum()
 
@@ -398,7 +398,34 @@ def test_points_that_move_go_down_to_a_valley(digits):
     assert_allclose(error(Z), small.compression_.output_errors[-1], rtol=1e-5)
     steps = np.random.default_rng(0).normal(size=(30, *Z.shape))
     assert min(error(Z + 0.02 * step) for step in steps) > 0.99 * error(Z)
-    assert error(Z) < 0.5 * compress(model, 4).compression_.output_errors[-1]
+    greedy = compress(model, 4, method="greedy")
+    assert error(Z) < 0.5 * greedy.compression_.output_errors[-1]
+
+
+def test_points_move_by_default_where_that_is_nearer_to_unseen_rows():
+    """A machine that tells odd digits from even ones wants it; a support vector machine of sparse columns does not.
+
+    Moved points meet all fitted rows in both, so the error there cannot be what decides.
+    """
+    X, y = load_digits(return_X_y=True)
+    X, X_test, parity = X[:500] / 16, X[500:900] / 16, y[:500] % 2
+    smooth = SVC(C=10).fit(X, parity)
+    rng = np.random.default_rng(0)
+    codes, fresh = rng.normal(size=(2, 300, 20)) * (rng.uniform(size=(2, 300, 20)) < 0.3)
+    rough = SVC(C=10).fit(codes, codes[:, :4].sum(axis=1) + rng.normal(size=300) > 0)
+    for model, size, unseen, expected in (
+        (smooth, 12, X_test, "construct"),
+        (rough, 20, fresh, "greedy"),
+    ):
+        f, errors = Expansion.from_model(model), {}
+        for method in ("greedy", "construct"):
+            small = compress(model, size, method=method)
+            errors[method] = ((small.expansion_(unseen) - f(unseen)) ** 2).sum()
+            if method == "construct":
+                assert small.compression_.output_errors[-1] < 0.1
+        default = compress(model, size)
+        assert default.compression_.options["method"] == expected == min(errors, key=errors.get)
+    assert compress(rough, 25, tol=0.1).compression_.options["method"] == "greedy"
 
 
 # -- landmarks ---------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Assignment and shortest-path kernels: worked examples, brute force, a peer, laws, real molecules."""
 
+import itertools
 import os
 import pickle
 import warnings
@@ -7,17 +8,20 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, linprog
 from sklearn.base import clone
 from sklearn.svm import SVC
 
 from isthmus.datasets import load_graphs
 from isthmus.features import KernelMap
 from isthmus.kernels import (
+    Cycles,
+    Gaussian,
     Graph,
     ShortestPath,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanWasserstein,
     gram,
 )
 from isthmus.kernels.graphs.weisfeiler_lehman import colour_rounds
@@ -32,6 +36,8 @@ KERNELS = [
     WeisfeilerLehmanAssignment(2, normalise=True),
     ShortestPath(),
     ShortestPath(normalise=True),
+    WeisfeilerLehmanWasserstein(2),
+    Cycles(5),
 ]
 
 
@@ -80,6 +86,81 @@ def test_assignments_are_intersections_of_counts(graphs):
     counts = WeisfeilerLehman(2).features(graphs).toarray()
     smaller = np.minimum(counts[:, None], counts[None]).sum(axis=2)
     assert_array_equal(WeisfeilerLehmanAssignment(2)(graphs), smaller)
+
+
+def moved_mass(g, h, n_iter):
+    """The Wasserstein distance of the nodes as a linear programme."""
+    apart = np.zeros((g.n_nodes, h.n_nodes))
+    for colours in colour_rounds([g, h], n_iter):
+        apart += np.not_equal.outer(colours[: g.n_nodes], colours[g.n_nodes :]) / (n_iter + 1)
+    from_each = np.kron(np.eye(g.n_nodes), np.ones(h.n_nodes))
+    to_each = np.kron(np.ones(g.n_nodes), np.eye(h.n_nodes))
+    masses = np.r_[np.full(g.n_nodes, 1 / g.n_nodes), np.full(h.n_nodes, 1 / h.n_nodes)]
+    return linprog(apart.ravel(), A_eq=np.vstack([from_each, to_each]), b_eq=masses).fun
+
+
+@pytest.mark.parametrize("n_iter", [0, 2])
+def test_wasserstein_distances_are_those_of_optimal_transport(graphs, n_iter):
+    some = graphs[:8]
+    kernel = WeisfeilerLehmanWasserstein(n_iter)
+    W = np.array([[moved_mass(g, h, n_iter) for h in some] for g in some])
+    assert_allclose(kernel(some), 1 - W, atol=1e-9)
+    assert_allclose(kernel(some[:3], some), 1 - W[:3], atol=1e-9)
+    assert_allclose(Gaussian(kernel, 0.7)(some), np.exp(-1.4 * W), atol=1e-9)  # the paper's, of 1.4
+
+
+def listed_cycles(graph, most):
+    """Every ordered choice of distinct nodes that closes, each cycle named by its smallest word."""
+    marks = {}
+    for (i, j), mark in zip(graph.edges, graph.edge_labels):
+        marks[i, j] = mark
+        if not graph.directed:
+            marks[j, i] = mark
+    seen, found = set(), []
+    for length in range(3, most + 1):
+        for nodes in itertools.permutations(range(graph.n_nodes), length):
+            steps = list(zip(nodes, nodes[1:] + nodes[:1]))
+            if not all(step in marks for step in steps):
+                continue
+            key = frozenset(steps if graph.directed else map(frozenset, steps))
+            if key in seen:
+                continue
+            seen.add(key)
+            ways = [nodes] if graph.directed else [nodes, nodes[::-1]]
+            turned = [way[k:] + way[:k] for way in ways for k in range(length)]
+            words = [
+                tuple(x for i, j in zip(w, w[1:] + w[:1]) for x in (graph.labels[i], marks[i, j]))
+                for w in turned
+            ]
+            found.append((graph.directed, min(words)))
+    return found
+
+
+def test_cycles_by_listing_them_all():
+    rng = np.random.default_rng(5)
+    graphs = []
+    for number in range(16):
+        n, directed = int(rng.integers(3, 7)), number % 3 == 0
+        pairs = (
+            itertools.permutations(range(n), 2) if directed else itertools.combinations(range(n), 2)
+        )
+        edges = tuple(pair for pair in pairs if rng.uniform() < 0.6)
+        marks = tuple(int(x) for x in rng.integers(0, 2, len(edges)))
+        graphs.append(Graph(tuple(int(x) for x in rng.integers(0, 2, n)), edges, marks, directed))
+    listed = [listed_cycles(graph, 5) for graph in graphs]
+    assert sum(map(len, listed)) > 60
+    expected = [[sum(a == b for a in g for b in h) for h in listed] for g in listed]
+    assert_array_equal(Cycles(5)(graphs), expected)
+
+
+def test_cycles_tell_one_ring_from_two():
+    ring = ([0] * 6, [(i, (i + 1) % 6) for i in range(6)])
+    rings = ([0] * 6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    K = WeisfeilerLehman(3)([ring, rings])
+    assert K[0, 0] == K[0, 1] == K[1, 1]
+    assert_array_equal(Cycles()([ring, rings]), [[1, 0], [0, 4]])
+    with pytest.raises(ValueError, match="max_length == 2"):
+        Cycles(2)([ring])
 
 
 def walked_paths(graph):
@@ -155,7 +236,7 @@ def test_laws(kernel, graphs):
     assert_array_equal(pickle.loads(pickle.dumps(kernel))(graphs), K)
     report = check_kernel(kernel, graphs)
     assert report.symmetric and report.psd and report.finite
-    if not kernel.normalise:
+    if not kernel.normalise and hasattr(kernel, "features"):
         F = kernel.features(graphs).toarray()
         assert_allclose(F @ F.T, K)
     else:
@@ -209,7 +290,9 @@ def test_bad_input_is_named():
 @pytest.mark.skipif(
     not os.environ.get("ISTHMUS_DATA"), reason="ISTHMUS_DATA names no directory with the real data"
 )
-@pytest.mark.parametrize("kernel", [WeisfeilerLehmanAssignment(), ShortestPath()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [WeisfeilerLehmanAssignment(), WeisfeilerLehmanWasserstein(), Cycles()], ids=repr
+)
 def test_positive_semidefinite_on_mutag(kernel):
     K = kernel(load_graphs("mutag").data)
     assert np.linalg.eigvalsh(K)[0] > -1e-12 * np.trace(K)

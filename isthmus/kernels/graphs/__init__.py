@@ -1,26 +1,35 @@
 """Kernels of labelled graphs: networkx, RDKit molecules, (labels, edges), adjacency matrices.
 
-==============================  =========================  ========================================
-name                            file                       what two graphs have in common
-==============================  =========================  ========================================
-``GraphKernel``                 ``marginalised.py``        random walks that meet the same labels
-``WeisfeilerLehman``            ``weisfeiler_lehman.py``   counts of refined labels
-``WeisfeilerLehmanAssignment``  ``weisfeiler_lehman.py``   nodes, assigned by refined labels
-``ShortestPath``                ``shortest_path.py``       pairs of nodes at the same distance
-``Graph``                       ``graph.py``               a labelled graph; ``as_graph`` makes one
-==============================  =========================  ========================================
+===============================  =========================  ========================================
+name                             file                       what two graphs have in common
+===============================  =========================  ========================================
+``GraphKernel``                  ``marginalised.py``        random walks that meet the same labels
+``WeisfeilerLehman``             ``weisfeiler_lehman.py``   counts of refined labels
+``WeisfeilerLehmanAssignment``   ``weisfeiler_lehman.py``   nodes, assigned by refined labels
+``WeisfeilerLehmanWasserstein``  ``weisfeiler_lehman.py``   shares of nodes, moved by refined labels
+``ShortestPath``                 ``shortest_path.py``       pairs of nodes at the same distance
+``Cycles``                       ``cycles.py``              rings with the same labels around them
+``Graph``                        ``graph.py``               a labelled graph; ``as_graph`` makes one
+===============================  =========================  ========================================
 """
 
+from isthmus.kernels.graphs.cycles import Cycles
 from isthmus.kernels.graphs.graph import Graph, as_graph
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.shortest_path import ShortestPath
-from isthmus.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman, WeisfeilerLehmanAssignment
+from isthmus.kernels.graphs.weisfeiler_lehman import (
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanWasserstein,
+)
 
 __all__ = [
+    "Cycles",
     "Graph",
     "GraphKernel",
     "ShortestPath",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanWasserstein",
     "as_graph",
 ]

@@ -1,0 +1,60 @@
+"""What the map predicts for samples that it has not seen: rows on which a learned pre-image is trained.
+
+Samples are dealt to folds by what they are, not by their place, so that the order of rows does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
+
+from isthmus._linalg import Array
+from isthmus.dependency.linear_part import for_all_outputs
+from isthmus.kernels.gram import take
+from isthmus.preimages import Learned
+from isthmus.preimages.ranks import ranks
+
+ENOUGH_TO_HOLD_OUT = 20
+_HELD_OUT = 5  # every fifth sample
+
+
+def unseen_scores(model: Any, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
+    """Return output scores predicted for held-out samples."""
+    if hasattr(model, "_loo_scores"):
+        scores: Array = model._loo_scores
+        return scores
+    folds = min(int(model.cv), len(Psi)) if model.cv is not None else 2
+    if folds < 2:
+        raise ValueError(f"cv == {model.cv}, must be >= 2 or None.")
+    stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
+    splits = PredefinedSplit(ranks(Psi, X) % folds)
+    return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
+
+
+def held_out_alpha(
+    model: Any, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, method: Learned
+) -> float:
+    """Return the ridge weight of the pre-image that is best on a held-out fifth of the samples.
+
+    The scores predicted for one left-out sample depend on all others, so the pre-image's own
+    leave-one-out error is too small and favours too little ridge.
+    """
+    out = ranks(Psi, X) % _HELD_OUT == _HELD_OUT // 2
+    held, rest = np.flatnonzero(out), np.flatnonzero(~out)
+    X_rest, X_held, Psi_rest = take(X, rest), take(X, held), Psi[rest]
+    if get_tags(model).input_tags.pairwise:
+        X_rest, X_held = X_rest[:, rest], X_held[:, rest]
+    part = clone(model)
+    part.outputs_ = model.outputs_
+    inputs, map_ = clone(inputs), clone(map_)
+    if model.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_):
+        part._fit_stages(X_rest, Psi_rest, inputs, map_)
+    unseen = unseen_scores(part, X_rest, Psi_rest, inputs, map_)
+    predicted = part._scores(X_held)
+    errors = method.held_out_errors(Y[rest], unseen, Y[held], predicted)
+    return float(method.alphas()[int(np.argmin(errors))])
