@@ -54,8 +54,12 @@ def imitate(
         str, typer.Option("--mounting", help="Where the base's axis points: side, forward or up.")
     ] = "side",
     slowdown: Annotated[
-        str, typer.Option("--slowdown", help="Times as slow as the person, or auto.")
-    ] = "1",
+        str,
+        typer.Option(
+            "--slowdown",
+            help="auto: slower where the arm's limits ask for it; or a number, 1 is never.",
+        ),
+    ] = "auto",
     fps: Annotated[
         float | None, typer.Option("--fps", help="Samples per second to keep; about 30.")
     ] = None,

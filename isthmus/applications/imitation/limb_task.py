@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.applications.imitation.arm import Place, SerialArm
+from isthmus.applications.imitation.clock import sampled
 
 Array = NDArray[np.float64]
 
@@ -57,6 +58,18 @@ class Goal:
     def repeat(self, times: int) -> Goal:
         """Every sample several times."""
         return self[np.repeat(np.arange(len(self)), times)]
+
+    def between(self, places: Array) -> Goal:
+        """The goal between its samples, at places counted in samples: unit vectors stay so."""
+        taken: dict[str, Array | None] = {}
+        for name in _PER_SAMPLE:
+            values = getattr(self, name)
+            if values is not None:
+                values = sampled(values, places)
+                if name != "tip":
+                    values = values / np.linalg.norm(values, axis=1, keepdims=True)
+            taken[name] = values
+        return Goal(**taken, left=self.left, reference=self.reference)
 
     def moved(self, shift: Array) -> Goal:
         """The same goal with the tip elsewhere."""

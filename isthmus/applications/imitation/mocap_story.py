@@ -13,9 +13,11 @@ from isthmus.applications.imitation.actor import Film, Scene
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.clips import ArmClip
 from isthmus.applications.imitation.execution import CONTROLLER, track
+from isthmus.applications.imitation.limb_task import Goal
 from isthmus.applications.imitation.motion_input import Recording, read_markers
 from isthmus.applications.imitation.read_models import read_arm
-from isthmus.applications.imitation.retarget import Retargeted, Retargeter
+from isthmus.applications.imitation.retarget import Retargeter
+from isthmus.applications.imitation.retargeted import Retargeted
 from isthmus.applications.imitation.shoulder_elbow import pa10
 from isthmus.applications.imitation.show import Story
 
@@ -35,6 +37,12 @@ class Copy:
     retargeter: Retargeter
     done: Retargeted
 
+    @property
+    def goal(self) -> Goal:
+        """What each sample of the copy was asked for."""
+        goal = self.retargeter.goal(self.recording.markers)
+        return goal.between(self.done.clock * self.recording.fps)
+
     def facts(self) -> dict[str, str]:
         """What is worth reading about it."""
         errors, done = self.done.errors, self.done
@@ -45,7 +53,7 @@ class Copy:
             "mean angle of the forearm to the person's": _degrees(errors["fore"]),
             "samples reached": f"{int(done.reached.sum())} of {len(done.q)}",
             "samples out of reach": str(int((~done.reachable).sum())),
-            "slower than the person": f"{done.dt * self.recording.fps:.2f} times",
+            "time": self._time(),
             "solver": "converged"
             if done.converged
             else "stopped early: the angles may be improved",
@@ -57,6 +65,24 @@ class Copy:
                 f"{1000 * errors['tip'][done.reached].max(initial=0):.2g} mm"
             )
         return lines
+
+    def _time(self) -> str:
+        """How much longer than the person the arm takes, and why."""
+        done, names = self.done, self.arm.names
+        took = done.dt * (len(done.q) - 1)
+        text = f"{took:.1f} s, {done.slowdown:.2f} times the person's"
+        if done.pace.max() < 1.01:
+            return text
+        share = np.abs(done.velocity) / self.retargeter.velocity
+        slow = done.pace > 1.01
+        if not slow.any() or not np.isfinite(self.retargeter.velocity).any():
+            return text
+        joint = int(np.bincount(share[slow].argmax(axis=1), minlength=len(names)).argmax())
+        return (
+            f"{text}; slower in {100 * slow.mean():.0f} % of it, at most {done.pace.max():.1f} times, "
+            f"because joints cannot turn as fast (mostly {names[joint]}, "
+            f"{self.retargeter.velocity[joint]:.3g} rad/s)"
+        )
 
 
 def _degrees(angles: Array) -> str:
@@ -73,7 +99,7 @@ def copy_mocap(
     joints: Mapping[str, str] | None = None,
     objective: str = "directions",
     mounting: str = "side",
-    slowdown: float | str = 1.0,
+    slowdown: float | str = "auto",
     unit: float | None = None,
     fps: float | None = None,
     n_frames: int | None = None,
@@ -92,7 +118,7 @@ def copy_mocap(
         See :func:`read_markers`.
     objective, mounting
         See :class:`Retargeter`.
-    slowdown : float or "auto", default=1.0
+    slowdown : float or "auto", default="auto"
         See :meth:`Retargeter.retarget`.
     fps : float, default=None
         Samples per second to keep, at most those of the file; None is about 30.
@@ -144,7 +170,7 @@ def _controller(copy: Copy) -> Array:
 
 def _pictures(copy: Copy, progress: Progress | None) -> NDArray[np.uint8]:
     """The person with the same directions; a left arm is filmed as its mirror image."""
-    goal, M = copy.retargeter.goal(copy.recording.markers), copy.retargeter.mounting
+    goal, M = copy.goal, copy.retargeter.mounting
     assert goal.upper is not None and goal.fore is not None
     mirror = np.array([-1.0 if copy.retargeter.side == "left" else 1.0, 1.0, 1.0])
     clip = ArmClip(copy.recording.name, goal.upper @ M.T * mirror, goal.fore @ M.T * mirror)

@@ -17,7 +17,8 @@ from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.limb_task import Goal
 from isthmus.applications.imitation.movements import MorphableModel, resample
 from isthmus.applications.imitation.primitives import concatenate, decompose, segment
-from isthmus.applications.imitation.retarget import Retargeted, Retargeter
+from isthmus.applications.imitation.retarget import Retargeter
+from isthmus.applications.imitation.retargeted import Retargeted
 from isthmus.applications.imitation.shoulder_elbow import pa10
 from isthmus.applications.imitation.show import Story
 
