@@ -69,6 +69,10 @@ def imitate(
             "--caricature", help="With --write: 0 first hand, 1 second, beyond: exaggerated."
         ),
     ] = 0.5,
+    order: Annotated[
+        str | None,
+        typer.Option("--order", help="With --write: its letters in another order, e.g. soc."),
+    ] = None,
     background: Annotated[
         str | None,
         typer.Option("--background", help="A picture of the film's room without the person."),
@@ -125,6 +129,8 @@ def imitate(
     given = [name for name, x in (("--mocap", mocap), ("--video", video), ("--write", write)) if x]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} exclude each other: give one of them.")
+    if order is not None and write is None:
+        raise InputError("--order is for --write: give both.")
     if output == "-":
         raise InputError("--output - : name a file, the page or the angles.")
     only_angles = Path(output).suffix.lower() in ANGLES
@@ -153,7 +159,9 @@ def imitate(
         if write is not None:
             from isthmus.applications.imitation.writing import writing_story
 
-            return writing_story(write, caricature=caricature, random_state=seed)
+            return writing_story(
+                write, caricature=caricature, order=order, film=film, random_state=seed
+            )
         return _learned_story(video, background, skin, clip, road, labels, frames, seed, progress)
 
     inputs = [name for name in (mocap, video, background, arm) if name]
@@ -257,6 +265,8 @@ def _report(console: Console, story: Any, output: Path, film: Path | None) -> No
         "dt": 1 / story.fps,
         "angles": [[round(float(x), 9) for x in row] for row in story.q],
     }
+    if story.clock is not None:
+        result["person_time"] = [round(float(x), 6) for x in story.clock]
     if film is not None:
         result["film"] = str(film)
     console.result(result)

@@ -159,6 +159,10 @@ def mocap_story(copy: Copy, *, film: bool = True, progress: Progress | None = No
         facts=copy.facts(),
         compare={CONTROLLER: _controller(copy)},
         mounting=copy.retargeter.mounting,
+        extra={"times slower than the person": {"pace": np.append(done.pace, done.pace[-1])}}
+        if done.pace.max() > 1.01
+        else {},
+        clock=done.clock,
     )
 
 
