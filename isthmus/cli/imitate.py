@@ -41,6 +41,16 @@ def imitate(
     ] = None,
     tip: Annotated[str | None, typer.Option("--tip", help="The arm's last link.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="The arm's first link.")] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option("--fixed", help="torso_lift=0.2: hold this joint of the arm's file there."),
+    ] = None,
+    limb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limb", help="elbow=LINK of the arm, or shoulder, wrist; found if not given."
+        ),
+    ] = None,
     side: Annotated[str, typer.Option("--side", help="The person's arm: right or left.")] = "right",
     joints: Annotated[
         list[str] | None,
@@ -51,8 +61,11 @@ def imitate(
         typer.Option("--objective", help="directions, tip, normal (the thesis) or weighted."),
     ] = "directions",
     mounting: Annotated[
-        str, typer.Option("--mounting", help="Where the base's axis points: side, forward or up.")
-    ] = "side",
+        str,
+        typer.Option(
+            "--mounting", help="Where the base's axis points: side, forward, up, or auto."
+        ),
+    ] = "auto",
     slowdown: Annotated[
         str,
         typer.Option(
@@ -147,6 +160,8 @@ def imitate(
                 base=base,
                 tip=tip,
                 side=side,
+                fixed=_numbers(fixed),
+                limb=_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
                 joints=_named(joints),
                 objective=objective,
                 mounting=mounting,
@@ -219,14 +234,26 @@ def _learned_story(
     return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
-def _named(texts: list[str] | None) -> dict[str, str]:
+def _named(
+    texts: list[str] | None, option: str = "--joints", known: tuple[str, ...] = ()
+) -> dict[str, str]:
     named = {}
     for text in texts or []:
         key, _, name = text.partition("=")
         if not name:
-            raise InputError(f"--joints {text}: give a marker and a joint, as elbow=RightForeArm.")
+            example = "torso_lift=0.2" if option == "--fixed" else "elbow=RightForeArm"
+            raise InputError(f"{option} {text}: must have = in it, as {example}.")
+        if known and key.strip() not in known:
+            raise InputError(f"{option} {text}: must name {', '.join(known)}.")
         named[key.strip()] = name.strip()
     return named
+
+
+def _numbers(texts: list[str] | None) -> dict[str, float]:
+    try:
+        return {key: float(text) for key, text in _named(texts, "--fixed").items()}
+    except ValueError:
+        raise InputError(f"--fixed {' '.join(texts or [])}: must be NAME=NUMBER.") from None
 
 
 def _factor(text: str) -> float | str:

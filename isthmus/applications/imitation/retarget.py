@@ -51,7 +51,8 @@ class Retargeter:
         The arm, such as ``read_arm("arm.urdf")``.
     shoulder, elbow, wrist, tip : str or int, default=None
         Points of the arm: links of its model file, named points, or numbers of frames. None takes the
-        pivots of the second, fourth and sixth of seven joints, and the arm's tip.
+        pivots of the second, fourth and sixth of seven hinges (or the ends of the two longest limbs of an
+        arm with another number), and the arm's tip.
     objective : {"directions", "tip", "normal", "weighted"}, default="directions"
         Directions of the limbs; the tip alone; tip and posture normal, [B2006]_ Sec. 5.3; tip and
         directions. A tip that is asked for has priority over all else but the limits.
