@@ -41,6 +41,16 @@ def imitate(
     ] = None,
     tip: Annotated[str | None, typer.Option("--tip", help="The arm's last link.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="The arm's first link.")] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option("--fixed", help="torso_lift=0.2: hold this joint of the arm's file there."),
+    ] = None,
+    limb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limb", help="elbow=LINK of the arm, or shoulder, wrist; found if not given."
+        ),
+    ] = None,
     side: Annotated[str, typer.Option("--side", help="The person's arm: right or left.")] = "right",
     joints: Annotated[
         list[str] | None,
@@ -51,11 +61,18 @@ def imitate(
         typer.Option("--objective", help="directions, tip, normal (the thesis) or weighted."),
     ] = "directions",
     mounting: Annotated[
-        str, typer.Option("--mounting", help="Where the base's axis points: side, forward or up.")
-    ] = "side",
+        str,
+        typer.Option(
+            "--mounting", help="Where the base's axis points: side, forward, up, or auto."
+        ),
+    ] = "auto",
     slowdown: Annotated[
-        str, typer.Option("--slowdown", help="Times as slow as the person, or auto.")
-    ] = "1",
+        str,
+        typer.Option(
+            "--slowdown",
+            help="auto: slower where the arm's limits ask for it; or a number, 1 is never.",
+        ),
+    ] = "auto",
     fps: Annotated[
         float | None, typer.Option("--fps", help="Samples per second to keep; about 30.")
     ] = None,
@@ -65,6 +82,10 @@ def imitate(
             "--caricature", help="With --write: 0 first hand, 1 second, beyond: exaggerated."
         ),
     ] = 0.5,
+    order: Annotated[
+        str | None,
+        typer.Option("--order", help="With --write: its letters in another order, e.g. soc."),
+    ] = None,
     background: Annotated[
         str | None,
         typer.Option("--background", help="A picture of the film's room without the person."),
@@ -121,6 +142,8 @@ def imitate(
     given = [name for name, x in (("--mocap", mocap), ("--video", video), ("--write", write)) if x]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} exclude each other: give one of them.")
+    if order is not None and write is None:
+        raise InputError("--order is for --write: give both.")
     if output == "-":
         raise InputError("--output - : name a file, the page or the angles.")
     only_angles = Path(output).suffix.lower() in ANGLES
@@ -137,6 +160,8 @@ def imitate(
                 base=base,
                 tip=tip,
                 side=side,
+                fixed=_numbers(fixed),
+                limb=_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
                 joints=_named(joints),
                 objective=objective,
                 mounting=mounting,
@@ -149,7 +174,9 @@ def imitate(
         if write is not None:
             from isthmus.applications.imitation.writing import writing_story
 
-            return writing_story(write, caricature=caricature, random_state=seed)
+            return writing_story(
+                write, caricature=caricature, order=order, film=film, random_state=seed
+            )
         return _learned_story(video, background, skin, clip, road, labels, frames, seed, progress)
 
     inputs = [name for name in (mocap, video, background, arm) if name]
@@ -207,14 +234,26 @@ def _learned_story(
     return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
-def _named(texts: list[str] | None) -> dict[str, str]:
+def _named(
+    texts: list[str] | None, option: str = "--joints", known: tuple[str, ...] = ()
+) -> dict[str, str]:
     named = {}
     for text in texts or []:
         key, _, name = text.partition("=")
         if not name:
-            raise InputError(f"--joints {text}: give a marker and a joint, as elbow=RightForeArm.")
+            example = "torso_lift=0.2" if option == "--fixed" else "elbow=RightForeArm"
+            raise InputError(f"{option} {text}: must have = in it, as {example}.")
+        if known and key.strip() not in known:
+            raise InputError(f"{option} {text}: must name {', '.join(known)}.")
         named[key.strip()] = name.strip()
     return named
+
+
+def _numbers(texts: list[str] | None) -> dict[str, float]:
+    try:
+        return {key: float(text) for key, text in _named(texts, "--fixed").items()}
+    except ValueError:
+        raise InputError(f"--fixed {' '.join(texts or [])}: must be NAME=NUMBER.") from None
 
 
 def _factor(text: str) -> float | str:
@@ -253,6 +292,8 @@ def _report(console: Console, story: Any, output: Path, film: Path | None) -> No
         "dt": 1 / story.fps,
         "angles": [[round(float(x), 9) for x in row] for row in story.q],
     }
+    if story.clock is not None:
+        result["person_time"] = [round(float(x), 6) for x in story.clock]
     if film is not None:
         result["film"] = str(film)
     console.result(result)

@@ -96,7 +96,8 @@ from isthmus.applications.imitation.primitives import (
     segment,
 )
 from isthmus.applications.imitation.read_models import read_arm, read_mjcf, read_urdf
-from isthmus.applications.imitation.retarget import Retargeted, Retargeter
+from isthmus.applications.imitation.retarget import Retargeter
+from isthmus.applications.imitation.retargeted import Retargeted
 from isthmus.applications.imitation.shape import Codebook, shape_contexts
 from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm, pa10
 from isthmus.applications.imitation.trajectory_files import joint_trajectory, write_trajectory

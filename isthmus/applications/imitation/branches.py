@@ -9,8 +9,8 @@ from isthmus.applications.imitation.limb_task import Goal, LimbTask, solve_rows
 
 Array = NDArray[np.float64]
 
-SPACING = 0.4  # radians (or metres) by which the goal moves between samples with all branches
-N_STARTS = 20  # postures from which each of them is solved
+SPACING = 0.8  # radians (or metres) by which the goal moves between samples with all branches
+N_STARTS = 16  # postures from which each of them is solved
 MOVE = 0.1  # price of a squared radian, against 1 for a squared radian of direction in one sample
 TOO_FAST = 100.0  # price of a squared radian beyond what the speed limits allow
 
@@ -29,7 +29,7 @@ def first_path(task: LimbTask, goal: Goal, dt: float, speed: Array) -> Array:
     keys = _key_samples(goal)
     starts = starting_postures(task)
     tiled = np.tile(starts, (len(keys), 1))
-    states, costs = solve_rows(task, goal[keys].repeat(len(starts)), tiled, max_iter=12, tol=1e-3)
+    states, costs = solve_rows(task, goal[keys].repeat(len(starts)), tiled, max_iter=10, tol=1e-3)
     states = states.reshape(len(keys), len(starts), -1)
     costs = costs.reshape(len(keys), len(starts)) * (
         n / len(keys)

@@ -5,15 +5,14 @@
     l \\le q_i \\le h,\\; |\\dot q_i| \\le v,\\; |\\ddot q_i| \\le a
 
 Each sample is tied to the next two alone, so that every linear system has a band of twice the number of
-joints. The limits enter each quadratic programme by a primal-dual interior point method (Mehrotra 1992),
-whose systems have the same band.
+joints. Limits that bind enter by a primal-dual interior point method (Wright 1997) whose systems have the
+same band: one Gauss-Newton step and one step of the barrier at a time, so that every iterate keeps them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,15 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 Array = NDArray[np.float64]
 
 GAIN = 1e-3  # relative decrease of the cost at which iterations end
+_BARRIER = 3.0  # share of the cost that the barrier begins with
+_CENTRE = (
+    0.1,
+    0.8,
+)  # share of the barrier that is left after a step that went far, after a short one
+_FAR = 0.1  # share of a step that is far
+_ROOM = 0.6  # share of a movement that fits the limits to begin with
+_TO_BOUNDARY = 0.99  # share of the way to the nearest limit that a step may go
+_MOST_REFUSED = 8  # times that a step is tried again with more damping
 MARGIN = 1e-9  # share by which limits are kept from being met exactly, against rounding
 
 
@@ -46,12 +54,13 @@ class PathLimits:
 
 @dataclass(frozen=True)
 class PathResult:
-    """A path, its cost, whether the steps had become small, and their number."""
+    """A path, its cost, whether the steps had become small, their number, multipliers of binding limits."""
 
     q: Array
     value: float
     converged: bool
     n_iter: int
+    dual: Array | None = None
 
 
 Rows = Callable[
@@ -61,11 +70,11 @@ Rows = Callable[
 
 def solve_path(
     rows: Rows,
-    q: Array,
+    start: Array | PathResult,
     bend_weight: float,
     limits: PathLimits,
     *,
-    max_iter: int = 20,
+    max_iter: int = 60,
     tol: float = 1e-3,
 ) -> PathResult:
     """Minimise the sum of the rows' costs and of the squared second differences inside the limits.
@@ -74,8 +83,8 @@ def solve_path(
     ----------
     rows : callable
         Returns costs, halves of their gradients and halves of their Gauss-Newton Hessians.
-    q : ndarray of shape (n, n_joints)
-        Where to begin; need not keep the limits.
+    start : ndarray of shape (n, n_joints) or PathResult
+        Where to begin, which need not keep the limits; or the solution of a problem like this one.
     bend_weight : float
         Weight of the squared second differences.
     limits : PathLimits
@@ -84,54 +93,49 @@ def solve_path(
         Most iterations, and the step in radians below which they end; a relative decrease of the cost
         below 1e-3 ends them too.
     """
-    inside = limits.inside(q)
-    damping = 1e-3
-    cost, g, H = rows(q)
-    value = float(cost.sum()) + bend_weight * _bends(q)
-    converged = False
-    n_iter = 0
-    while n_iter < max_iter:
-        n_iter += 1
-        gradient = g + bend_weight * _second_transposed(np.diff(q, n=2, axis=0))
-        trial = _newton_trial(q, gradient, H, bend_weight, damping, limits, inside)
-        size = float(np.abs(trial - q).max())
-        cost_new, g_new, H_new = rows(trial)
-        new = float(cost_new.sum()) + bend_weight * _bends(trial)
+    q, dual = (start.q, start.dual) if isinstance(start, PathResult) else (start, None)
+    path = _Path(rows, q, bend_weight)
+    if dual is not None:
+        return _solve_inside(path, dual, limits, 0, max_iter, tol)
+    inside, damping, refused = limits.inside(q), 1e-3, 0
+    for n_iter in range(1, max_iter + 1):
+        step = path.step(damping)
+        if not limits.inside(path.q + step):
+            path = path.at(_strictly_inside(path.q + step, limits))
+            return _solve_inside(path, None, limits, n_iter, max_iter, tol)
+        trial, size = path.at(path.q + step), float(np.abs(step).max())
         # The first path inside the limits is taken whatever it costs: all later ones are compared to it.
-        if new <= value or not inside:
-            gain = value - new
-            q, value, g, H = trial, new, g_new, H_new
-            damping = max(damping / 5, 1e-9)
-            if inside and (size < tol or 0 <= gain < GAIN * value):
-                converged = True
-                break
+        if trial.value <= path.value or not inside:
+            small = size < tol or path.value - trial.value < GAIN * trial.value
+            path, damping, refused = trial, max(damping / 5, 1e-9), 0
+            if inside and small:
+                return PathResult(path.q, path.value, True, n_iter)
             inside = True
-        elif size < tol or damping > 1e6:
-            converged = size < tol
-            break
+        elif size < tol or refused == _MOST_REFUSED:
+            return PathResult(path.q, path.value, size < tol, n_iter)
         else:
-            damping *= 10
-    return PathResult(q, value, converged, n_iter)
+            damping, refused = 10 * damping, refused + 1
+    return PathResult(path.q, path.value, False, max_iter)
 
 
-def _newton_trial(
-    q: Array,
-    gradient: Array,
-    H: Array,
-    bend_weight: float,
-    damping: float,
-    limits: PathLimits,
-    inside: bool,
-) -> Array:
-    """The minimiser of the quadratic model: without limits if it keeps them, else with them."""
-    n, m = q.shape
-    damped = H + damping * np.eye(m)
-    w1, w2 = np.zeros((n - 1, m)), np.full((max(n - 2, 0), m), bend_weight)
-    factor = cholesky_banded(assemble(damped, w1, w2), lower=True, check_finite=False)
-    step = -_solve(factor, gradient)
-    if limits.inside(q + step):
-        return q + step
-    return _interior_point(q, gradient, damped, bend_weight, limits, q + step)
+class _Path:
+    """A path with its cost, half the gradient and the blocks of half the Gauss-Newton Hessian."""
+
+    def __init__(self, rows: Rows, q: Array, bend_weight: float):
+        self.rows, self.q, self.bend_weight = rows, q, bend_weight
+        cost, g, self.H = rows(q)
+        bends = np.diff(q, n=2, axis=0)
+        self.value = float(cost.sum()) + bend_weight * float((bends**2).sum())
+        self.gradient = g + bend_weight * _second_transposed(bends)
+
+    def at(self, q: Array) -> _Path:
+        return _Path(self.rows, q, self.bend_weight)
+
+    def step(self, damping: float) -> Array:
+        """The way to the minimum of the quadratic model."""
+        n, m = self.q.shape
+        w1, w2 = np.zeros((n - 1, m)), np.full((max(n - 2, 0), m), self.bend_weight)
+        return -_solve(_factor(self.H, damping, w1, w2), self.gradient)
 
 
 def assemble(H: Array, w1: Array, w2: Array) -> Array:
@@ -159,17 +163,6 @@ def _solve(factor: Array, right: Array) -> Array:
     return flat.reshape(right.shape)
 
 
-def _bends(q: Array) -> float:
-    return float((np.diff(q, n=2, axis=0) ** 2).sum())
-
-
-def _first_transposed(x: Array) -> Array:
-    out = np.zeros((len(x) + 1, *x.shape[1:]))
-    out[:-1] -= x
-    out[1:] += x
-    return out
-
-
 def _second_transposed(x: Array) -> Array:
     out = np.zeros((len(x) + 2, *x.shape[1:]))
     out[:-2] += x
@@ -178,122 +171,138 @@ def _second_transposed(x: Array) -> Array:
     return out
 
 
-def _interior_point(
-    q: Array,
-    gradient: Array,
-    H: Array,
-    bend_weight: float,
-    limits: PathLimits,
-    wish: Array,
-    max_iter: int = 40,
-) -> Array:
-    """Minimise the quadratic model about ``q`` inside the limits; every iterate keeps them strictly."""
-    n, m = q.shape
-    operators: list[tuple[Any, Any, Array, Array]] = [
-        (lambda x: x, lambda x: x, limits.low, limits.high),
-        (lambda x: np.diff(x, axis=0), _first_transposed, -limits.step, limits.step),
-        (lambda x: np.diff(x, n=2, axis=0), _second_transposed, -limits.bend, limits.bend),
-    ]
-    operators = [op for op in operators if np.isfinite(op[3]).any() and len(op[0](q)) > 0]
-    y = _strictly_inside(wish, operators, limits)
-    slack = [(A(y) - low, high - A(y)) for A, _, low, high in operators]
-    scale = max(float(np.abs(gradient).max()), 1e-8)
-    mu = 0.1 * scale * min(float(min(a.min(), b.min())) for a, b in slack) + 1e-6 * scale
-    dual = [(mu / a, mu / b) for a, b in slack]
-    number = sum(a.size + b.size for a, b in slack)
-    for _ in range(max_iter):
-        d = y - q
-        residual = gradient + np.einsum("nij,nj->ni", H, d)
-        residual += bend_weight * _second_transposed(np.diff(d, n=2, axis=0))
-        for (_, At, _, _), (za, zb) in zip(operators, dual):
-            residual -= At(za - zb)
-        mu = sum(float((a * za).sum() + (b * zb).sum()) for (a, b), (za, zb) in zip(slack, dual))
-        mu /= number
-        if mu < 1e-6 * scale and np.abs(residual).max() < 1e-3 * scale:
-            break
-        weights = [za / a + zb / b for (a, b), (za, zb) in zip(slack, dual)]
+def _factor(H: Array, diagonal: Array | float, w1: Array, w2: Array) -> Array:
+    band = assemble(H, w1, w2)
+    band[0] += np.ravel(diagonal)
+    return cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
+
+
+# -- limits that bind ----------------------------------------------------------------------------
+
+
+class _Bounds:
+    """All limits as ``low <= A y <= high``: rows of positions, first and second differences."""
+
+    def __init__(self, limits: PathLimits, n: int):
+        self.n = n
+        bounds = [(limits.low, limits.high)] * n
+        self.speeds = n > 1 and bool(np.isfinite(limits.step).any())
+        self.rates = n > 2 and bool(np.isfinite(limits.bend).any())
+        if self.speeds:
+            bounds += [(-limits.step, limits.step)] * (n - 1)
+        if self.rates:
+            bounds += [(-limits.bend, limits.bend)] * (n - 2)
+        self.low, self.high = np.array(bounds).swapaxes(0, 1)
+
+    def of(self, y: Array) -> Array:
+        """Return ``A y``."""
+        parts = [y]
+        if self.speeds:
+            parts.append(y[1:] - y[:-1])
+        if self.rates:
+            parts.append(np.diff(y, n=2, axis=0))
+        return np.concatenate(parts)
+
+    def split(self, z: Array) -> tuple[Array, Array, Array]:
+        """Rows of positions, of first and of second differences; zeros for those without limits."""
+        n, m = self.n, z.shape[1]
+        after = 2 * n - 1 if self.speeds else n
+        first = z[n:after] if self.speeds else np.zeros((n - 1, m))
+        return z[:n], first, z[after:] if self.rates else np.zeros((max(n - 2, 0), m))
+
+    def transposed(self, z: Array) -> Array:
+        """Return ``A' z``."""
+        position, first, second = self.split(z)
+        out = position.copy()
+        out[:-1] -= first
+        out[1:] += first
+        return out + _second_transposed(second) if self.rates else out
+
+    def slacks(self, y: Array) -> Array:
+        """Distances to both bounds, (2, rows, n_joints)."""
+        values = self.of(y)
+        return np.stack([values - self.low, self.high - values])
+
+
+def _solve_inside(
+    path: _Path, dual: Array | None, limits: PathLimits, n_iter: int, max_iter: int, tol: float
+) -> PathResult:
+    """Go on from a path strictly inside limits that bind; every iterate is.
+
+    Each iteration is a damped Newton step for the barrier ``-mu log(slack)`` about the Gauss-Newton
+    model, with mu less than the multipliers say; a step that does not lower the sum of both is tried again
+    with more damping.
+    """
+    bounds = _Bounds(limits, len(path.q))
+    slack = bounds.slacks(path.q)
+    if dual is None:
+        dual = max(_BARRIER * path.value, 1e-12) / slack.size / slack
+    share = 0.0
+    damping, refused, converged = 1e-3, 0, False
+    while n_iter < max_iter:
+        n_iter += 1
+        mu = _CENTRE[share <= _FAR] * float((slack * dual).sum()) / slack.size
+        weights = (dual / slack).sum(axis=0)
+        position, first, second = bounds.split(weights)
         try:
-            factor = _factor(H, weights, operators, bend_weight, n, m)
+            factor = _factor(path.H, position + damping, first, second + path.bend_weight)
         except np.linalg.LinAlgError:  # rounding; the last iterate keeps the limits
             break
-        targets = [(np.zeros_like(a), np.zeros_like(b)) for a, b in slack]
-        move, change = _direction(factor, residual, operators, slack, dual, targets)
-        reach = _longest(slack, dual, operators, move, change, 1.0)
-        ahead = sum(
-            float(((a + reach[0] * s) * (za + reach[1] * ca)).sum())
-            + float(((b - reach[0] * s) * (zb + reach[1] * cb)).sum())
-            for (a, b), (za, zb), (ca, cb), s in zip(
-                slack, dual, change, [A(move) for A, *_ in operators]
-            )
-        )
-        sigma = min(1.0, (max(ahead, 0.0) / number / mu) ** 3)
-        targets = []
-        for (A, *_), (ca, cb) in zip(operators, change):
-            s = A(move)
-            targets.append((sigma * mu - s * ca, sigma * mu + s * cb))
-        move, change = _direction(factor, residual, operators, slack, dual, targets)
-        primal, own = _longest(slack, dual, operators, move, change, 0.99)
-        y = y + primal * move
-        slack = [(A(y) - low, high - A(y)) for A, _, low, high in operators]
-        dual = [(za + own * ca, zb + own * cb) for (za, zb), (ca, cb) in zip(dual, change)]
-    return y
+        push = mu / slack
+        move = _solve(factor, bounds.transposed(push[0] - push[1]) - path.gradient)
+        ahead = bounds.of(move)
+        change = push - dual - dual / slack * np.stack([ahead, -ahead])
+        share = min(1.0, _TO_BOUNDARY * _ratio(slack, np.stack([ahead, -ahead])))
+        trial = path.at(path.q + share * move)
+        left = bounds.slacks(trial.q)
+        gain = path.value - trial.value
+        if not (left > 0).all() or gain + 2 * mu * _logs(left, slack) < -1e-9 * path.value:
+            refused += 1
+            if refused > _MOST_REFUSED:
+                break
+            damping *= 10
+            continue
+        own = min(1.0, _TO_BOUNDARY * _ratio(dual, change))
+        path, slack, dual = trial, left, dual + own * change
+        damping, refused = max(damping / 5, 1e-9), 0
+        gap = 2 * float((slack * dual).sum())
+        size = share * float(np.abs(move).max())
+        if gap < GAIN * path.value and (size < tol or abs(gain) < share * GAIN * path.value):
+            converged = True
+            break
+    return PathResult(path.q, path.value, converged, n_iter, dual)
 
 
-def _factor(
-    H: Array, weights: list[Array], operators: list, bend_weight: float, n: int, m: int
-) -> Array:
-    w1, w2 = np.zeros((n - 1, m)), np.full((max(n - 2, 0), m), bend_weight)
-    whole = H.copy()
-    for (_, _, _, _), weight in zip(operators, weights):
-        if len(weight) == n:
-            whole[:, range(m), range(m)] += weight
-        elif len(weight) == n - 1:
-            w1 = w1 + weight
-        else:
-            w2 = w2 + weight
-    return cholesky_banded(assemble(whole, w1, w2), lower=True, check_finite=False)
-
-
-def _direction(
-    factor: Array, residual: Array, operators: list, slack: list, dual: list, targets: list
-) -> tuple[Array, list[tuple[Array, Array]]]:
-    """One Newton step for complementarity products equal to the targets."""
-    right = -residual
-    for (_, At, _, _), (a, b), (za, zb), (ta, tb) in zip(operators, slack, dual, targets):
-        right = right + At((ta / a - za) - (tb / b - zb))
-    move = _solve(factor, right)
-    change = []
-    for (A, _, _, _), (a, b), (za, zb), (ta, tb) in zip(operators, slack, dual, targets):
-        s = A(move)
-        change.append((ta / a - za - za / a * s, tb / b - zb + zb / b * s))
-    return move, change
-
-
-def _longest(
-    slack: list, dual: list, operators: list, move: Array, change: list, share: float
-) -> tuple[float, float]:
-    """The longest steps, at most one, that keep slacks and multipliers positive."""
-    primal, own = 1.0, 1.0
-    for (A, *_), (a, b), (za, zb), (ca, cb) in zip(operators, slack, dual, change):
-        s = A(move)
-        primal = min(primal, share * _ratio(a, s), share * _ratio(b, -s))
-        own = min(own, share * _ratio(za, ca), share * _ratio(zb, cb))
-    return primal, own
+def _logs(new: Array, old: Array) -> float:
+    return float(np.log(new / old).sum())
 
 
 def _ratio(value: Array, change: Array) -> float:
+    """How far a positive value can go along a change before it is zero."""
     worst = float((-change / value).max())
     return 1.0 / worst if worst > 1e-300 else np.inf
 
 
-def _strictly_inside(wish: Array, operators: list, limits: PathLimits) -> Array:
-    """A path towards the wish, drawn to one that rests until every bound has room."""
+def _strictly_inside(wish: Array, limits: PathLimits) -> Array:
+    """A path near the wish that every bound leaves room: slowed, then drawn to one that rests."""
+    bounds = _Bounds(limits, len(wish))
     middle = (limits.low + limits.high) / 2
-    still = middle + 0.9 * (np.clip(wish.mean(axis=0), limits.low, limits.high) - middle)
-    share = 1.0
-    for A, _, low, high in operators:
-        a, x = A(np.broadcast_to(still, wish.shape)), A(wish)
-        up, down = high - a, a - low
-        share = min(share, float(np.min(up / np.maximum(x - a, 1e-300))))
-        share = min(share, float(np.min(down / np.maximum(a - x, 1e-300))))
-    return still + 0.9 * share * (wish - still)
+    wish = middle + np.clip(
+        wish - middle, 0.999 * (limits.low - middle), 0.999 * (limits.high - middle)
+    )
+    if bounds.speeds:
+        wish = (_follow(wish, limits.step) + _follow(wish[::-1], limits.step)[::-1]) / 2
+    still = middle + 0.9 * (wish.mean(axis=0) - middle)
+    at_rest = bounds.of(np.broadcast_to(still, wish.shape))
+    way = bounds.of(wish) - at_rest
+    room = np.where(way > 0, bounds.high - at_rest, at_rest - bounds.low)
+    share = float(np.min(room / np.maximum(np.abs(way), 1e-300)))
+    return still + min(1.0, _ROOM * share) * (wish - still)
+
+
+def _follow(wish: Array, step: Array) -> Array:
+    """Follow a path from its first sample on as near as the speed allows."""
+    out = wish.copy()
+    for i in range(1, len(wish)):
+        out[i] = np.clip(wish[i], out[i - 1] - step, out[i - 1] + step)
+    return out

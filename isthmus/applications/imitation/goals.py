@@ -107,7 +107,7 @@ def check_limbs(limbs: Mapping[str, Array]) -> dict[str, Array]:
     if not HUMAN[0] <= whole <= HUMAN[1]:
         raise ValueError(
             f"the arm is {whole:.3g} m from shoulder to wrist, which no person's is: markers must be in "
-            "metres (millimetres times 0.001, centimetres times 0.01)."
+            "metres (millimetres times 0.001, which is --unit 0.001, centimetres times 0.01)."
         )
     return {name: vector / lengths[name][..., None] for name, vector in limbs.items()}
 

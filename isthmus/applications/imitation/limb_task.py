@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.applications.imitation.arm import Place, SerialArm
+from isthmus.applications.imitation.clock import sampled
 
 Array = NDArray[np.float64]
 
@@ -57,6 +59,18 @@ class Goal:
     def repeat(self, times: int) -> Goal:
         """Every sample several times."""
         return self[np.repeat(np.arange(len(self)), times)]
+
+    def between(self, places: Array) -> Goal:
+        """The goal between its samples, at places counted in samples: unit vectors stay so."""
+        taken: dict[str, Array | None] = {}
+        for name in _PER_SAMPLE:
+            values = getattr(self, name)
+            if values is not None:
+                values = sampled(values, places)
+                if name != "tip":
+                    values = values / np.linalg.norm(values, axis=1, keepdims=True)
+            taken[name] = values
+        return Goal(**taken, left=self.left, reference=self.reference)
 
     def moved(self, shift: Array) -> Goal:
         """The same goal with the tip elsewhere."""
@@ -230,8 +244,13 @@ def limb_places(
     wrist: str | int | None,
     tip: str | int | None,
 ) -> list[Place]:
-    """Return the places of shoulder, elbow, wrist and tip."""
+    """Return the places of shoulder, elbow, wrist and tip.
+
+    Those that are not named are pivots of hinges: the second, fourth and sixth of seven, otherwise both
+    ends of the two longest limbs.
+    """
     places = []
+    pivots = _limb_joints(arm)
     for k, (name, given) in enumerate(
         (("shoulder", shoulder), ("elbow", elbow), ("wrist", wrist), ("tip", tip))
     ):
@@ -239,12 +258,27 @@ def limb_places(
             places.append(arm.place(given))
         elif name in arm.named_points:
             places.append(arm.place(name))
-        elif arm.n_links == 7 and not arm.slides:
-            joint = 2 * k + 1
-            places.append((joint, np.linalg.inv(arm.after[joint])[:3, 3]))
+        elif pivots:
+            places.append((pivots[k], np.linalg.inv(arm.after[pivots[k]])[:3, 3]))
         else:
             known = ", ".join(map(repr, [*arm.named_points, *arm.links]))
             raise ValueError(
                 f"{name} must be named for an arm of {arm.n_links} joints; its points are {known}."
             )
     return places
+
+
+def _limb_joints(arm: SerialArm) -> list[int]:
+    """Hinges at shoulder, elbow and wrist, or none for an arm that is too short for two limbs."""
+    hinges = [j for j in range(arm.n_links) if j not in arm.slides]
+    if len(hinges) == 7:
+        return hinges[1:6:2]
+    if len(hinges) < 4:
+        return []
+    # A turn about a pivot keeps the next one at its distance: limbs have lengths whatever the posture.
+    lengths = [
+        float(np.linalg.norm((arm.after[i] @ arm.before[j])[:3, 3])) if j == i + 1 else 0.0
+        for i, j in pairwise(hinges)
+    ]
+    first, second = sorted(np.argsort(lengths)[-2:].tolist())
+    return [hinges[first], hinges[second], hinges[second + 1]]

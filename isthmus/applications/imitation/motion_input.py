@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,6 +72,8 @@ def read_markers(
     """
     path = Path(path)
     kind = path.suffix.lower()
+    if side not in ("right", "left"):
+        raise ValueError(f"side == {side!r}, must be 'right' or 'left'.")
     if kind not in FORMATS:
         raise ValueError(
             f"{path.name}: motion files are {', '.join(FORMATS)}, not {kind or 'this'}."
@@ -81,7 +84,10 @@ def read_markers(
         return _read_arrays(path, side, unit, fps)
     if kind == ".c3d":
         return _read_c3d(path, side, joints, unit, fps)
-    motion = read_amc(path, unit=unit) if kind == ".amc" else read_bvh(path, unit=unit or 1.0)
+    try:
+        motion = read_amc(path, unit=unit) if kind == ".amc" else read_bvh(path, unit=unit or 1.0)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is no text: {kind[1:].upper()} files are.") from None
     names, rate = motion.skeleton.names, motion.fps if fps is None else fps
     places = joint_positions(names, motion.positions(), side, joints)
     skip = 0
@@ -140,12 +146,15 @@ def _picked(places: Array, table: Mapping[str, Sequence[int | None]], side: str)
 
 
 def _read_arrays(path: Path, side: str, unit: float | None, fps: float | None) -> Recording:
-    stored = np.load(path, allow_pickle=False)
-    if isinstance(stored, np.ndarray):
-        arrays = {"landmarks" if stored.shape[1:2] == (33,) else "joints": stored}
-    else:
-        with stored:
-            arrays = {key: stored[key] for key in stored.files}
+    try:
+        with path.open("rb") as file:  # NumPy leaves it open where it cannot read it
+            stored = np.load(file, allow_pickle=False)
+            if isinstance(stored, np.ndarray):
+                arrays = {"landmarks" if stored.shape[1:2] == (33,) else "joints": stored}
+            else:
+                arrays = {key: stored[key] for key in stored.files}
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{path.name} cannot be read as an array of NumPy: {error}.") from None
     rate = fps if fps is not None else arrays.get("fps", arrays.get("mocap_framerate"))
     if rate is None:
         raise ValueError(f"{path.name} has no fps: give samples per second (fps=, --fps).")

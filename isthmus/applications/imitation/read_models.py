@@ -102,7 +102,10 @@ def read_mjcf(
 
 def read_arm(path: str | Path, **options: object) -> SerialArm:
     """Read an arm from a URDF or MJCF file, by its root element; see :func:`read_urdf`."""
-    text = Path(path).read_text("utf-8")
+    try:
+        text = Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{Path(path).name} is no text: URDF and MJCF are XML files.") from None
     reader = read_mjcf if "<mujoco" in text else read_urdf
     return reader(text if "<robot" in text or "<mujoco" in text else path, **options)  # type: ignore[arg-type]
 
@@ -115,14 +118,19 @@ def _parse(source: str | Path, tag: str, what: str) -> ET.Element:
         if len(text) > 500 or "\n" in text or not Path(text).is_file():
             raise ValueError(f"{where} is neither {what} text (no <{tag}>) nor a file.")
         text = Path(text).read_text("utf-8")
-    if "<xacro:" in text or ("xmlns:xacro" in text and "${" in text):
-        raise ValueError(
-            f"{where} is a xacro macro file: expand it first with `xacro file.xacro > arm.urdf`."
-        )
+    macro = f"{where} is a xacro macro file: expand it first with `xacro file.xacro > arm.urdf`."
     try:
         root = ET.fromstring(text)
     except ET.ParseError as error:
+        if "unbound prefix" in str(error) and "<xacro:" in text:
+            raise ValueError(macro) from None
         raise ValueError(f"{where} is not well-formed XML: {error}.") from None
+    # Expanded files often still declare the namespace, or mention it in a comment.
+    if any(
+        "xacro" in str(element.tag) or any("${" in value for value in element.attrib.values())
+        for element in root.iter()
+    ):
+        raise ValueError(macro)
     if root.tag != tag:
         raise ValueError(f"{where} has the root element <{root.tag}>, {what} has <{tag}>.")
     return root
@@ -162,7 +170,8 @@ def build_arm(
             if joint.kind == "slide" and joint.name not in slides:
                 raise ValueError(
                     f"joint {joint.name!r} has type 'prismatic': hold it with "
-                    f"fixed={{{joint.name!r}: 0.0}} or let it move with slides=({joint.name!r},)."
+                    f"fixed={{{joint.name!r}: 0.0}} (--fixed {joint.name}=0) or let it move with "
+                    f"slides=({joint.name!r},)."
                 )
             turn = turn_z_to(joint.axis)
             before.append(waiting @ pose @ turn)
@@ -246,7 +255,8 @@ def _limits(joint: Joint, replaced: Mapping[str, tuple[float, float]]) -> tuple[
     limits = replaced.get(joint.name, joint.limits)
     if limits is None:
         raise ValueError(
-            f"joint {joint.name!r} has no limits: pass limits={{{joint.name!r}: (low, high)}}."
+            f"joint {joint.name!r} has no limits: write <limit lower=... upper=...> in the file, or pass "
+            f"limits={{{joint.name!r}: (low, high)}}."
         )
     low, high = map(float, limits)
     if not low < high:
@@ -257,15 +267,32 @@ def _limits(joint: Joint, replaced: Mapping[str, tuple[float, float]]) -> tuple[
 # -- URDF -------------------------------------------------------------------------------------
 
 
+def _only_tip(leaves: list[str], above: Mapping[str, ET.Element]) -> str:
+    """The end of the longest chain of joints; ends of the same chain are one, tool0 before others."""
+    chains: dict[str, list[str]] = {}
+    for leaf in leaves:
+        at, chain = leaf, []
+        while at in above:
+            if above[at].get("type") != "fixed":
+                chain.append(str(above[at].get("name")))
+            at = _link(above[at], "parent")
+        chains[leaf] = chain
+    longest = max(map(len, chains.values()), default=0)
+    ends = [leaf for leaf in leaves if 2 * len(chains[leaf]) >= longest]
+    if not longest:
+        raise ValueError("the URDF model has no joint that moves: it is no arm.")
+    if len({tuple(chains[leaf]) for leaf in ends}) != 1:
+        raise ValueError(f"the URDF model ends in {', '.join(ends or leaves)}: name one as tip.")
+    return "tool0" if "tool0" in ends else ends[0]
+
+
 def _urdf_chain(root: ET.Element, tip: str | None, base: str | None) -> list[Joint]:
     """The joints from the base to the tip."""
     joints = root.findall("joint")
     above = {_link(joint, "child"): joint for joint in joints}
     leaves = sorted(set(above) - {_link(joint, "parent") for joint in joints})
     if tip is None:
-        if len(leaves) != 1:
-            raise ValueError(f"the URDF model ends in {', '.join(leaves)}: name one as tip.")
-        tip = leaves[0]
+        tip = _only_tip(leaves, above)
     if tip not in above:
         raise ValueError(f"tip == {tip!r} is no link of the model; its ends are {leaves}.")
     found: list[Joint] = []

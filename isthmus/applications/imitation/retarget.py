@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.branches import first_path, starting_postures
 from isthmus.applications.imitation.checks import check_non_negative, check_rates
 from isthmus.applications.imitation.clip_solver import MARGIN, PathLimits, PathResult, solve_path
+from isthmus.applications.imitation.clock import interval_times, longer_at, read_clock, sampled
 from isthmus.applications.imitation.goals import SIDEWAYS, find_mounting, read_goal
 from isthmus.applications.imitation.limb_task import Goal, LimbTask, limb_places, solve_rows
 from isthmus.applications.imitation.mapping import PlaneMap
+from isthmus.applications.imitation.retargeted import REACHED_TIP, Retargeted, is_within
 from isthmus.applications.imitation.streaming import Step, Stepper
 
 Array = NDArray[np.float64]
@@ -29,63 +31,10 @@ OBJECTIVES: dict[str, dict[str, float]] = {
     "weighted": {"tip": 10.0, "directions": 0.3, "hand": 0.1},
 }
 SMOOTHING = 0.03  # seconds
-REACHED_ANGLE = np.radians(2.0)
-REACHED_TIP = 1e-3
-SPEED_SHARE = 99  # percent of the joint speeds that an automatic slowdown brings within the limits
-MISSED_SHARE = 0.005  # of the samples: a tip that is missed more often is given more time
-_MOST_TIMES_SLOWER = 4  # times that an automatic slowdown is doubled for the tip
+MISSED_SHARE = 0.002  # of the samples: a tip that is missed more often is given more time there
+_MOST_TIMES_SLOWER = 6  # times that it is
 _MOST_MULTIPLIERS = 20  # rounds of multipliers for the tip
 _UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
-
-
-@dataclass(frozen=True)
-class Retargeted:
-    """A movement of the arm that can be executed, and how near it comes to the person's.
-
-    Attributes
-    ----------
-    q : ndarray of shape (n, n_joints)
-        Postures; no sample exceeds a limit of position, speed or acceleration.
-    dt : float
-        Seconds between samples, slowdown included.
-    errors : dict of str to ndarray of shape (n,)
-        Angles in radians of ``upper``, ``fore``, ``hand``, ``palm`` and ``normal`` to the person's, and the
-        distance of the ``tip`` from its target in metres; the parts that were asked for, and always
-        ``upper`` and ``fore``.
-    reached : ndarray of bool, shape (n,)
-        Whether the arm is within 2 degrees and 1 mm of what was asked for.
-    reachable : ndarray of bool, shape (n,)
-        Whether any posture inside the position limits that was found is. False: the sample is
-        approached as near as the solver got. True but not reached: a limit of speed or acceleration, the
-        smoothing, or a compromise between objectives.
-    converged : bool
-        Whether the solver ended because its steps had become small.
-    n_iter : int
-        Its iterations.
-    """
-
-    q: Array
-    dt: float
-    errors: dict[str, Array]
-    reached: NDArray[np.bool_]
-    reachable: NDArray[np.bool_]
-    converged: bool
-    n_iter: int
-
-    @property
-    def velocity(self) -> Array:
-        """Joint velocities between samples, (n - 1, n_joints)."""
-        return np.diff(self.q, axis=0) / self.dt
-
-    @property
-    def acceleration(self) -> Array:
-        """Joint accelerations, (n - 2, n_joints)."""
-        return np.diff(self.q, n=2, axis=0) / self.dt**2
-
-    @property
-    def jerk(self) -> Array:
-        """Third derivatives, (n - 3, n_joints)."""
-        return np.diff(self.q, n=3, axis=0) / self.dt**3
 
 
 class Retargeter:
@@ -102,7 +51,8 @@ class Retargeter:
         The arm, such as ``read_arm("arm.urdf")``.
     shoulder, elbow, wrist, tip : str or int, default=None
         Points of the arm: links of its model file, named points, or numbers of frames. None takes the
-        pivots of the second, fourth and sixth of seven joints, and the arm's tip.
+        pivots of the second, fourth and sixth of seven hinges (or the ends of the two longest limbs of an
+        arm with another number), and the arm's tip.
     objective : {"directions", "tip", "normal", "weighted"}, default="directions"
         Directions of the limbs; the tip alone; tip and posture normal, [B2006]_ Sec. 5.3; tip and
         directions. A tip that is asked for has priority over all else but the limits.
@@ -212,10 +162,11 @@ class Retargeter:
             Where the tip goes, such as :func:`plane_map` for writing on a plane; None puts it where the
             person's directions with the arm's own lengths put it.
         slowdown : float or "auto", default=1.0
-            Times as slow as the person; "auto" is the factor at which 99 % of the joint speeds that the
-            movement asks for are within the limits, at least 1. If a tip is asked for, it is the factor
-            for all joint speeds, doubled while limits of speed keep the tip from more than 0.5 % of the
-            samples that it can reach. Persons are faster than most arms.
+            Times as slow as the person; persons are faster than most arms. "auto" keeps the person's pace
+            and samples per second but where limits of speed or acceleration bind: there, and only there,
+            it takes the time that the joints need, so that there are more samples than the clip has.
+            ``clock`` of the result says which moment of the clip each shows. A tip that is asked for and
+            missed in spite of that is given more time still.
         start : array-like of shape (n, n_joints), default=None
             A path to begin from instead of the one that is found.
         """
@@ -226,42 +177,38 @@ class Retargeter:
         if len(goal) < 2:
             raise ValueError(f"the clip has {len(goal)} sample, must have at least 2: use step().")
         if slowdown == "auto":
-            dt *= self._slowdown(goal, dt)
-        else:
-            if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
-                raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
-            dt *= slowdown
-        done = self._retarget(goal, dt, start)
-        if slowdown == "auto" and self._wants_tip(goal):
-            for _ in range(_MOST_TIMES_SLOWER):
-                if np.mean(done.reachable & ~done.reached) <= MISSED_SHARE:
-                    break
-                done = self._retarget(goal, 2 * done.dt, start)
+            return self._at_its_pace(goal, dt, start)
+        if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
+            raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
+        clock, dt = dt * np.arange(len(goal)), dt * slowdown
+        path = self._first_path(goal, dt, self.velocity, start)
+        return self._outcome(self._solve(path, goal, dt), goal, dt, clock)
+
+    def _at_its_pace(self, goal: Goal, dt: float, start: ArrayLike | None) -> Retargeted:
+        """A path as if there were no limits of speed, then the clip again by the clock that it needs."""
+        low, high = self.arm.limits.T
+        free = np.full(len(low), np.inf)
+        path = self._first_path(goal, dt, free, start)
+        bend = (self.smoothing / dt) ** 4
+        path = solve_path(self._rows(goal), path, bend, PathLimits(low, high, free, free)).q
+        times = interval_times(path, dt, self.velocity, self.acceleration)
+        for _ in range(_MOST_TIMES_SLOWER):
+            places = read_clock(times, dt)
+            now = goal.between(places)
+            done = self._outcome(self._solve(sampled(path, places), now, dt), now, dt, dt * places)
+            late = done.reachable & ~done.reached
+            if not self._wants_tip(goal) or late.mean() <= MISSED_SHARE:
+                break
+            times = longer_at(times, places[late])
         return done
 
-    def _retarget(self, goal: Goal, dt: float, start: ArrayLike | None) -> Retargeted:
+    def _first_path(self, goal: Goal, dt: float, speed: Array, start: ArrayLike | None) -> Array:
         if start is None:
-            path = first_path(self.task, goal, dt, self.velocity)
-        else:
-            path = np.array(start, dtype=np.float64)
-        return self._outcome(self._solve(path, goal, dt), goal, dt)
+            return first_path(self.task, goal, dt, speed)
+        return np.array(start, dtype=np.float64)
 
     def _wants_tip(self, goal: Goal) -> bool:
         return goal.tip is not None and bool(self.weights.get("tip"))
-
-    def _slowdown(self, goal: Goal, dt: float) -> float:
-        """How much faster than the limits the movement asks the joints to be."""
-        if not np.isfinite(self.velocity).any():
-            return 1.0
-        low, high = self.arm.limits.T
-        free = np.full(len(low), np.inf)
-        path = first_path(self.task, goal, dt, free)
-        found = solve_path(
-            self._rows(goal), path, (self.smoothing / dt) ** 4, PathLimits(low, high, free, free)
-        )
-        share = 100 if self._wants_tip(goal) else SPEED_SHARE
-        speed = np.percentile(np.abs(np.diff(found.q, axis=0)), share, axis=0) / dt
-        return max(1.0, float((speed / self.velocity).max()))
 
     def _solve(self, path: Array, goal: Goal, dt: float) -> PathResult:
         limits = self._path_limits(dt)
@@ -278,9 +225,9 @@ class Retargeter:
             if not (distance[small] > REACHED_TIP / 10).any():
                 break
             shift = np.where(small[:, None], shift - miss, 0.0)
-            found = solve_path(self._rows(goal.moved(shift)), found.q, bend, limits, max_iter=10)
+            found = solve_path(self._rows(goal.moved(shift)), found, bend, limits, max_iter=10)
             n_iter += found.n_iter
-        return PathResult(found.q, found.value, found.converged, n_iter)
+        return replace(found, n_iter=n_iter)
 
     def _rows(self, goal: Goal) -> Any:
         task, m = self.task, self.arm.n_joints
@@ -300,24 +247,26 @@ class Retargeter:
         step, bend = (1 - 1e-6) * self.velocity * dt, (1 - 1e-6) * self.acceleration * dt**2
         return PathLimits(low + room, high - room, _bounded(step), _bounded(bend))
 
-    def _outcome(self, found: PathResult, goal: Goal, dt: float) -> Retargeted:
+    def _outcome(self, found: PathResult, goal: Goal, dt: float, clock: Array) -> Retargeted:
         errors = self.task.errors(found.q, goal)
         asked = self._asked(goal)
-        reached = _within(errors, asked)
+        reached = is_within(errors, asked)
         reachable = reached.copy()
         rows = np.flatnonzero(~reached)
         if len(rows):  # could any posture do it? From where the arm is, and from other postures
             single = goal[rows]
             alone, _ = solve_rows(self.task, single, found.q[rows], max_iter=30)
-            reachable[rows] = _within(self.task.errors(alone, single), asked)
+            reachable[rows] = is_within(self.task.errors(alone, single), asked)
             rows = rows[~reachable[rows]]
         if len(rows):
             starts = starting_postures(self.task, 6)
             single = goal[rows].repeat(len(starts))
             alone, _ = solve_rows(self.task, single, np.tile(starts, (len(rows), 1)), max_iter=30)
-            good = _within(self.task.errors(alone, single), asked)
+            good = is_within(self.task.errors(alone, single), asked)
             reachable[rows] = good.reshape(len(rows), -1).any(axis=1)
-        return Retargeted(found.q, dt, errors, reached, reachable, found.converged, found.n_iter)
+        return Retargeted(
+            found.q, dt, errors, reached, reachable, found.converged, found.n_iter, clock
+        )
 
     def _asked(self, goal: Goal) -> list[str]:
         """The parts of the goal that count for having reached it."""
@@ -329,10 +278,7 @@ class Retargeter:
 
     def has_reached(self, errors: Mapping[str, float], goal: Goal) -> bool:
         """Whether one sample is within 2 degrees and 1 mm of what was asked for."""
-        return all(
-            errors[name] <= (REACHED_TIP if name == "tip" else REACHED_ANGLE)
-            for name in self._asked(goal)
-        )
+        return bool(is_within(errors, self._asked(goal)))
 
     # -- sample by sample ---------------------------------------------------------------------
 
@@ -372,10 +318,3 @@ def _check_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
 
 def _bounded(limits: Array) -> Array:
     return np.minimum(limits, _UNBOUNDED) if np.isfinite(limits).any() else limits
-
-
-def _within(errors: dict[str, Array], asked: list[str]) -> NDArray[np.bool_]:
-    return np.all(
-        [errors[name] <= (REACHED_TIP if name == "tip" else REACHED_ANGLE) for name in asked],
-        axis=0,
-    )

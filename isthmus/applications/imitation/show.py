@@ -51,7 +51,9 @@ class Story:
     fps : float
         Frames a second.
     person : ndarray of shape (n, H, W, 3), default=None
-        Pictures of the person.
+        Pictures of the person, or of what else ``shown`` says.
+    shown : str, default="person"
+        Caption of these.
     wanted : ndarray of shape (n, n_points, 3), default=None
         Points where the arm should be, drawn as a shadow; base frame.
     errors : dict of str to ndarray of shape (n,)
@@ -68,6 +70,8 @@ class Story:
         Curves of a panel of angles in degrees, such as directions against the person's.
     extra : dict of str to dict of str to ndarray of shape (n,)
         Further panels: curves by name, by title.
+    clock : ndarray of shape (n,), default=None
+        Seconds of the person that each frame shows, where they are not those of the arm.
     """
 
     title: str
@@ -83,6 +87,8 @@ class Story:
     mounting: Array = field(default_factory=lambda: MOUNTING)
     angles: dict[str, Array] = field(default_factory=dict)
     extra: dict[str, dict[str, Array]] = field(default_factory=dict)
+    shown: str = "person"
+    clock: Array | None = None
 
 
 class RobotFilm:
@@ -160,7 +166,7 @@ def film_frames(
                 left = np.full_like(robot, 255)
             else:
                 left = cv2.resize(story.person[i], (size, size), interpolation=cv2.INTER_CUBIC)
-            _caption(cv2, left, "person")
+            _caption(cv2, left, story.shown)
             yield np.hstack([left, robot])
             if progress is not None:
                 progress(i + 1)

@@ -122,6 +122,9 @@ def video_story(
             "be alike."
         )
     model = SkinModel.from_places(images[0], skin)
+    small = np.stack([_square(image, SHOWN) for image in images])
+    if not watch(Camera(_square(empty, SHOWN), model), small)[1].any():  # before the long lesson
+        raise ValueError("no frame of the film differs from the background: nobody is to be seen.")
     arm = pa10()
     lesson = teach(
         arm,
@@ -135,9 +138,7 @@ def video_story(
     side = lesson.background.shape[0]
     camera = Camera(_square(empty, side), model, roi=lesson.camera.roi)
     pictures = np.stack([_square(image, side) for image in images])
-    views, shown = watch(camera, pictures)
-    if not shown.any():
-        raise ValueError("no frame of the film differs from the background: nobody is to be seen.")
+    views, _ = watch(camera, pictures)
     done = lesson.imitator.predict(views)
     told = int(done.reliable.sum())
     if told < LEAST_TOLD * len(done.q):
@@ -151,7 +152,7 @@ def video_story(
         arm=arm,
         q=done.q,
         fps=fps,
-        person=np.stack([_square(image, SHOWN) for image in images]),
+        person=small,
         errors={},
         held=~done.reliable,
         facts={

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 
 from isthmus.applications.imitation.arm import Place, SerialArm
 from isthmus.applications.imitation.branches import starting_postures
@@ -183,7 +184,7 @@ class Stepper:
 
 def solve_box(H: Array, g: Array, low: Array, high: Array, max_iter: int = 20) -> Array:
     """Minimise ``x'Hx / 2 + g'x`` between two bounds for positive definite H, by projected Newton steps."""
-    x: Array = np.linalg.solve(H, -g).astype(np.float64)
+    x = _solve(H, -g)
     if (x >= low).all() and (x <= high).all():
         return x
     x = np.clip(x, low, high)
@@ -194,12 +195,21 @@ def solve_box(H: Array, g: Array, low: Array, high: Array, max_iter: int = 20) -
         if not free.any() or np.abs(slope[free]).max() < small:
             break
         move = np.zeros_like(x)
-        move[free] = np.linalg.solve(H[free][:, free], -slope[free])
+        move[free] = _solve(H[free][:, free], -slope[free])
         target = x + move
         if (target >= low).all() and (target <= high).all():
             x = target
         else:
             x = _descend(H, g, x, move, low, high)
+    return x
+
+
+def _solve(H: Array, right: Array) -> Array:
+    """LAPACK itself: for seven unknowns the checks around it take longer than the work."""
+    x: Array
+    _, x, info = dposv(H, right)
+    if info:
+        raise np.linalg.LinAlgError("the Hessian of a step is not positive definite.")
     return x
 
 

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus.applications.imitation.arm import SerialArm
+from isthmus.applications.imitation.board import board_pictures
 from isthmus.applications.imitation.checks import check_trajectory
 from isthmus.applications.imitation.dexterity import dexterity, kinetic_energy
 from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.limb_task import Goal
 from isthmus.applications.imitation.movements import MorphableModel, resample
 from isthmus.applications.imitation.primitives import concatenate, decompose, segment
-from isthmus.applications.imitation.retarget import Retargeted, Retargeter
+from isthmus.applications.imitation.retarget import Retargeter
+from isthmus.applications.imitation.retargeted import Retargeted
 from isthmus.applications.imitation.shoulder_elbow import pa10
 from isthmus.applications.imitation.show import Story
 
@@ -133,8 +135,12 @@ class Writing:
         Of each letter.
     done : Retargeted
         The arm's movement.
-    arm : SerialArm
-        The arm.
+    arm, retargeter : SerialArm, Retargeter
+        The arm, and what moved it.
+    recordings : dict of str to ndarray of shape (n_k, 2)
+        The word as each hand wrote it.
+    cuts : dict of str to list of int
+        Samples of these at which letters begin and end.
     """
 
     text: str
@@ -145,6 +151,8 @@ class Writing:
     done: Retargeted
     arm: SerialArm
     retargeter: Retargeter
+    recordings: dict[str, Array]
+    cuts: dict[str, list[int]]
 
 
 def write(
@@ -180,10 +188,12 @@ def write(
     if not text or sorted(set(order)) != sorted(set(order) & set(text)):
         raise ValueError(f"order == {order!r} has letters that are not in text == {text!r}.")
     parts, labels = {}, ()
+    recordings, cuts = {}, {}
     for hand in HANDS:
         movement, rate = record(text, hand, random_state)
         bank = [draw_letter(letter, hand, random_state + 1) for letter in sorted(set(text))]
         cut = segment(movement, bank)
+        recordings[hand], cuts[hand] = movement, [int(k) for k in cut.boundaries]
         found = tuple(sorted(set(text))[k] for k in cut.labels)
         labels = labels or found
         pieces = [movement[a : b + 1] for a, b in zip(cut.boundaries, cut.boundaries[1:])]
@@ -209,18 +219,17 @@ def write(
         elements.append(decompose(shape - [low - at, 0]))
         at += float(np.ptp(shape[:, 0])) + 0.3 * HEIGHT
     path = concatenate(elements, smooth=True)
-    return _executed(order, labels, path, durations, arm or pa10(), rate, smoothing)
+    used = arm or pa10()
+    retargeter, done = _executed(path, used, rate, smoothing)
+    duration = len(path) / rate
+    return Writing(
+        order, labels, path, duration, durations, done, used, retargeter, recordings, cuts
+    )
 
 
 def _executed(
-    text: str,
-    labels: tuple[str, ...],
-    path: Array,
-    durations: dict[str, float],
-    arm: SerialArm,
-    rate: float,
-    smoothing: float,
-) -> Writing:
+    path: Array, arm: SerialArm, rate: float, smoothing: float
+) -> tuple[Retargeter, Retargeted]:
     """Write a path on a board that stands across the arm's base axis."""
     retargeter = Retargeter(arm, objective="tip", mounting="forward", smoothing=smoothing)
     centre = path - (path.min(axis=0) + path.max(axis=0)) / 2
@@ -230,8 +239,7 @@ def _executed(
     y = retargeter.shoulder_place[1] - scale * centre[:, 1]
     z = np.full(len(path), retargeter.shoulder_place[2] + 0.6 * reach)
     goal = Goal(tip=np.stack([x, y, z], axis=1))
-    done = retargeter.retarget(goal, rate)
-    return Writing(text, labels, path, len(path) / rate, durations, done, arm, retargeter)
+    return retargeter, retargeter.retarget(goal, rate)
 
 
 def smoothness(
@@ -240,23 +248,20 @@ def smoothness(
     """Return the root mean square acceleration of the joints for several weights of smoothing."""
     out = {}
     for alpha in alphas:
-        again = _executed(
-            writing.text,
-            writing.labels,
-            writing.path,
-            writing.durations,
-            writing.arm,
-            1 / writing.done.dt,
-            alpha,
-        )
-        out[alpha] = float(np.sqrt(np.mean(again.done.acceleration**2)))
+        _, done = _executed(writing.path, writing.arm, 1 / writing.done.dt, alpha)
+        out[alpha] = float(np.sqrt(np.mean(done.acceleration**2)))
     return out
 
 
 def writing_story(
-    text: str, *, caricature: float = 0.5, order: str | None = None, random_state: int = 0
+    text: str,
+    *,
+    caricature: float = 0.5,
+    order: str | None = None,
+    film: bool = True,
+    random_state: int = 0,
 ) -> Story:
-    """Return what is shown of a word: angles, tip, dexterity, condition number and energy."""
+    """Return what is shown of a word: the board, angles, tip, dexterity, condition number and energy."""
     writing = write(text, caricature=caricature, order=order, random_state=random_state)
     done, arm = writing.done, writing.arm
     plain = track(arm, arm.points(done.q)[:, -1], arm.clip(done.q[0])).q
@@ -273,10 +278,12 @@ def writing_story(
         pass
     rough = smoothness(writing)
     return Story(
-        title=f"A robot arm writes {text!r}",
+        title=f"A robot arm writes {writing.text!r}",
         arm=arm,
         q=done.q,
         fps=1 / done.dt,
+        person=board_pictures(writing, rough) if film else None,
+        shown="board",
         errors={"tip": 1000 * done.errors["tip"]},
         held=~done.reached,
         facts={

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from isthmus.applications.imitation import pa10, read_mjcf, read_urdf, to_urdf
+from isthmus.applications.imitation import Retargeter, pa10, read_mjcf, read_urdf, to_urdf
 from isthmus.applications.imitation.read_models import read_arm
 
 TORSO = """<robot name="r">
@@ -95,7 +95,11 @@ def test_links_behind_fixed_joints_are_points():
     "old, new, message",
     [
         ('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', "joint 'a' has the axis .* no direction"),
-        ('<limit lower="-2" upper="2" velocity="3"/>', "", "joint 'a' has no limits: pass limits="),
+        (
+            '<limit lower="-2" upper="2" velocity="3"/>',
+            "",
+            "joint 'a' has no limits: write .* or pass limits=",
+        ),
         ('lower="-1" upper="1.5"', 'lower="1" upper="1"', "joint 'b' has limits 1.0 to 1.0"),
         (
             'rpy="0.3 -0.2 0.5"',
@@ -152,3 +156,46 @@ def test_the_velocities_of_a_urdf_come_back():
     arm = read_urdf(to_urdf(pa10()))
     assert_allclose(arm.velocity, 3.14)
     assert set(arm.links) == {f"link{i}" for i in range(1, 8)}
+
+
+SIX = """<robot name="six" xmlns:xacro="http://www.ros.org/wiki/xacro"><!-- from <xacro:six/> -->
+<link name="base"/>{joints}
+<joint name="flange" type="fixed"><parent link="l6"/><child link="tool0"/><origin xyz="0 0 0.05"/></joint>
+<joint name="camera" type="fixed"><parent link="l6"/><child link="camera"/></joint>
+<joint name="cable" type="fixed"><parent link="base"/><child link="socket"/></joint></robot>"""
+HINGE = """<link name="l{k}"/>
+<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="l{k}"/>
+<origin xyz="0 0 {way}"/><axis xyz="{axis}"/><limit lower="-2" upper="2" velocity="3"/></joint>"""
+
+
+def six_joints():
+    ways, axes = (0.1, 0.05, 0.43, 0.39, 0.09, 0.08), ("0 0 1", *(3 * ["0 1 0"]), "0 0 1", "0 1 0")
+    joints = [
+        HINGE.format(k=k, parent=f"l{k - 1}" if k > 1 else "base", way=way, axis=axis)
+        for k, (way, axis) in enumerate(zip(ways, axes), start=1)
+    ]
+    return SIX.format(joints="".join(joints))
+
+
+def test_the_limbs_of_six_joints_are_the_two_longest():
+    """The file was expanded from macros, and ends in a tool, a camera and a socket at its base."""
+    arm = read_urdf(six_joints())
+    assert arm.n_joints == 6
+    assert_allclose(arm.points(np.zeros(6))[-1], [0, 0, 1.19])  # tool0, not the camera
+    retargeter = Retargeter(arm)
+    assert [k for k, _ in retargeter.places] == [
+        1,
+        2,
+        3,
+        5,
+    ]  # the hinges at both ends of both limbs
+    assert_allclose(retargeter.lengths, [0.43, 0.39, 0.22])
+    named = Retargeter(arm, shoulder="l2", elbow="l3", wrist="l4")
+    assert_allclose(named.lengths, retargeter.lengths)
+    for change, message in (
+        (lambda t: t.replace("<link", "<xacro:six/><link", 1), "is a xacro macro file"),
+        (lambda t: t.replace('xyz="0 0 0.43"', 'xyz="0 0 ${d}"'), "is a xacro macro file"),
+        (lambda t: t.replace('type="revolute"', 'type="fixed"'), "no joint that moves"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_urdf(change(six_joints()))

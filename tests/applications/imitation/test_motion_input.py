@@ -9,17 +9,22 @@ from numpy.testing import assert_allclose
 from isthmus.applications.imitation import (
     Motion,
     Retargeter,
+    SerialArm,
     Skeleton,
     joint_trajectory,
+    make_clip,
     markers_from_mediapipe,
     markers_from_smpl,
     pa10,
+    read_arm,
     read_markers,
     to_urdf,
     write_bvh,
     write_trajectory,
 )
+from isthmus.applications.imitation.goals import MOUNTINGS
 from isthmus.applications.imitation.joint_names import joint_indices
+from isthmus.applications.imitation.mocap_story import best_mounting
 from isthmus.applications.imitation.trajectory_files import trajectory_bytes
 
 CMU = ("Hips", "LeftShoulder", "LeftArm", "RightShoulder", "RightArm", "RightForeArm", "RightHand")
@@ -171,6 +176,36 @@ def test_broken_bvh_files_are_told(tmp_path, change, message):
         read_markers(tmp_path / "clip.bvh")
 
 
+def test_files_that_are_no_motion_are_told(tmp_path):
+    (tmp_path / "noise.bvh").write_bytes(bytes(range(256)))
+    (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04abc")
+    (tmp_path / "noise.urdf").write_bytes(bytes(range(128, 256)))
+    for name, message in (("noise.bvh", "is no text"), ("noise.npz", "cannot be read as an array")):
+        with pytest.raises(ValueError, match=f"{name} {message}"):
+            read_markers(tmp_path / name)
+    with pytest.raises(ValueError, match=r"noise.urdf is no text"):
+        read_arm(tmp_path / "noise.urdf")
+
+
+def test_the_mounting_is_the_one_in_which_the_arm_reaches():
+    """The arm turned by a known mounting: with it undone the postures of "side" are there again."""
+    clip = make_clip(60, random_state=1)
+    arm = pa10()
+    turned = MOUNTINGS["up"].T @ MOUNTINGS["side"]
+    before = arm.before.copy()
+    before[0, :3] = turned @ before[0, :3]
+    bent = SerialArm(
+        before, arm.after, limits=arm.limits, velocity=arm.velocity, named_points=arm.named_points
+    )
+    assert best_mounting(arm, clip) == "side"
+    assert best_mounting(bent, clip) == "up"
+    costs = [
+        Retargeter(x, mounting=name).retarget(clip).errors["upper"].mean()
+        for x, name in ((arm, "side"), (bent, "up"))
+    ]
+    assert costs[0] == pytest.approx(costs[1], abs=0.02)
+
+
 # -- out --------------------------------------------------------------------------------------
 
 
@@ -207,7 +242,8 @@ def test_the_command_writes_angles_that_keep_the_limits(tmp_path, monkeypatch, c
     assert main([*arguments, "-o", "angles.csv"]) == 0
     table = np.genfromtxt("angles.csv", delimiter=",", names=True)
     q = np.stack([table[name] for name in arm.names], axis=1)
-    expected = Retargeter(arm).retarget(read_markers("clip.bvh").markers, 30.0)
+    markers = read_markers("clip.bvh").markers
+    expected = Retargeter(arm).retarget(markers, 30.0, slowdown="auto")
     assert_allclose(q, expected.q, atol=1e-6)
     assert (np.abs(np.diff(q, axis=0)) <= 3.14 / 30 + 1e-8).all()
     capsys.readouterr()
@@ -216,11 +252,15 @@ def test_the_command_writes_angles_that_keep_the_limits(tmp_path, monkeypatch, c
     assert said["joint_names"] == list(arm.names) and len(said["angles"]) == 40
     assert said["dt"] == pytest.approx(2 / 30)
     for extra, message in (
-        (["--joints", "elbow"], "--joints elbow: give a marker and a joint"),
+        (["--joints", "elbow"], "--joints elbow: must have = in it, as elbow=RightForeArm"),
         (["--slowdown", "fast"], "--slowdown fast: must be a number or auto"),
         (["--objective", "nose"], "objective == 'nose'"),
         (["--tip", "hand"], "tip == 'hand' is no link"),
         (["--unit", "0.001"], "markers must be in metres"),
+        (["--fixed", "S1=x"], "--fixed S1=x: must be NAME=NUMBER"),
+        (["--limb", "nose=x"], "--limb nose=x: must name shoulder, elbow, wrist"),
+        (["--order", "soc"], "--order is for --write"),
+        (["--side", "up"], "side == 'up'"),
     ):
         assert main([*arguments, "-o", "angles.csv", *extra]) == 1
         said = capsys.readouterr().err.strip()

@@ -144,11 +144,13 @@
     g.font = "11px system-ui, sans-serif";
     g.fillStyle = "#6b7480";
     g.strokeStyle = "#e3e7eb";
+    // As many decimals as tell the three marks apart.
+    const digits = Math.min(6, Math.max(0, Math.ceil(1.3 - Math.log10(panel.high - panel.low))));
     [0, 0.5, 1].forEach(function (part) {
       const v = panel.low + (panel.high - panel.low) * (0.06 + 0.88 * part);
       g.beginPath(); g.moveTo(LEFT, y(v)); g.lineTo(width, y(v)); g.stroke();
       g.textAlign = "right";
-      g.fillText(Math.abs(v) >= 100 ? v.toFixed(0) : Number(v.toPrecision(2)), LEFT - 6, y(v) + 4);
+      g.fillText(Number(v.toFixed(digits)), LEFT - 6, y(v) + 4);
     });
     g.textAlign = "center";
     const step = Math.max(1, Math.round(data.n / data.fps / 8));
