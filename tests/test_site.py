@@ -90,6 +90,43 @@ def test_names_are_documented_once():
             assert hasattr(importlib.import_module(home), name)
 
 
+TRAIL = generated_pages.Trail(ROOT)
+ESTIMATORS = sorted(
+    {
+        (name, room)
+        for room, names in ROOMS.items()
+        for name in names
+        if room
+        in ("isthmus.regression", "isthmus.projections", "isthmus.dependency", "isthmus.auto")
+        or name in isthmus.__all__
+    }
+)
+# Helpers beside an estimator, and files: explained and tested, not drawn. fit_auto is MethodSearchCV.
+NOT_DRAWN = {"Expansion", "MethodSearchCV", "Rows", "load", "save", "spike"}
+
+
+@pytest.mark.parametrize(("name", "room"), ESTIMATORS, ids=[name for name, _ in ESTIMATORS])
+def test_an_estimator_leads_to_its_page_example_and_test(name, room):
+    pages, examples, tests = TRAIL.of(name)
+    thing = getattr(importlib.import_module(room), name)
+    assert pages, f"no page of docs/ speaks of {name}"
+    assert tests, f"no test imports {name}"
+    assert examples or name in NOT_DRAWN, f"no example uses {name}"
+    if hasattr(thing, "fit"):
+        told = thing.__doc__
+        assert ":math:" in told or ".. math::" in told, f"the docstring of {name} has no equation"
+        assert re.search(r"\[\w+\]_", told), f"the docstring of {name} cites nothing"
+
+
+def test_the_trail_is_read_off_the_files():
+    _, examples, tests = TRAIL.of("ManifoldPLS")
+    assert (ROOT / "examples/faces_of_classes.py") in examples
+    assert any("ManifoldPLS" in path.read_text("utf-8") for path in tests)
+    entry = " ".join(TRAIL.lines("ManifoldPLS", gallery=True))
+    assert "/gallery/faces_of_classes>" in entry and "``tests/" in entry
+    assert TRAIL.lines("NoSuchName", gallery=True) == []
+
+
 def test_the_literature_has_every_entry():
     page = generated_pages.literature(DOCS / "references.bib")
     keys = re.findall(r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text("utf-8"), flags=re.M)

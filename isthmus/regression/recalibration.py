@@ -20,7 +20,8 @@ class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstima
     .. math::
         \hat y = a + b f(x)
 
-    with the least squares line of a few reference values on the predictions of their rows.
+    with the least squares line of a few reference values on the predictions of their rows, the oldest of the
+    ways to transfer a calibration, see [FWT2002]_ for the others.
 
     Parameters
     ----------
