@@ -1,6 +1,6 @@
 """Take the picture of the report on the front page: ``isthmus fit`` on simulated spectra.
 
-Run from the root of the repository: ``python docs/pictures/report.py``. It needs playwright and Chromium and
+Run from the root of the repository: ``python docs/pictures/report.py``. It needs playwright and Chromium, and
 writes ``report.png`` beside this file.
 """
 
