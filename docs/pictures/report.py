@@ -1,7 +1,7 @@
 """Take the picture of the report on the front page: ``isthmus fit`` on simulated spectra.
 
-Run from the root of the repository: ``python docs/pictures/report.py``. It needs playwright and Chromium, and
-writes ``report.png`` beside this file.
+Run from the root of the repository: ``python docs/pictures/report.py``. It needs playwright and Chromium
+and writes ``report.png`` beside this file.
 """
 
 import os
