@@ -1,5 +1,6 @@
 """The pages of the site: their links lead somewhere, their code runs, what is generated is complete."""
 
+import ast
 import importlib
 import re
 import sys
@@ -88,6 +89,28 @@ def test_names_are_documented_once():
         if callable(thing):
             home = generated_pages.public_home(name, thing)
             assert hasattr(importlib.import_module(home), name)
+
+
+def written_texts():
+    """Every string of the package, with a zero in place of each value that is put in."""
+    for path in (ROOT / "isthmus").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.JoinedStr):
+                parts = (p.value if isinstance(p, ast.Constant) else "\0" for p in node.values)
+                yield "".join(parts)
+
+
+def test_messages_that_are_explained_exist():
+    page = (DOCS / "troubleshooting.md").read_text("utf-8")
+    messages = re.findall(r"^\| (?!Message|---)(.*?) \|", page, flags=re.M)
+    assert len(messages) >= 20
+    texts = "\n".join(written_texts())
+    not_ours = {"Input X contains NaN"}  # scikit-learn's
+    for message in set(messages) - not_ours:
+        longest = max(re.split(r"\*[^*]+\*", message), key=len).strip(" :,")
+        assert longest in texts, message
 
 
 TRAIL = generated_pages.Trail(ROOT)
