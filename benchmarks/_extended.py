@@ -176,7 +176,10 @@ def pls(k: int, simpls: bool = False) -> Exact:
             w = svd(_off(S, V) if simpls else S)[0][:, 0]
             w = _off(w, V if simpls else W)
             w = _off(w, W)  # the same nested spaces, in a basis that keeps its digits
-            W = np.column_stack([W, w / np.sqrt(w @ w)])
+            length = np.sqrt(w @ w)
+            if length == 0:  # nothing is left of X'Y: the components so far fit Y
+                break
+            W = np.column_stack([W, w / length])
             t = _off(X @ W[:, -1], T)
             T = np.column_stack([T, t / np.sqrt(t @ t)])
             v = _off(X.T @ T[:, -1], V)
