@@ -24,6 +24,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",  # from an entry to its code
     "mathml",  # equations without a script from elsewhere
 ]
 GALLERY = os.environ.get("ISTHMUS_GALLERY", "1") != "0"
@@ -77,6 +78,19 @@ def escape_shapes(app, what, name, thing, options, lines):
     lines[:] = [re.sub(r"\bn_components_(?=[,)])", r"n_components\\_", line) for line in lines]
 
 
+TRAIL = generated_pages.Trail(HERE.parent)
+PUBLIC = {
+    f"{room}.{name}" for room, names in generated_pages.public_rooms().items() for name in names
+}
+
+
+def add_trail(app, what, name, thing, options, lines):
+    """From an entry of the reference to its page, its examples and its tests."""
+    if what in ("class", "function") and name in PUBLIC:
+        lines += TRAIL.lines(name.rsplit(".", 1)[1], gallery=GALLERY)
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", escape_shapes)
+    app.connect("autodoc-process-docstring", add_trail)
     generated_pages.write_all(HERE, gallery=GALLERY)

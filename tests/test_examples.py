@@ -13,6 +13,46 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # A line that states the answer, and the figure; the numbers in the lines are checked below.
 EXPECTED = {
+    "one_instrument_to_another.py": (
+        r"^RMSEP: nothing done (\S+), spectra mapped (\S+)$",
+        "isthmus-one-instrument-to-another.png",
+    ),
+    "two_blocks.py": (
+        r"^R2: side by side (\S+), weight per block (\S+)$",
+        "isthmus-two-blocks.png",
+    ),
+    "which_wavelengths.py": (
+        r"^(\d+) of \d+ wavelengths explain (\S+) ",
+        "isthmus-which-wavelengths.png",
+    ),
+    "predictive_and_orthogonal.py": (
+        r"^first score and fat correlate: PLS (\S+), O-PLS (\S+)$",
+        "isthmus-predictive-and-orthogonal.png",
+    ),
+    "six_projections.py": (
+        r"^R2 of new rows: SIR (\S+), COIR (\S+)$",
+        "isthmus-six-projections.png",
+    ),
+    "faces_of_classes.py": (
+        r"^right with nine components: (\S+) %$",
+        "isthmus-faces-of-classes.png",
+    ),
+    "best_of_two_tables.py": (
+        r"^R2 on new rows: ridge (\S+), the answer (\S+)$",
+        "isthmus-best-of-two-tables.png",
+    ),
+    "when_not_to_believe.py": (
+        r"^outside: like the old ones (\S+) %, unknown substance (\S+) %$",
+        "isthmus-when-not-to-believe.png",
+    ),
+    "waves_or_landmarks.py": (
+        r"^unexplained with 320 features: waves (\S+), landmarks (\S+)$",
+        "isthmus-waves-or-landmarks.png",
+    ),
+    "what_treatments_do.py": (
+        r"^explained by the composition: as measured (\S+), NormalVariate (\S+)$",
+        "isthmus-what-treatments-do.png",
+    ),
     "missing_values.py": (
         r"^R2 with 40 % missing: means (\S+), moments (\S+)$",
         "isthmus-missing-values.png",
@@ -111,6 +151,16 @@ EXPECTED = {
 }
 # What the numbers must be: the answer, not the digits of this machine.
 ANSWERS = {
+    "one_instrument_to_another.py": lambda before, after: after < 0.4 * before,
+    "two_blocks.py": lambda side, apart: apart > side + 0.1 and apart > 0.9,
+    "which_wavelengths.py": lambda few, share: few < 60 and share > 0.9,
+    "predictive_and_orthogonal.py": lambda plain, turned: plain < 0.7 and turned > 0.98,
+    "six_projections.py": lambda sir, coir: sir < 0.2 and coir > 0.8,
+    "faces_of_classes.py": lambda right: right > 88,
+    "best_of_two_tables.py": lambda ridge, answer: answer > ridge + 0.2,
+    "when_not_to_believe.py": lambda like, unknown: like <= 25 and unknown == 100,
+    "waves_or_landmarks.py": lambda waves, marks: waves < 0.2 and marks < 0.15,
+    "what_treatments_do.py": lambda before, after: after > 2 * before,
     "missing_values.py": lambda means, moments: moments > means + 0.01,
     "prediction_intervals.py": lambda inside: 82 < inside < 97,
     "treat_spectra.py": lambda none, second: none < 0.5 and second > 0.8,

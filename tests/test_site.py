@@ -1,5 +1,6 @@
 """The pages of the site: their links lead somewhere, their code runs, what is generated is complete."""
 
+import ast
 import importlib
 import re
 import sys
@@ -88,6 +89,65 @@ def test_names_are_documented_once():
         if callable(thing):
             home = generated_pages.public_home(name, thing)
             assert hasattr(importlib.import_module(home), name)
+
+
+def written_texts():
+    """Every string of the package, with a zero in place of each value that is put in."""
+    for path in (ROOT / "isthmus").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.JoinedStr):
+                parts = (p.value if isinstance(p, ast.Constant) else "\0" for p in node.values)
+                yield "".join(parts)
+
+
+def test_messages_that_are_explained_exist():
+    page = (DOCS / "troubleshooting.md").read_text("utf-8")
+    messages = re.findall(r"^\| (?!Message|---)(.*?) \|", page, flags=re.M)
+    assert len(messages) >= 20
+    texts = "\n".join(written_texts())
+    not_ours = {"Input X contains NaN"}  # scikit-learn's
+    for message in set(messages) - not_ours:
+        longest = max(re.split(r"\*[^*]+\*", message), key=len).strip(" :,")
+        assert longest in texts, message
+
+
+TRAIL = generated_pages.Trail(ROOT)
+ESTIMATORS = sorted(
+    {
+        (name, room)
+        for room, names in ROOMS.items()
+        for name in names
+        if room
+        in ("isthmus.regression", "isthmus.projections", "isthmus.dependency", "isthmus.auto")
+        or name in isthmus.__all__
+    }
+)
+# Helpers beside an estimator, and files: explained and tested, not drawn. fit_auto is MethodSearchCV.
+NOT_DRAWN = {"Expansion", "MethodSearchCV", "Rows", "load", "save", "spike"}
+
+
+@pytest.mark.parametrize(("name", "room"), ESTIMATORS, ids=[name for name, _ in ESTIMATORS])
+def test_an_estimator_leads_to_its_page_example_and_test(name, room):
+    pages, examples, tests = TRAIL.of(name)
+    thing = getattr(importlib.import_module(room), name)
+    assert pages, f"no page of docs/ speaks of {name}"
+    assert tests, f"no test imports {name}"
+    assert examples or name in NOT_DRAWN, f"no example uses {name}"
+    if hasattr(thing, "fit"):
+        told = thing.__doc__
+        assert ":math:" in told or ".. math::" in told, f"the docstring of {name} has no equation"
+        assert re.search(r"\[\w+\]_", told), f"the docstring of {name} cites nothing"
+
+
+def test_the_trail_is_read_off_the_files():
+    _, examples, tests = TRAIL.of("ManifoldPLS")
+    assert (ROOT / "examples/faces_of_classes.py") in examples
+    assert any("ManifoldPLS" in path.read_text("utf-8") for path in tests)
+    entry = " ".join(TRAIL.lines("ManifoldPLS", gallery=True))
+    assert "/gallery/faces_of_classes>" in entry and "``tests/" in entry
+    assert TRAIL.lines("NoSuchName", gallery=True) == []
 
 
 def test_the_literature_has_every_entry():

@@ -1,5 +1,6 @@
 """Pages that are written from the code: API reference, literature, benchmarks."""
 
+import ast
 import csv
 import importlib
 import inspect
@@ -105,6 +106,71 @@ def api_index(rooms):
     lines += ["", ".. toctree::", "   :hidden:", ""]
     lines += [f"   api_{room.replace('.', '_')}" for room in rooms]
     return "\n".join(lines) + "\n"
+
+
+# -- from a name to its page, examples and tests --------------------------------------------------
+
+
+def imported_names(path):
+    """Return the names that a file imports from the package."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isthmus")
+        for alias in node.names
+    }
+
+
+class Trail:
+    """Where a public name is explained, shown and tested; read off the files themselves."""
+
+    def __init__(self, root):
+        self.root = root
+        self.examples = {p: imported_names(p) for p in sorted((root / "examples").glob("*.py"))}
+        self.tests = {p: imported_names(p) for p in sorted((root / "tests").rglob("test_*.py"))}
+        docs = root / "docs"
+        pages = [*sorted(docs.glob("families/*.md")), docs / "treatments.md", docs / "auto.md"]
+        pages += [docs / "guide.md", docs / "scale.md", docs / "structures.md"]
+        self.pages = {page: page.read_text("utf-8") for page in pages}
+
+    def of(self, name):
+        """Return the pages, examples and tests of a name, at most three of each.
+
+        Of the pages and tests those come first that use the name most.
+        """
+        word = re.compile(rf"\b{name}\b")
+        pages = {page: len(word.findall(text)) for page, text in self.pages.items()}
+        tests = {
+            path: len(word.findall(path.read_text("utf-8")))
+            for path, names in self.tests.items()
+            if name in names
+        }
+        examples = [path for path, names in self.examples.items() if name in names]
+        return _most(pages, 1), examples[:3], _most(tests, 2)
+
+    def lines(self, name, *, gallery):
+        """Return what is added to the entry of a name in the reference."""
+        pages, examples, tests = self.of(name)
+        parts = []
+        for page in pages:
+            title = page.read_text("utf-8").splitlines()[0].lstrip("# ")
+            address = page.relative_to(self.root / "docs").with_suffix("").as_posix()
+            parts.append(f"*Explained in* :doc:`{title} </{address}>`.")
+        if examples and gallery:
+            links = ", ".join(
+                f":doc:`{p.stem.replace('_', ' ')} </gallery/{p.stem}>`" for p in examples
+            )
+            parts.append(f"*Shown in* {links}.")
+        if tests:
+            paths = ", ".join(f"``{p.relative_to(self.root).as_posix()}``" for p in tests)
+            parts.append(f"*Tested in* {paths}.")
+        return ["", " ".join(parts), ""] if parts else []
+
+
+def _most(counts, n):
+    found = sorted((path for path in counts if counts[path]), key=lambda p: (-counts[p], str(p)))
+    return found[:n]
 
 
 # -- literature -----------------------------------------------------------------------------------

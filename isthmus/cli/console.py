@@ -82,8 +82,13 @@ class Console:
         ) as bar:
             task = bar.add_task("reading", total=None)
 
+            shown = [""]
+
             def tell(label: str, done: int, total: int) -> None:
-                bar.update(task, description=label, completed=done, total=total)
+                # Drawn at once when the method changes: a quick one would end between two redraws.
+                changed = label != shown[0]
+                shown[0] = label
+                bar.update(task, description=label, completed=done, total=total, refresh=changed)
 
             yield tell
 

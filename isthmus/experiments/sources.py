@@ -18,6 +18,7 @@ from isthmus.datasets import (
     load_raetsch,
     load_silhouette_pose,
     load_statue_face_pose,
+    load_table,
     load_usps,
 )
 from isthmus.datasets.registry import OBJECTS
@@ -77,6 +78,11 @@ def labels(name: str) -> tuple[Bunch, str]:
 def two_classes(name: str) -> tuple[Bunch, str]:
     """Return one of the two-class benchmarks, and where it is from."""
     return _load("two classes", name)
+
+
+def table(name: str) -> tuple[Bunch, str]:
+    """Return a table with one real output, and where it is from."""
+    return _load("table", name)
 
 
 # -- stand-ins ------------------------------------------------------------------------------------
@@ -205,6 +211,16 @@ def _make_two_classes(name: str) -> tuple[Bunch, str]:
     return Bunch(data=X, target=y), "two classes of a nonlinear function of three inputs"
 
 
+def _make_table(name: str) -> tuple[Bunch, str]:
+    rng = np.random.default_rng(len(name))
+    X = rng.standard_normal((4000, 8))
+    smooth = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 2 + X[:, 3:6].sum(axis=1) / 3
+    y = smooth + (0.7 if name == "abalone" else 0.2) * rng.standard_normal(4000)
+    return Bunch(
+        data=X, target=y
+    ), "4000 rows of a smooth function of six of eight inputs, with noise"
+
+
 def _picture_bunch(images: NDArray, target: object) -> Bunch:
     flat = images.reshape(len(images), -1)
     return Bunch(data=flat, images=images, target=np.asarray(target))
@@ -218,4 +234,5 @@ _FAMILIES: dict[str, tuple[Callable[[str], Bunch], Callable[[str], tuple[Bunch, 
     "statue": (lambda _: load_statue_face_pose(), _make_statue),
     "labels": (load_multilabel, _make_labels),
     "two classes": (load_raetsch, _make_two_classes),
+    "table": (load_table, _make_table),
 }

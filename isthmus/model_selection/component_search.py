@@ -66,14 +66,19 @@ def _hands_on(name: str) -> Any:
 class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Choose the number of components and the ridge weight by cross-validation, all at once.
 
-    It gives the results of :class:`~sklearn.model_selection.GridSearchCV` for a fraction of the cost. The
-    moments of a training fold are those of all rows minus those of the fold, so that all folds cost one
-    pass over the data; every number of components follows from one fit per fold and every ridge weight
-    from one decomposition. Means and scales are those of the training fold. The scores are those of
-    refitting in every fold, [E2024]_ for the principle, with one intended difference: an output that is
-    constant in the test rows has R2 1 if it is met to rounding and 0 otherwise. With ``missing="em"`` each
-    fold estimates one model of its missing values, and all candidates follow from it: scores equal those
-    of refitting to 1e-8.
+    .. math::
+        (k, \alpha) = \arg\max_{k, \alpha} \frac1F \sum_{f=1}^F
+        \operatorname{score}(Y_f, X_f B_{-f}(k, \alpha) + b_{-f}(k, \alpha))
+
+    with the map of each training fold. It gives the results of
+    :class:`~sklearn.model_selection.GridSearchCV` for a fraction of the cost. The moments of a training
+    fold are those of all rows minus those of the fold, so that all folds cost one pass over the data;
+    every number of components follows from one fit per fold and every ridge weight from one
+    decomposition. Means and scales are those of the training fold. The scores are those of refitting in
+    every fold, [E2024]_ for the principle, with one intended difference: an output that is constant in
+    the test rows has R2 1 if it is met to rounding and 0 otherwise. With ``missing="em"`` each fold
+    estimates one model of its missing values, and all candidates follow from it: scores equal those of
+    refitting to 1e-8.
 
     Parameters
     ----------

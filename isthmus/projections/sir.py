@@ -154,9 +154,13 @@ class SIR(_Sliced):
 class KernelSIR(_Sliced, KernelProjection):
     r"""Find nonlinear coordinates in which slice means differ: kernel sliced inverse regression.
 
-    The problem of :class:`SIR` in the feature space of a kernel, [KP2008]_ Sec. 2.2 after [W2008]_. With
-    few slices it costs one Cholesky factorisation of the Gram matrix; beyond 3000 rows landmarks are
-    used.
+    The problem of :class:`SIR` in the feature space of a kernel, [KP2008]_ Sec. 2.2 after [W2008]_:
+
+    .. math::
+        \operatorname{Cov}(E[\phi(x) \mid y])\, b = \lambda\, (\operatorname{Cov}(\phi(x)) + \alpha I)\, b
+
+    with the means of the slices of y for the conditional mean. With few slices it costs one Cholesky
+    factorisation of the Gram matrix; beyond 3000 rows landmarks are used.
 
     Parameters
     ----------

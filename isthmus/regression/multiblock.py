@@ -190,6 +190,10 @@ class MultiblockPLS(BlockMap):
 class SequentialPLS(BlockMap):
     r"""Sequential and orthogonalised PLS: each block explains what those before it have left, [NTMM2011]_.
 
+    .. math::
+        \tilde X_b = X_b - T (T^\top T)^{-1} T^\top X_b, \qquad
+        T \leftarrow [T, \text{scores of PLS of } Y \text{ on } \tilde X_b]
+
     Block b is made orthogonal to all scores so far and PLS is fitted to what is left of the outputs. The
     scores of all blocks are orthogonal, so that each block has its own share of the explained variance.
 
