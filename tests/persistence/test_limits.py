@@ -435,7 +435,7 @@ def test_sparse_matrices_point_into_themselves(name, tmp_path):
 
 
 def test_fuzzer(tmp_path):
-    """A minute of files that are changed at random; ``make fuzz`` takes an hour."""
+    """Twenty seconds of files that are changed at random; ``make fuzz`` takes an hour."""
     seconds = os.environ.get("ISTHMUS_FUZZ_SECONDS", "20")
     done = subprocess.run(
         [sys.executable, HERE / "fuzz.py", "--seconds", seconds], capture_output=True, text=True,
