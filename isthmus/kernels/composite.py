@@ -133,7 +133,42 @@ class Power(Kernel, Exponentiation):
         return outer[:, None] * self.kernel.diagonal_gradient(Z)
 
 
-class Normalised(Kernel):
+class OverKernel(Kernel):
+    """A kernel computed from another one, ``kernel``, whose hyperparameters it shows as its own."""
+
+    kernel: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params = super().get_params()
+        if deep:
+            params.update((f"kernel__{k}", v) for k, v in self.kernel.get_params().items())
+        return params
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        inner = [
+            Hyperparameter(f"kernel__{h.name}", h.value_type, h.bounds, h.n_elements)
+            for h in self.kernel.hyperparameters
+        ]
+        return [*super().hyperparameters, *inner]
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return bool(self.kernel.requires_vector_input)
+
+    @property
+    def has_input_gradient(self) -> bool:  # type: ignore[override]
+        return has_input_gradient(self.kernel)
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.kernel)
+
+    def is_stationary(self) -> bool:
+        return bool(self.kernel.is_stationary())
+
+
+class Normalised(OverKernel):
     r"""A kernel at unit length, :math:`k(x, y) / \sqrt{k(x, x) k(y, y)}`.
 
     Objects of any size weigh the same. An object with ``k(x, x) = 0`` is like none, not even
@@ -148,46 +183,6 @@ class Normalised(Kernel):
     def __init__(self, kernel: Any):
         self.kernel = kernel
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        params = {"kernel": self.kernel}
-        if deep:
-            params.update((f"kernel__{k}", v) for k, v in self.kernel.get_params().items())
-        return params
-
-    @property
-    def hyperparameters(self) -> list[Hyperparameter]:
-        return [
-            Hyperparameter(f"kernel__{h.name}", h.value_type, h.bounds, h.n_elements)
-            for h in self.kernel.hyperparameters
-        ]
-
-    @property
-    def theta(self) -> NDArray:
-        return self.kernel.theta
-
-    @theta.setter
-    def theta(self, theta: NDArray) -> None:
-        self.kernel.theta = theta
-
-    @property
-    def bounds(self) -> NDArray:
-        return self.kernel.bounds
-
-    @property
-    def requires_vector_input(self) -> bool:
-        return self.kernel.requires_vector_input
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.kernel)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel)
-
-    def is_stationary(self) -> bool:
-        return self.kernel.is_stationary()
-
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         if eval_gradient:
             return self._with_gradient(X, *self.kernel(X, eval_gradient=True))
@@ -195,6 +190,7 @@ class Normalised(Kernel):
         lengths = _inverse_root(self.kernel.diag(X) if Y is not None else K.diagonal())
         if Y is None:
             K *= lengths[:, None] * lengths  # one after the other would not stay symmetric
+            # Exactly one, which the product of two rounded roots is not.
             np.fill_diagonal(K, lengths > 0)
             return K
         K *= lengths[:, None]

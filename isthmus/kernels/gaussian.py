@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from isthmus.kernels.base import Kernel, as_vectors, free, positive
-from isthmus.kernels.composite import has_input_gradient, is_psd
+from isthmus.kernels.base import as_vectors, free, positive
+from isthmus.kernels.composite import OverKernel
 
 
-class Gaussian(Kernel):
+class Gaussian(OverKernel):
     r"""Gaussian of a kernel's distances, of vectors, sequences, graphs or any other objects.
 
     .. math::
@@ -50,42 +50,9 @@ class Gaussian(Kernel):
         self.gamma = gamma
         self.gamma_bounds = gamma_bounds
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        params = {
-            "kernel": self.kernel,
-            "gamma": self.gamma,
-            "gamma_bounds": self.gamma_bounds,
-        }
-        if deep:
-            params.update((f"kernel__{k}", v) for k, v in self.kernel.get_params().items())
-        return params
-
     @property
     def hyperparameter_gamma(self) -> Hyperparameter:
         return free("gamma", self.gamma, self.gamma_bounds)
-
-    @property
-    def hyperparameters(self) -> list[Hyperparameter]:
-        inner = [
-            Hyperparameter(f"kernel__{h.name}", h.value_type, h.bounds, h.n_elements)
-            for h in self.kernel.hyperparameters
-        ]
-        return [self.hyperparameter_gamma, *inner]
-
-    @property
-    def requires_vector_input(self) -> bool:
-        return bool(self.kernel.requires_vector_input)
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.kernel)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel)
-
-    def is_stationary(self) -> bool:
-        return bool(self.kernel.is_stationary())
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix of ``X`` and ``Y`` (``X`` itself where None)."""

@@ -22,6 +22,7 @@ _RENAMED: dict[str, dict[str, str]] = {
     "KernelMap": {"method": "solver", "method_": "solver_"},
     **{name: {"method": "eigenproblem", "scale": "score_scale"} for name in _PROJECTIONS},
     "KDR": {"value_": "objective_"},
+    "SparseFactors": {"alpha": "penalty", "n_alphas": "n_penalties", "alphas_": "penalties_"},
 }
 # The fitted kernel has the numbers that a kernel given by name had beside it.
 _OF_KERNEL = ("degree", "coef0", "kernel_params")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import (
+    EPS,
     Array,
     column_scales,
     out_of_range,
@@ -73,8 +74,9 @@ class Frame:
     def x(self, X: NDArray) -> Array:
         """Rows of X in the standardised frame, unweighted."""
         Z = X - self.x_mean
-        Z -= self.x_rest
-        Z /= self.x_scale
+        if (np.abs(self.x_rest) > EPS * self.x_scale).any():  # less is lost in rounding anyway
+            Z -= self.x_rest
+        Z /= self.x_scale  # tiny scales have no reciprocal
         return Z
 
 

@@ -310,6 +310,7 @@ def _standardise(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array, A
     Z[missing] = 0.0
     offset = (w @ Z) / counts
     Z -= offset
+    # Centring has put minus the mean into the gaps.
     Z[missing] = 0.0
     variance = (w @ Z**2) / counts
     live = variance > (8 * EPS * offset) ** 2

@@ -174,8 +174,11 @@ class MomentFolds(Folds):
     def _are_parts(self, splits: Sequence[Split]) -> bool:
         """Whether test rows are a partition of all rows into few parts."""
         n, p = self.rows.shape
-        tests = np.concatenate([split.test for split in splits])
-        complete = len(tests) == n and len(np.unique(tests)) == n
+        tested = np.zeros(n, dtype=bool)
+        for split in splits:
+            tested[split.test] = True
+        # As many as there are rows, and all of them: none is tested twice.
+        complete = sum(len(split.test) for split in splits) == n and bool(tested.all())
         complete &= all(split.is_partition for split in splits)
         return complete and len(splits) * 8 * p**2 <= _PARTS_BYTES and len(splits) < n / 2
 

@@ -153,6 +153,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         r = min(int(self.n_components), X.shape[1])
         ridge = self._ridge(len(X))
         B = gradient_directions(X, L, ridge, r, self._gamma(X))
+        # Distances in the subspace are shorter than those of all inputs, so they have a width of their own.
         gamma = self._gamma(X @ B)
         B, self.objective_, self.n_iter_ = descend(B, X, L, gamma, ridge, self.max_iter, self.tol)
         return B
@@ -244,6 +245,7 @@ def descend(
         for _ in range(20):
             trial = _retract(B - step * direction)
             new_value, new_gradient = criterion(trial, X, L, gamma, ridge)
+            # Armijo: a small share of the decrease that the slope promises is enough.
             if new_value <= value - 1e-4 * step * norm**2:
                 break
             step *= 0.3
@@ -252,6 +254,7 @@ def descend(
         new_direction = _tangent(trial, new_gradient)
         s, d = trial - B, new_direction - direction
         curvature = float((s * d).sum())
+        # Barzilai-Borwein needs positive curvature; along the rest a longer step costs one evaluation.
         step = float((s * s).sum()) / curvature if curvature > 0 else 2.0 * step
         done = value - new_value <= tol * abs(value)
         B, value, direction = trial, new_value, new_direction
@@ -272,5 +275,6 @@ def _tangent(B: Array, gradient: Array) -> Array:
 
 
 def _retract(B: Array) -> Array:
+    # QR may flip columns; differences between two steps would then measure the flip.
     Q, R = np.linalg.qr(B)
     return Q * np.where(R.diagonal() < 0, -1.0, 1.0)

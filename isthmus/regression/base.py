@@ -311,7 +311,7 @@ class LatentRegression(FittedMap, ABC):
             if np.count_nonzero(gram) == len(gram):  # orthogonal scores, as those of PLS
                 inverse = np.diag(1.0 / np.sqrt(gram.diagonal()))
             else:
-                inverse = np.linalg.inv(safe_cholesky(gram))
+                inverse = np.asarray(np.linalg.inv(safe_cholesky(gram)), dtype=np.float64)
             assert factors.x_cross is not None
             V = inverse @ factors.x_cross.T  # X' along orthonormal scores
             self.x_loadings_ = (inverse.T @ V).T * signs

@@ -100,6 +100,7 @@ class RankProblem:
         alpha, pull = self.penalty.alpha, self.penalty.pull
         if alpha == 0.0:
             return 0.0, 0.0, 0.0
+        # Through products of order r, because C of order p x q may not fit into memory.
         GA = self.g[:, None] ** 2 * A
         AA, DD = A.T @ GA, D.T @ D
         value, grad_A, grad_D = (AA * DD).sum(), GA @ DD, D @ AA
