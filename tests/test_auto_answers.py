@@ -62,7 +62,7 @@ def test_blend_weights_minimise_on_the_simplex():
     assert (found >= 0).all() and (found[3] < 0.1).all()
     products = np.einsum("anq,bnq->qab", errors, errors)
     products /= np.einsum("qaa->qa", products).min(axis=1)[:, None, None]
-    products = 0.5 * products + 0.5 * products.mean(axis=0) + np.eye(4) / np.sqrt(50)
+    products = 0.5 * products + 0.5 * products.mean(axis=0) + 25 / 50 * np.eye(4)
     for j, S in enumerate(products):
         best = minimize(
             lambda w, S=S: w @ S @ w, np.full(4, 0.25), bounds=[(0, 1)] * 4, method="SLSQP",
@@ -310,9 +310,9 @@ def test_treatments_are_searched_for_curves_alone():
 
 def test_treatments_of_a_kernel_are_named_by_the_kernel():
     """The output is an even function of one column, which no linear method can tell from the others."""
-    A = np.random.default_rng(2).uniform(-2, 2, size=(80, 8))
+    A = np.random.default_rng(2).uniform(-2, 2, size=(80, 10))
     bank = {f"column {j}": FunctionTransformer(np.take, kw_args={"indices": [j], "axis": 1})
-            for j in range(8)}  # fmt: skip
+            for j in range(10)}  # fmt: skip
     search = TreatedSearch(KernelSearch(scale=False), bank, quick={"widths": [0.1, 1.0]})
     search.fit(A, np.cos(2 * A[:, 5]))
     assert search.best_params_["treatment"] == "column 5 1.00"
@@ -387,26 +387,37 @@ def test_widths_per_input_do_not_flatter_themselves():
     assert np.mean(shares) < 0.025
 
 
-@pytest.mark.parametrize(("gain", "chosen"), [(-1e-9, "blend"), (0.0, "blend"), (1e-9, "pls")])
-def test_the_blend_is_the_answer_if_no_method_is_better(gain, chosen):
-    best = SimpleNamespace(
-        score=0.5 + gain, is_done=True, standard_error=0.1, rung=SimpleNamespace(name="pls")
+@pytest.mark.parametrize(
+    ("gains", "chosen"),
+    [([-0.1, -0.2], "blend"), ([0.0, 0.0], "blend"), ([0.3, -0.1], "blend"), ([0.1, 0.11], "pls")],
+)
+def test_the_blend_is_the_answer_if_no_method_is_surely_better(gains, chosen):
+    """Better in the mean by more than two standard errors of the gain in the same folds."""
+
+    def trial(name, scores):
+        return SimpleNamespace(
+            scores=np.array(scores), score=np.mean(scores), is_done=True, standard_error=0.1,
+            rung=SimpleNamespace(name=name),
+        )  # fmt: skip
+
+    best = trial("pls", np.array([0.5, 0.9]) + gains)
+    assert (
+        Answers([best], [best], trial("blend", [0.5, 0.9])).choose("accurate").rung.name == chosen
     )
-    blend = SimpleNamespace(score=0.5, is_done=True, rung=SimpleNamespace(name="blend"))
-    assert Answers([best], [best], blend).choose("accurate").rung.name == chosen
 
 
-def test_the_answer_has_the_best_score():
-    """Blends win on some draws and a method alone on others; neither is kept below the other."""
-    found = set()
+def test_luck_does_not_replace_the_blend():
+    """Two methods that are as good: on draws of few rows one of them is ahead of the blend by chance.
+
+    Of 40 draws a method was ahead of the blend in 30 and replaced it in 7; of the first eight in few.
+    """
+    found = []
     for seed in range(8):
         draw = np.random.default_rng(seed)
         A = draw.normal(size=(40, 6))
         B = A[:, :3] + draw.normal(size=(40, 3))
-        search = MethodSearchCV(["pls", "ridge"], cv=3).fit(A, B)
-        assert search.best_score_ == search.cv_results_["mean_test_score"].max()
-        found.add(search.best_method_)
-    assert "blend" in found and len(found) > 1
+        found.append(MethodSearchCV(["pls", "ridge"], cv=3).fit(A, B).best_method_)
+    assert found.count("blend") >= 4
 
 
 def test_the_simple_answer_takes_fewer_components():

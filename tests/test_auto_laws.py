@@ -28,6 +28,7 @@ RUNGS = {rung.name: rung for rung in LADDER}
 CLOSED, ITERATED = 1e-8, 1e-5
 # What does not obey, and why.
 COUNTS_TWINS = {
+    "process": "the evidence of twice as many rows is the more certain",
     "trees": "a leaf has a least number of rows",
     "boosting": "a leaf has a least number of rows",
 }
@@ -169,7 +170,8 @@ def test_the_choice_of_a_method_knows_no_units(whole, unit):
     factor = np.array([1.0, 1.0, unit])
     other = MethodSearchCV(cv=FOLDS[:2], scale=True).fit(X, Y * factor)
     assert other.best_method_ == whole.best_method_
-    assert_same_settings(whole.best_params_, other.best_params_)
+    # Weights of a blend follow predictions that are the same to the tolerance of iterations.
+    assert_same_settings(whole.best_params_, other.best_params_, rtol=ITERATED)
     assert_allclose(fold_scores(other), fold_scores(whole), atol=1e-6)
     assert_allclose(output_scores(other, Y * factor), output_scores(whole, Y), atol=1e-6)
 
@@ -177,7 +179,8 @@ def test_the_choice_of_a_method_knows_no_units(whole, unit):
 def test_the_choice_of_a_method_knows_no_order_of_columns(whole):
     other = MethodSearchCV(cv=FOLDS[:2], scale=True).fit(X[:, ::-1], Y[:, [2, 0, 1]])
     assert other.best_method_ == whole.best_method_
-    assert_same_settings(whole.best_params_, other.best_params_)
+    # Weights of a blend follow predictions that are the same to the tolerance of iterations.
+    assert_same_settings(whole.best_params_, other.best_params_, rtol=ITERATED)
     assert_allclose(fold_scores(other), fold_scores(whole), atol=1e-6)
     assert_allclose(output_scores(other, Y[:, [2, 0, 1]]), output_scores(whole, Y)[[2, 0, 1]])
 

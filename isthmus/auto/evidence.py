@@ -26,24 +26,26 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import Folds, RidgeSpectrum
 
 _ALPHAS = np.logspace(-11, 2, 27)  # noise, relative to the largest eigenvalue
-_TEMPER = 0.5  # power of the evidence: no process is quite true, and the average should not be too sure
+_TEMPER = (
+    0.5  # power of the evidence: no process is quite true, and the average should not be too sure
+)
 _LEAST = 0.01  # weights below, for every target, are left out
 
 
 class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Ridge regressions and Gaussian processes, averaged for each target by their evidence.
 
-    With the eigenvalues :math:`d_i` of a centred Gram matrix, the outputs :math:`p_i` in its eigenvectors and
-    the noise :math:`\alpha` relative to the signal, whose variance takes its best value, the evidence is
-    ([RW2006]_ Eq. 2.30)
+    With the eigenvalues :math:`d_i` of a centred Gram matrix, the outputs :math:`p_i` in its eigenvectors
+    and the noise :math:`\alpha` relative to the signal, whose variance takes its best value, the evidence
+    is ([RW2006]_ Eq. 2.30)
 
     .. math::
         -\tfrac{n - 1}{2} \log \sum_i \frac{p_i^2}{d_i + \alpha} - \tfrac12 \sum_i \log (d_i + \alpha).
 
     Columns as they were measured, scaled or not, have half of the probability beforehand, all treatments
-    together the other half; kernels, widths and noises have the same. The root of the evidence counts, since
-    none of them is quite true ([GVO2017]_). One eigendecomposition a
-    Gram matrix gives the evidence of all noises and the predictions of left-out rows of the few that count.
+    together the other half; kernels, widths and noises have the same. The root of the evidence counts,
+    since none of them is quite true ([GVO2017]_). One eigendecomposition a Gram matrix gives the evidence
+    of all noises, and the predictions of left-out rows of the few that count.
 
     Parameters
     ----------
@@ -88,9 +90,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weights[weights < _LEAST * weights.max(axis=(0, 1))] = 0.0
         weights /= weights.sum(axis=(0, 1))
         used = np.flatnonzero(weights.any(axis=(1, 2)))
-        self.left_out_ = unit * sum(
-            processes[k].left_out(Y, folds, weights[k]) for k in used
-        )  # fmt: skip
+        self.left_out_ = unit * sum(processes[k].left_out(Y, folds, weights[k]) for k in used)
         shares = weights[used].sum(axis=1)
         models = [processes[k].model(Y, weights[k], unit, flat) for k in used]
         names = [processes[k].name for k in used]
@@ -142,7 +142,9 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             for factor in WIDTHS:
                 check_time()
                 kernel = resolve_kernel(own, Z, gamma=float(middle * factor))
-                spectrum = RidgeSpectrum.of_gram(np.asarray(gram(kernel, Z), dtype=np.float64), weights)
+                spectrum = RidgeSpectrum.of_gram(
+                    np.asarray(gram(kernel, Z), dtype=np.float64), weights
+                )
                 found.append(Process(f"{name}, {own}", name, treatment, Z, kernel, spectrum, Y))
         return found
 

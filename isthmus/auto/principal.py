@@ -121,7 +121,9 @@ class _Path:
         n_alphas, most = self.filters.shape
         # A triangle of filters turns the sums over ranks into one product.
         triangle = self.filters[:, :, None] * np.tri(most).T
-        flat = np.moveaxis(parts, 1, 2).reshape(-1, most) @ np.moveaxis(triangle, 1, 0).reshape(most, -1)
+        flat = np.moveaxis(parts, 1, 2).reshape(-1, most) @ np.moveaxis(triangle, 1, 0).reshape(
+            most, -1
+        )
         off = flat.reshape(len(Y), Y.shape[1], -1) - (Y - self.means)[:, :, None]
         return np.einsum("nqg,nqg->gq", off, off).reshape(n_alphas, most, -1)
 
