@@ -90,6 +90,9 @@ def test_fits_are_those_in_memory(data, arrays, frame, model):
 
 LANDMARKS = {
     "landmarks": make_pipeline(Landmarks(20, random_state=0), ReducedRankRegression(alpha=1.0)),
+    "landmarks for an error": make_pipeline(
+        Landmarks(0.9, selection="cholesky", random_state=0), ReducedRankRegression(alpha=1.0)
+    ),
     "waves": make_pipeline(FourierFeatures(20, random_state=0), ReducedRankRegression(alpha=1.0)),
     "kernel map": make_pipeline(
         KernelMap(n_components=8, solver="landmarks", n_landmarks=20, random_state=0), PCR(3)

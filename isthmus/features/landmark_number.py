@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import row_blocks
+from isthmus.kernels.checks import check_gram_finite
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.selection import landmark_factor, pivot_tol, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
@@ -64,6 +65,8 @@ def choose_landmarks(
     while True:
         chosen = others[select_landmarks(kernel, candidates, m, drawn, seed)]
         kept, errors = trace_errors(kernel, X, chosen, held)
+        if not len(kept):  # a kernel that is zero, of which the caller tells
+            return chosen, 1.0
         enough = np.flatnonzero(errors <= 1.0 - share)
         spanned = 2 * len(kept) <= m  # the others depend on them: more would not help
         if len(enough) or spanned or m == limit:
@@ -93,6 +96,7 @@ def trace_errors(kernel: Any, X: Any, chosen: NDArray, held: NDArray) -> tuple[N
     is_matrix = isinstance(kernel, Precomputed)
     points = chosen if is_matrix or chosen.ndim == 2 else take(X, chosen)
     Kzz = X[np.ix_(chosen, chosen)] if is_matrix else gram(kernel, points)
+    check_gram_finite(Kzz, kernel)
     L, kept = landmark_factor(Kzz, pivot_tol(Kzz))
     points = take(points, kept)
     explained, total = np.zeros(len(kept)), 0.0

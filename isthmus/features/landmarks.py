@@ -180,13 +180,13 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             chosen, self.trace_error_ = choose_landmarks(
                 self.kernel_, X, share, self._selection(X), most, self.random_state, tell=tell
             )
-        elif m > len(X):
-            warnings.warn(
-                f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if share is None:
+        else:
+            if m > len(X):
+                warnings.warn(
+                    f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
+                    UserWarning,
+                    stacklevel=4,
+                )
             chosen = select_landmarks(
                 self.kernel_, X, min(m, len(X)), self._selection(X), self.random_state
             )

@@ -110,6 +110,12 @@ def test_a_bound_on_memory_is_a_bound_on_landmarks(X):
         Landmarks(0.99, RBF(10.0), random_state=0).fit(X[:100])
 
 
+@pytest.mark.parametrize("value, message", [(0.0, "zero for every"), (np.nan, "NaN|not finite")])
+def test_kernels_without_a_trace(value, message):
+    with pytest.raises(ValueError, match=message):
+        Landmarks(0.9, lambda a, b: value).fit(np.arange(40.0)[:, None])
+
+
 def test_landmarks_that_span_everything_are_enough():
     few = np.tile(np.random.default_rng(0).normal(size=(5, 3)), (100, 1))
     model = Landmarks(0.999999999, KERNEL, random_state=0).fit(few)
