@@ -15,6 +15,7 @@ instruments has a file of its own, spectra_transfer.py.
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
@@ -46,7 +47,7 @@ from isthmus.features import (
 from isthmus.inspection import rmse
 from isthmus.regression import BlockRidge, MultiblockPLS, SequentialPLS, join_blocks
 
-MOST_COMPONENTS, INNER_FOLDS, OUTER_FOLDS = 15, 10, 5
+MOST_COMPONENTS, INNER_FOLDS, OUTER_FOLDS = 15, 5, 5
 SETS = ("corn", "tecator", "dough", "gasoline", "yarn")
 TREATMENTS = {
     "none": "passthrough",
@@ -82,12 +83,11 @@ def peers() -> dict[str, Any]:
     found: dict[str, Any] = {"scikit-learn, none": peer_search()}
     try:
         from chemotools.derivative import SavitzkyGolay as Derivative
-        from chemotools.scatter import MultiplicativeScatterCorrection, StandardNormalVariate
+        from chemotools.scatter import StandardNormalVariate
 
         derivative = Derivative(window_length=15, polyorder=2, deriv=1)
         found["chemotools + scikit-learn, derivative 1"] = peer_search(derivative)
         found["chemotools + scikit-learn, SNV"] = peer_search(StandardNormalVariate())
-        found["chemotools + scikit-learn, MSC"] = peer_search(MultiplicativeScatterCorrection())
     except ImportError:
         print("chemotools is not installed: left out (pip install chemotools).")
     if find_spec("ikpls") is None:
@@ -183,6 +183,7 @@ def treatments(draws: int, sets: Sequence[str] = SETS) -> None:
         for label, model in models.items():
             errors = relative_errors(nested(model, bunch.data, Y), Y, draws)
             lines[label].append(cell(errors))
+            print(f"{name}, {label}: {lines[label][-1]}", file=sys.stderr, flush=True)
     show("Treatments", list(sets), lines)
 
 

@@ -194,12 +194,16 @@ class Domain:
 
     def _usual(self, left_out: dict[str, Array]) -> Array:
         """Sorted distances of the rows left out, thinned where there are very many."""
-        ratios = [left_out[name] / limit for name, limit in self.limits.items()]
-        if not ratios:
+        if not self.limits:
             return np.zeros(0)
-        distance = np.max(ratios, axis=0)
+        distance = np.max([self._ratio(name, left_out[name]) for name in self.limits], axis=0)
         levels = np.linspace(0, 1, min(len(distance), _MOST_POINTS))
         return np.asarray(np.quantile(distance, levels))
+
+    def _ratio(self, name: str, values: Array) -> Array:
+        """A statistic over its limit; lengths are squared, as T2, Q and the distance from the span are."""
+        ratio = np.nan_to_num(values, nan=np.inf) / self.limits[name]
+        return ratio**2 if name in ("range", "nearest", "output") else ratio
 
     def _transformed(self, X: Array) -> Array:
         for step in self.before:
@@ -232,7 +236,7 @@ class Domain:
             if guess is not None and "output" in names:
                 found["output"] = self.parts["outputs"].values(guess)
             for column, name in enumerate(names):
-                ratios[:, column] = np.nan_to_num(found[name], nan=np.inf) / self.limits[name]
+                ratios[:, column] = self._ratio(name, found[name])
             distance = ratios.max(axis=1)
             for i in np.flatnonzero(distance > 1):
                 worst = names[int(ratios[i].argmax())]
@@ -250,6 +254,7 @@ class Domain:
         return Trust(distance, distance > 1, reasons, causes, self.usual)
 
     def _reason(self, statistic: str, ratio: float, x: Array, z: Array) -> str:
+        ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
         times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
             return self._beyond(self.parts["ranges"], x, self.limits["range"], self.names, "x")

@@ -11,7 +11,7 @@ from scipy import stats
 
 from isthmus._linalg import Array
 
-# Bounds beyond are withheld. T2, Q and the distance from the span are squared lengths: nine times the limit
+# Bounds beyond are withheld. Distances are squared lengths, as T2 and Q are: nine times the limit
 # is three times as far from the training rows as ordinary rows get. Up to there errors of public sets were
 # about within bounds that widen by the distance; beyond they were up to a hundred times as large.
 WITHHELD = 9.0
@@ -26,7 +26,8 @@ class Trust:
     Attributes
     ----------
     distance : ndarray of shape (n_samples,)
-        The largest of a row's statistics, each divided by its limit: above 1 is outside.
+        The largest of a row's statistics, each divided by its limit, as squared lengths: above 1 is
+        outside.
     outside : ndarray of shape (n_samples,), bool
     reasons : list of str
         What is unusual in a row outside; empty for the others.

@@ -284,8 +284,8 @@ def test_a_prediction_beyond_all_outputs_is_flagged_and_named():
     assert told.outside[0] and not inside.outside[0]
     assert told.reasons[0].startswith(f"predicted water == {far[0, 1]:.4g}, trained on ")
     assert told.causes[0] == "range of the outputs"
-    # From the middle of the range in halves of it: three, over the limit.
-    assert_allclose(told.distance[0], 3 / search.domain_.limits["output"])
+    # From the middle of the range in halves of it: three, over the limit, squared.
+    assert_allclose(told.distance[0], (3 / search.domain_.limits["output"]) ** 2)
     assert_array_equal(search.check(new).distance, search.domain_.check(new, guess).distance)
 
 
