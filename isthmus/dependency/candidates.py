@@ -16,6 +16,7 @@ from isthmus.dependency.regressor import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.preimages.object_losses import ObjectLosses
 from isthmus.sequences import AlignedClassifier, LogPool, NeighbourAnswers
 from isthmus.sequences.windows import are_symbols, are_vectors
@@ -175,8 +176,8 @@ class CandidateRegressor(BaseEstimator):
         check_consistent_length(X, y)
         check_enough_samples(len(y))
         self._check()
-        self.kernel_x_ = _or_default(self.kernel)
-        self.kernel_y_ = _or_default(self.kernel_y)
+        self.kernel_x_ = _or_default(self.kernel, X)
+        self.kernel_y_ = _or_default(self.kernel_y, y)
         self._y = y if isinstance(y, np.ndarray) else list(y)
         self.rows_ = rows_of_regression(len(self._y))
         return self._generators(X)
@@ -281,8 +282,10 @@ class CandidateRegressor(BaseEstimator):
         return float(1.0 - distance.mean() / spread.mean())
 
 
-def _or_default(kernel: Any) -> Any:
-    return SequenceKernel(0.3, normalise=True) if kernel is None else kernel
+def _or_default(kernel: Any, objects: Any) -> Any:
+    return (
+        SequenceKernel(0.3, normalise=True) if kernel is None else resolve_kernel(kernel, objects)
+    )
 
 
 def _paired_distances(kernel: Any, A: Any, B: Any, size: int = 256) -> Array:

@@ -25,8 +25,10 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.missing import MissingModel, expected_moments
 from isthmus.regression.kernel_ridge import dual_ridge
 
-_LATENT = (1, 2, 4, 8, 16, 32, 64)  # numbers of latent dimensions that are tried
-_HELD = 0.1  # share of the ratings that the choice is made by
+_LATENT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # numbers of latent dimensions that are tried
+_RISES = 2  # as many larger numbers were worse: no larger one is tried
+_HELD = 0.1  # share of the ratings that the choice is made by, ...
+_ENOUGH_RATINGS = 20_000  # ... in five draws if there are fewer than these
 _RELATIVE_ALPHAS = np.logspace(-3, 3, 13)  # times the mean of the centred kernel's diagonal
 
 
@@ -55,7 +57,8 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Number of latent dimensions; "auto": the best of 1, 2, 4, ... 64 on a tenth of the ratings.
+        Number of latent dimensions; "auto": the best of 1, 2, 3, 4, 6, ... 64 on a tenth of the ratings
+        (five times a tenth if there are fewer than 20 000).
     kernel : kernel object, str or callable, default="rbf"
         Similarity of the features of two items.
     alpha : float or "auto", default="auto"
@@ -214,21 +217,31 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         most = max(min(Y.shape) - 1, 1)
         if self.n_components != "auto":
             return min(int(self.n_components), most)
+        draws = [
+            draw for _ in range(self._n_draws(Y)) if (draw := self._held_ratings(Y, rng)).any()
+        ]
+        if not draws:
+            return 1
+        errors: list[float] = []
+        tried = sorted({min(c, most) for c in _LATENT})
+        for n_latent in tried:
+            wrong = [
+                (self._try_to_fill(np.where(held, np.nan, Y), n_latent) - Y)[held] for held in draws
+            ]
+            errors.append(float((np.concatenate(wrong) ** 2).mean()))
+            if len(errors) - int(np.argmin(errors)) > _RISES:
+                break
+        return tried[int(np.argmin(errors))]
+
+    def _n_draws(self, Y: Array) -> int:
+        return 5 if np.count_nonzero(~np.isnan(Y)) < _ENOUGH_RATINGS else 1
+
+    def _held_ratings(self, Y: Array, rng: Any) -> NDArray:
+        """A tenth of the ratings; some of every item and every user stay."""
         held = ~np.isnan(Y) & (rng.uniform(size=Y.shape) < _HELD)
-        # One rating of every item and user stays.
         held &= (np.isnan(Y) | held).mean(axis=1, keepdims=True) < 1.0
         held &= (np.isnan(Y) | held).mean(axis=0) < 1.0
-        if not held.any():
-            return 1
-        rest = np.where(held, np.nan, Y)
-        best, least = 1, np.inf
-        for n_latent in sorted({min(c, most) for c in _LATENT}):
-            wrong = (self._try_to_fill(rest, n_latent) - Y)[held]
-            error = float((wrong**2).mean())
-            if error >= least:  # errors fall and then rise
-                break
-            best, least = n_latent, error
-        return best
+        return held
 
     def _choose_alpha(self, K: Array, Y: Array, filled: Array, rng: Any) -> float:
         """The ridge weight that tells the ratings of held-out items best."""

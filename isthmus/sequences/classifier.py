@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
+from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
 from isthmus.sequences.alignment import align, longest_chunk
 from isthmus.sequences.generator import Generator, merge
 from isthmus.sequences.places import PlaceClassifier
@@ -115,6 +115,7 @@ class AlignedClassifier(Generator, BaseEstimator):
         self : object
             The fitted generator.
         """
+        X, y = as_sequences(X), as_sequences(y, "y")
         self._alphabet = Alphabet(y)  # knows of what kind the answers are
         chunks = self._chunks(X, y)
         rows = [i for i, found in enumerate(chunks) if found is not None]
@@ -193,6 +194,7 @@ class AlignedClassifier(Generator, BaseEstimator):
 
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
         check_is_fitted(self)
+        X = as_sequences(X)
         scores = self.places_.scores(*self._features(X))
         ends = np.cumsum([0, *map(len, X)])
         return [self._one(scores[a:b], n_best) for a, b in pairwise(ends)]

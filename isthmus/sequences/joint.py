@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Alphabet, plain
+from isthmus.kernels.sequences.encoding import Alphabet, as_sequences, plain
 from isthmus.sequences.alignment import align, longest_chunk
 from isthmus.sequences.generator import Generator, merge
 
@@ -81,6 +81,7 @@ class JointNgrams(Generator, BaseEstimator):
         """
         if self.order < 1:
             raise ValueError(f"order == {self.order}, must be >= 1.")
+        X, y = as_sequences(X), as_sequences(y, "y")
         self._alphabet = Alphabet(y)
         longest = longest_chunk(X, y, self.max_chunk)
         chunks = align(X, y, max_chunk=longest).chunks
@@ -167,7 +168,7 @@ class JointNgrams(Generator, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "_counts"):  # read from a file
             self._tabulate()
-        return [self._one([plain(a) for a in x], n_best) for x in X]
+        return [self._one([plain(a) for a in x], n_best) for x in as_sequences(X)]
 
     def _one(self, x: list[Any], n_best: int) -> tuple[list[Any], Array]:
         beam: list[tuple[float, tuple[Pair, ...], tuple[Any, ...]]]

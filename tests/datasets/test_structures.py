@@ -10,6 +10,7 @@ from isthmus.datasets import (
     DatasetNotFoundError,
     load_cb513,
     load_graphs,
+    load_jester,
     load_nettalk,
     load_ocr_words,
 )
@@ -22,6 +23,7 @@ LOADERS = {
     "nettalk": load_nettalk,
     "ocr_words": load_ocr_words,
     "cb513": load_cb513,
+    "jester5k": load_jester,
 }
 GRAPHS = {  # graphs, nodes, edges, classes
     "mutag": (188, 3371, 3721, {1: 125, -1: 63}),
@@ -116,6 +118,28 @@ def test_real_graphs(name):
         assert sum(len(a) for a in bunch.node_attributes) == nodes
     else:
         assert max(max(g.labels) for g in graphs) == len(bunch.node_label_names) - 1
+
+
+def test_ratings_have_gaps(data):
+    np.savez(
+        data / "jester5k.npz",
+        ratings_x100=np.int16([[150, 32767], [-1000, 25], [32767, 0]]),
+        joke_text_utf8=np.frombuffer("Knock.\nWho\u2019s there?".encode(), dtype=np.uint8),
+        joke_word_counts=np.uint8([[1, 0, 0], [0, 1, 2]]),
+        vocabulary=np.array(["knock", "there", "who"]),
+    )
+    bunch = load_jester()
+    np.testing.assert_array_equal(bunch.target, [[1.5, -10.0, np.nan], [np.nan, 0.25, 0.0]])
+    assert bunch.texts == ["Knock.", "Who\u2019s there?"]
+    assert bunch.data.shape == (2, 3) and bunch.feature_names[2] == "who"
+
+
+@real_data
+def test_real_ratings():
+    jokes = load_jester()
+    assert jokes.target.shape == (100, 5000) and len(jokes.texts) == 100
+    assert np.isfinite(jokes.target).sum() == 363209
+    assert np.nanmin(jokes.target) >= -10 and np.nanmax(jokes.target) <= 10
 
 
 @real_data

@@ -129,6 +129,18 @@ def test_a_dictionary_is_ranked_by_kernels_alone():
     assert right > 0.3  # of about 150
 
 
+def test_inputs_may_be_vectors():
+    """Words of a list, from noisy measurements; the width of the kernel is set once, by the data."""
+    rng = np.random.default_rng(0)
+    words, places = ["bat", "cab", "tack"], np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
+    which = rng.integers(0, 3, 45)
+    X = places[which] + 0.5 * rng.normal(size=(45, 2))
+    for generator in (Dictionary(words), "auto"):
+        model = CandidateRegressor(generator, kernel="rbf").fit(X, [words[k] for k in which])
+        assert model.predict(places) == words
+        assert model.regressor_.inputs.kernel == model.kernel_x_ and model.kernel_x_.gamma > 0
+
+
 def test_the_scale_of_the_kernel_does_not_matter():
     words, sounds = WORDS[:40], SOUNDS[:40]
     options = {"generator": AlignedClassifier(C=3.0), "n_candidates": 5}

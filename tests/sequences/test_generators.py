@@ -252,6 +252,16 @@ def test_a_pool_multiplies_probabilities():
         LogPool([]).fit(words, sounds)
 
 
+@pytest.mark.parametrize("model", [AlignedClassifier(C=1.0), JointNgrams(2), LogPool()], ids=str)
+def test_empty_sequences_are_named(model):
+    with pytest.raises(ValueError, match=r"X\[1\] is an empty sequence"):
+        clone(model).fit(["a", ""], ["p", "q"])
+    with pytest.raises(ValueError, match=r"y\[0\] is an empty sequence"):
+        clone(model).fit(["a", "b"], ["", "q"])
+    with pytest.raises(ValueError, match=r"X\[0\] is an empty sequence"):
+        clone(model).fit(["a", "b"], ["p", "q"]).candidates([""])
+
+
 def test_a_symbol_that_was_never_seen():
     """Silent where letters can be silent, else whatever is frequent; never an error."""
     words, sounds = dictionary(120, 8)
