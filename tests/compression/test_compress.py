@@ -382,7 +382,7 @@ def test_points_that_move_go_down_to_a_valley(digits):
 
 
 def test_points_move_by_default_where_that_is_nearer_to_unseen_rows():
-    """A machine that tells odd digits from even ones wants it; a support vector machine of sparse columns does not.
+    """A machine that tells odd digits from even ones wants it, one of sparse columns does not.
 
     Moved points meet all fitted rows in both, so the error there cannot be what decides.
     """
