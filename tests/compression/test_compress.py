@@ -903,7 +903,7 @@ def test_the_smallest_size_within_one_per_cent_is_taken(second, size, monkeypatc
 
 
 def test_deviations_of_a_gaussian_process(tmp_path):
-    """All points: those of scikit-learn. Fewer: within a tenth of them, and a model file keeps them."""
+    """All points: those of scikit-learn. Fewer: within a fifth of them, and a model file keeps them."""
     rng = np.random.default_rng(0)
     X, X_test = rng.uniform(-2, 2, size=(80, 2)), rng.uniform(-3, 3, size=(50, 2))
     Y = np.c_[np.sin(X[:, 0]), 3 * X[:, 1]] + 0.1 * rng.normal(size=(80, 2))
@@ -917,7 +917,7 @@ def test_deviations_of_a_gaussian_process(tmp_path):
         mean, deviations = small.predict(X_test, return_std=True)
         assert_allclose(mean, small.predict(X_test))
         assert deviations.shape == exact.shape
-        assert_allclose(deviations, exact, rtol=0.1)
+        assert_allclose(deviations, exact, rtol=0.2)
         save(small, tmp_path / "small.isthmus")
         again = load(tmp_path / "small.isthmus").predict(X_test, return_std=True)[1]
         assert_allclose(again, deviations)
