@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import validate_data
+from isthmus.compression.deviations import Deviations
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion
@@ -78,7 +79,7 @@ class Compressed(BaseEstimator):
                 f"estimator == {type(model).__name__} stays one when compressed: fit it and give it to "
                 "isthmus.compress, or put this estimator around the kernel model inside it."
             )
-        for name in ("expansion_", "estimators_"):
+        for name in ("expansion_", "estimators_", "deviations_"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(small).items() if k.endswith("_")})
         return self
@@ -101,6 +102,7 @@ class Compressed(BaseEstimator):
         other = clone(self)
         other.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
         other.expansion_ = expansion
+        other.__dict__.pop("deviations_", None)  # they are those of the points before
         return other
 
     def _values(self, X: Any) -> Array:
@@ -112,11 +114,26 @@ class Compressed(BaseEstimator):
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
-    """A compressed ``KernelRidge``, ``SVR``, ``NuSVR`` or ``GaussianProcessRegressor`` (the mean)."""
+    """A compressed ``KernelRidge``, ``SVR``, ``NuSVR`` or ``GaussianProcessRegressor``.
 
-    def predict(self, X: Any) -> Array:
-        """Predict outputs."""
-        return self._values(X)
+    Of a Gaussian process the mean is compressed, and ``deviations_`` has the variances of a process that
+    knows its training rows through the points that are left.
+    """
+
+    deviations_: Deviations | None = None
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict outputs; of a Gaussian process, with ``return_std=True``, their deviations too."""
+        values = self._values(X)
+        if not return_std:
+            return values
+        if self.deviations_ is None:
+            raise ValueError(
+                "return_std=True needs a compressed GaussianProcessRegressor with noise: "
+                f"{type(self.estimator_).__name__} has no deviations."
+            )
+        rows = self._check_rows(X) if _takes_numbers(self.expansion_) else X
+        return values, self.deviations_(rows, values.ndim == 1)
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
@@ -224,6 +241,8 @@ def wrap_model(model: Any, expansion: Expansion) -> Compressed:
     wrapper = _kind(model)(clone(model), expansion.n_points)
     wrapper._take_over(model)
     wrapper.estimator_, wrapper.expansion_ = clone(model), expansion
+    if isinstance(wrapper, CompressedRegressor):
+        wrapper.deviations_ = Deviations.of(model, expansion)
     return wrapper
 
 

@@ -59,6 +59,9 @@ from isthmus.kernels.graphs import (
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
     WeisfeilerLehmanWasserstein,
+    from_smiles,
+    to_molecule,
+    to_smiles,
 )
 from isthmus.kernels.graphs import as_graph as as_graph
 from isthmus.kernels.histograms import HistogramIntersection
@@ -107,6 +110,9 @@ __all__ = [
     "WeisfeilerLehmanAssignment",
     "WeisfeilerLehmanWasserstein",
     "check_kernel",
+    "from_smiles",
     "gram",
     "median_gamma",
+    "to_molecule",
+    "to_smiles",
 ]

@@ -28,6 +28,7 @@ _CLASSES = {
     "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
+    "isthmus.compression.deviations": "Deviations",
     "isthmus.inspection": "Domain",
     "isthmus.inspection.distances": "FeatureDistance Neighbours Ranges Subspace",
     "isthmus.dependency": "CandidateRegressor DependencyRegressor",

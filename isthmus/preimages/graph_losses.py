@@ -20,6 +20,7 @@ from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.packed import pack
 from isthmus.kernels.graphs.product import Transitions, by_heads, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
+from isthmus.preimages.graph_rules import GraphRules
 
 Ints = NDArray[np.int64]
 _BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the cache
@@ -69,9 +70,19 @@ class GraphTarget:
         self.edges = by_heads(self.steps)
         self.degrees = packed.roots[n:] ** 2
         self.n_evaluated = 0
+        self.rules: GraphRules | None = None  # graphs that are not as asked have an infinite loss
 
     def losses(self, codes: Ints, labels: Ints, exact: bool = False) -> Array:
         """Full losses of candidates (n, m, m) whose nodes have labels (m,) or (n, m)."""
+        if self.rules is not None:
+            allowed, values = self.rules.allow(codes, labels), np.full(len(codes), np.inf)
+            values[allowed] = self._losses(
+                codes[allowed], labels[allowed] if labels.ndim == 2 else labels, exact
+            )
+            return values
+        return self._losses(codes, labels, exact)
+
+    def _losses(self, codes: Ints, labels: Ints, exact: bool) -> Array:
         n, m = len(codes), codes.shape[1]
         self.n_evaluated += n
         labels = np.broadcast_to(labels, (n, m))

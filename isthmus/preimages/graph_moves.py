@@ -99,6 +99,9 @@ def local_search(
     for _ in range(max_iter):
         better = False
         for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
+            if target.rules is not None:
+                allowed = target.rules.allow(codes, tags)
+                codes, tags = codes[allowed], tags if tags is labels else tags[allowed]
             if not len(codes):
                 continue
             if len(codes) > screen and tags is labels:
@@ -187,6 +190,8 @@ class Pool:
     def add(self, codes: Ints, labels: Ints, losses: Array) -> None:
         """Take note of candidates."""
         for row in np.argsort(losses, kind="stable")[: self.keep]:
+            if not np.isfinite(losses[row]):
+                break
             tags = labels[row] if labels.ndim == 2 else labels
             key = codes[row].tobytes() + tags.tobytes()
             self._known.setdefault(key, (float(losses[row]), codes[row].copy(), tags.copy()))

@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
-from isthmus._validation import check_option
+from isthmus._validation import check_flag, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
+from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
 from isthmus.preimages.targets import Targets
 
@@ -51,6 +53,12 @@ class GraphSearch(RankingPreimage):
         the shaken copies have a node more or less, unless sizes are given.
     relabel : bool, default=True
         Whether local search may change the labels of nodes.
+    connected : bool, default=False
+        Whether answers must be in one piece.
+    valences : dict, "atoms" or None, default=None
+        The most bonds that nodes of each label may have, double ones counted twice; ``"atoms"`` knows the
+        usual ones by symbol and charge (``"C"``, ``"N+"``). Edge labels must then be numbers or RDKit's
+        names of bonds. Fitted graphs that are not as asked are no answers either.
     n_samples, max_void : int, default=200, 20
         Cross-entropy method: candidates per round, and rounds without improvement before it stops.
     penalty, noise : float, default=0.01, 0.02
@@ -75,6 +83,8 @@ class GraphSearch(RankingPreimage):
         n_starts: int = 5,
         size_window: int = 0,
         relabel: bool = True,
+        connected: bool = False,
+        valences: Any = None,
         n_samples: int = 200,
         max_void: int = 20,
         penalty: float = 0.01,
@@ -88,6 +98,8 @@ class GraphSearch(RankingPreimage):
         self.n_starts = n_starts
         self.size_window = size_window
         self.relabel = relabel
+        self.connected = connected
+        self.valences = valences
         self.n_samples = n_samples
         self.max_void = max_void
         self.penalty = penalty
@@ -123,11 +135,35 @@ class GraphSearch(RankingPreimage):
             )
         ]
         self.edge_names_ = list(dict.fromkeys(marks)) or [None]
+        check_flag("connected", self.connected)
+        self.rules_ = GraphRules(self.connected, self.valences, self.node_names_, self.edge_names_)
         self.sizes_ = np.array([g.n_nodes for g in self.graphs_])
         self.shares_ = np.array(
             [[g.labels.count(x) / g.n_nodes for x in self.node_names_] for g in self.graphs_]
         )
         self._matrix: Array | None = None
+        self._allowed: NDArray[np.bool_] | None = None
+
+    def _allowed_objects(self) -> NDArray[np.bool_]:
+        """Whether each fitted object is as asked; one with labels that no point has is not."""
+        if self._allowed is None:
+            kernel, found = self.kernel_, []
+            for graph in as_graphs(self.objects_, "objects", kernel.node_label, kernel.edge_label):
+                code = np.zeros((graph.n_nodes,) * 2, dtype=np.int64)
+                marks: Any = graph.edge_labels if kernel.edge_labels else None
+                marks = [None] * len(graph.edges) if marks is None else marks
+                if not (set(graph.labels) <= set(self.node_names_)) or graph.directed:
+                    found.append(False)
+                    continue
+                known = [
+                    self.edge_names_.index(m) + 1 if m in self.edge_names_ else 0 for m in marks
+                ]
+                for (i, j), mark in zip(graph.edges, known):
+                    code[i, j] = code[j, i] = mark
+                labels = np.array([self.node_names_.index(label) for label in graph.labels])
+                found.append(all(known) and bool(self.rules_.allow(code[None], labels)[0]))
+            self._allowed = np.array(found)
+        return self._allowed
 
     def _gram(self) -> Array:
         if self._matrix is None:
@@ -146,17 +182,23 @@ class GraphSearch(RankingPreimage):
     ) -> tuple[list[Any], Array]:
         """``sizes``: for each target the size, or the sizes, that its answer may have."""
         norms = targets.squared_norms
-        near, near_losses = smallest(self._fitted_losses(targets), max(n_best, 3))
+        fitted_losses = self._fitted_losses(targets)
+        if self.rules_.are_any:
+            fitted_losses = np.where(self._allowed_objects(), fitted_losses, np.inf)
+        near, near_losses = smallest(fitted_losses, max(n_best, 3))
         rng = check_random_state(self.random_state)
         answers, losses = [], np.empty((len(targets), n_best))
         for t in range(len(targets)):
             given = None if sizes is None else np.atleast_1d(sizes[t])
             fitted = as_graphs(
-                [self.objects_[i] for i in near[t]],
+                [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]
+                or self.objects_[:1],
                 "objects",
                 self.kernel_.node_label,
                 self.kernel_.edge_label,
             )
+            if not np.isfinite(near_losses[t, 0]):
+                fitted = []  # none of them is as asked
             if given is not None:
                 fitted = [g for g in fitted if g.n_nodes in given]
             found = []
@@ -164,6 +206,11 @@ class GraphSearch(RankingPreimage):
                 search = _Search(self, targets.coef[t], float(norms[t]), fitted, rng)
                 found = search.run(given, n_best)
             pool = list(dict.fromkeys([*found, *fitted]))
+            if not pool:
+                raise ValueError(
+                    f"No graph was found for target {t} that has the size, the valences and the connection "
+                    "that are asked for."
+                )
             values = targets.subset(slice(t, t + 1)).losses(pool)[0]
             order = np.argsort(values, kind="stable")[:n_best]
             order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
@@ -183,6 +230,7 @@ class _Search:
         self.target = GraphTarget(
             owner.kernel_, points, weights, norm, owner.node_names_, owner.edge_names_
         )
+        self.target.rules = owner.rules_ if owner.rules_.are_any else None
         known = set(owner.node_names_)
         self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
         self.pool = moves.Pool()
@@ -243,13 +291,16 @@ class _Search:
         for round_ in rounds:
             if self._shake(round_):
                 return True
-            if self.target.n_evaluated > share * self.budget(len(self.pool.best(1)[0][2])):
+            size = len(self.pool.best(1)[0][2]) if len(self.pool) else int(self.owner.sizes_.max())
+            if self.target.n_evaluated > share * self.budget(size):
                 break
         return False
 
     def _shake(self, round_: int) -> bool:
         """Local search from one of the best graphs, some changes away; now and then of another size."""
         best = self.pool.best(1 + round_ % 2 * 2)
+        if not best:  # nothing that was looked at is as asked
+            return False
         _, code, labels = best[self.rng.randint(len(best))]
         marks = len(self.owner.edge_names_)
         if self.any_size and round_ % 5 == 4:

@@ -403,7 +403,7 @@ def test_points_that_move_go_down_to_a_valley(digits):
 
 
 def test_points_move_by_default_where_that_is_nearer_to_unseen_rows():
-    """A machine that tells odd digits from even ones wants it; a support vector machine of sparse columns does not.
+    """A machine that tells odd digits from even ones wants it, one of sparse columns does not.
 
     Moved points meet all fitted rows in both, so the error there cannot be what decides.
     """
@@ -918,3 +918,29 @@ def test_the_smallest_size_within_one_per_cent_is_taken(second, size, monkeypatc
     path = CompressionPath(4, 9, np.arange(5), np.zeros(5))
     assert sizes.size_by_validation(Small(), path, (None, None)) == size
     assert path.full_validation_error == 0.5
+
+
+# -- deviations --------------------------------------------------------------------------------
+
+
+def test_deviations_of_a_gaussian_process(tmp_path):
+    """All points: those of scikit-learn. Fewer: within a fifth of them, and a model file keeps them."""
+    rng = np.random.default_rng(0)
+    X, X_test = rng.uniform(-2, 2, size=(80, 2)), rng.uniform(-3, 3, size=(50, 2))
+    Y = np.c_[np.sin(X[:, 0]), 3 * X[:, 1]] + 0.1 * rng.normal(size=(80, 2))
+    kernel = 2.0 * GPRBF(1.5) + WhiteKernel(0.05)
+    for y in (Y[:, 0], Y):
+        model = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=None).fit(X, y)
+        _, exact = model.predict(X_test, return_std=True)
+        whole = compress(model, 80, method="rank")
+        assert_allclose(whole.predict(X_test, return_std=True)[1], exact, rtol=1e-4)
+        small = compress(model, 25)
+        mean, deviations = small.predict(X_test, return_std=True)
+        assert_allclose(mean, small.predict(X_test))
+        assert deviations.shape == exact.shape
+        assert_allclose(deviations, exact, rtol=0.2)
+        save(small, tmp_path / "small.isthmus")
+        again = load(tmp_path / "small.isthmus").predict(X_test, return_std=True)[1]
+        assert_allclose(again, deviations)
+    with pytest.raises(ValueError, match="return_std=True needs a compressed GaussianProcess"):
+        compress(SVR().fit(X, Y[:, 0]), 5).predict(X, return_std=True)

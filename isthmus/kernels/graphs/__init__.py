@@ -10,12 +10,14 @@ name                             file                       what two graphs have
 ``ShortestPath``                 ``shortest_path.py``       pairs of nodes at the same distance
 ``Cycles``                       ``cycles.py``              rings with the same labels around them
 ``Graph``                        ``graph.py``               a labelled graph; ``as_graph`` makes one
+``from_smiles``, ``to_smiles``   ``molecules.py``           molecules as text, through RDKit
 ===============================  =========================  ========================================
 """
 
 from isthmus.kernels.graphs.cycles import Cycles
 from isthmus.kernels.graphs.graph import Graph, as_graph
 from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.kernels.graphs.molecules import from_smiles, to_molecule, to_smiles
 from isthmus.kernels.graphs.shortest_path import ShortestPath
 from isthmus.kernels.graphs.weisfeiler_lehman import (
     WeisfeilerLehman,
@@ -32,4 +34,7 @@ __all__ = [
     "WeisfeilerLehmanAssignment",
     "WeisfeilerLehmanWasserstein",
     "as_graph",
+    "from_smiles",
+    "to_molecule",
+    "to_smiles",
 ]

@@ -97,7 +97,7 @@ def as_graph(item: Any, node_label: str = "label", edge_label: str = "label") ->
 
     - a :class:`Graph`;
     - a networkx graph, labels in the attributes ``node_label`` and ``edge_label``;
-    - an RDKit molecule: atomic symbols and bond types;
+    - an RDKit molecule: atomic symbols with their charges (``"N+"``), and bond types;
     - ``(labels, edges)`` or ``(labels, edges, edge_labels)``, undirected; edges may be an adjacency
       matrix;
     - an adjacency matrix, dense or sparse: all nodes alike, directed where it is not symmetric.
@@ -198,7 +198,9 @@ def _from_networkx(graph: Any, node_label: str, edge_label: str) -> Graph:
 
 
 def _from_rdkit(molecule: Any) -> Graph:
-    labels = tuple(atom.GetSymbol() for atom in molecule.GetAtoms())
+    from isthmus.kernels.graphs.molecules import atom_label
+
+    labels = tuple(atom_label(atom) for atom in molecule.GetAtoms())
     bonds = list(molecule.GetBonds())
     pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
     return _undirected(labels, pairs, [str(bond.GetBondType()) for bond in bonds])
