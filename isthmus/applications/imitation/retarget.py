@@ -180,7 +180,8 @@ class Retargeter:
             return self._at_its_pace(goal, dt, start)
         if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
             raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
-        clock, dt = dt * np.arange(len(goal)), dt * slowdown
+        clock: Array = np.arange(len(goal), dtype=np.float64) * dt
+        dt *= slowdown
         path = self._first_path(goal, dt, self.velocity, start)
         return self._outcome(self._solve(path, goal, dt), goal, dt, clock)
 
