@@ -12,7 +12,9 @@ Array = NDArray[np.float64]
 SPACING = 0.8  # radians (or metres) by which the goal moves between samples with all branches
 N_STARTS = 16  # postures from which each of them is solved
 MOVE = 0.1  # price of a squared radian, against 1 for a squared radian of direction in one sample
-TOO_FAST = 100.0  # price of a squared radian beyond what the speed limits allow
+TOO_FAST = (
+    3.0  # price of a squared radian beyond what the speed limits allow: the arm is late, not lost
+)
 
 
 def starting_postures(task: LimbTask, n: int = N_STARTS) -> Array:

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 GAIN = 1e-3  # relative decrease of the cost at which iterations end
 _BARRIER = 3.0  # share of the cost that the barrier begins with
+_NEAR_BARRIER = 0.1  # the same for a path that kept the limits to begin with
 _CENTRE = (
     0.1,
     0.8,
@@ -101,8 +102,9 @@ def solve_path(
     for n_iter in range(1, max_iter + 1):
         step = path.step(damping)
         if not limits.inside(path.q + step):
-            path = path.at(_strictly_inside(path.q + step, limits))
-            return _solve_inside(path, None, limits, n_iter, max_iter, tol)
+            barrier = _NEAR_BARRIER if inside else _BARRIER
+            near = _strictly_inside(path.q if inside else path.q + step, limits, inside)
+            return _solve_inside(path.at(near), barrier, limits, n_iter, max_iter, tol)
         trial, size = path.at(path.q + step), float(np.abs(step).max())
         # The first path inside the limits is taken whatever it costs: all later ones are compared to it.
         if trial.value <= path.value or not inside:
@@ -225,7 +227,7 @@ class _Bounds:
 
 
 def _solve_inside(
-    path: _Path, dual: Array | None, limits: PathLimits, n_iter: int, max_iter: int, tol: float
+    path: _Path, dual: Array | float, limits: PathLimits, n_iter: int, max_iter: int, tol: float
 ) -> PathResult:
     """Go on from a path strictly inside limits that bind; every iterate is.
 
@@ -235,8 +237,8 @@ def _solve_inside(
     """
     bounds = _Bounds(limits, len(path.q))
     slack = bounds.slacks(path.q)
-    if dual is None:
-        dual = max(_BARRIER * path.value, 1e-12) / slack.size / slack
+    if isinstance(dual, float):  # how large a barrier to begin with
+        dual = max(dual * path.value, 1e-12) / slack.size / slack
     share = 0.0
     damping, refused, converged = 1e-3, 0, False
     while n_iter < max_iter:
@@ -283,7 +285,7 @@ def _ratio(value: Array, change: Array) -> float:
     return 1.0 / worst if worst > 1e-300 else np.inf
 
 
-def _strictly_inside(wish: Array, limits: PathLimits) -> Array:
+def _strictly_inside(wish: Array, limits: PathLimits, inside: bool = False) -> Array:
     """A path near the wish that every bound leaves room: slowed, then drawn to one that rests."""
     bounds = _Bounds(limits, len(wish))
     middle = (limits.low + limits.high) / 2
@@ -297,7 +299,7 @@ def _strictly_inside(wish: Array, limits: PathLimits) -> Array:
     way = bounds.of(wish) - at_rest
     room = np.where(way > 0, bounds.high - at_rest, at_rest - bounds.low)
     share = float(np.min(room / np.maximum(np.abs(way), 1e-300)))
-    return still + min(1.0, _ROOM * share) * (wish - still)
+    return still + min(1.0, 0.999 * share if inside else _ROOM * share) * (wish - still)
 
 
 def _follow(wish: Array, step: Array) -> Array:

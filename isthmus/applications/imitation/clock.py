@@ -45,14 +45,6 @@ def even_pace(times: Array) -> Array:
     return uniform_filter1d(widest, _NEIGHBOURS, mode="nearest")
 
 
-def longer_at(times: Array, places: Array) -> Array:
-    """Return the intervals around places of the clip twice as long."""
-    doubled = times.copy()
-    rows = np.clip(places.astype(int)[:, None] + np.arange(-1, 2), 0, len(times) - 1)
-    doubled[np.unique(rows)] *= 2
-    return even_pace(doubled)
-
-
 def read_clock(times: Array, dt: float) -> Array:
     """Return where in the clip, counted in its samples, an arm is at 0, dt, 2 dt, ... (n_out,)."""
     at = np.concatenate([[0.0], np.cumsum(times)])

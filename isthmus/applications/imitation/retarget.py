@@ -13,7 +13,7 @@ from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.branches import first_path, starting_postures
 from isthmus.applications.imitation.checks import check_non_negative, check_rates
 from isthmus.applications.imitation.clip_solver import MARGIN, PathLimits, PathResult, solve_path
-from isthmus.applications.imitation.clock import interval_times, longer_at, read_clock, sampled
+from isthmus.applications.imitation.clock import interval_times, read_clock, sampled
 from isthmus.applications.imitation.goals import SIDEWAYS, find_mounting, read_goal
 from isthmus.applications.imitation.limb_task import Goal, LimbTask, limb_places, solve_rows
 from isthmus.applications.imitation.mapping import PlaneMap
@@ -31,8 +31,8 @@ OBJECTIVES: dict[str, dict[str, float]] = {
     "weighted": {"tip": 10.0, "directions": 0.3, "hand": 0.1},
 }
 SMOOTHING = 0.03  # seconds
-MISSED_SHARE = 0.002  # of the samples: a tip that is missed more often is given more time there
-_MOST_TIMES_SLOWER = 6  # times that it is
+MISSED_SHARE = 0.005  # of the samples: a tip that is missed more often is given more time
+_MOST_TIMES_SLOWER = 3  # times that it is
 _MOST_MULTIPLIERS = 20  # rounds of multipliers for the tip
 _UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
 
@@ -165,8 +165,8 @@ class Retargeter:
             Times as slow as the person; persons are faster than most arms. "auto" keeps the person's pace
             and samples per second but where limits of speed or acceleration bind: there, and only there,
             it takes the time that the joints need, so that there are more samples than the clip has.
-            ``clock`` of the result says which moment of the clip each shows. A tip that is asked for and
-            missed in spite of that is given more time still.
+            ``clock`` of the result says which moment of the clip each shows. If a tip that is asked for is
+            missed in spite of that, the whole clip is played slower, at its own samples.
         start : array-like of shape (n, n_joints), default=None
             A path to begin from instead of the one that is found.
         """
@@ -180,7 +180,8 @@ class Retargeter:
             return self._at_its_pace(goal, dt, start)
         if isinstance(slowdown, str) or not 0 < slowdown < np.inf:
             raise ValueError(f"slowdown == {slowdown!r}, must be a positive number or 'auto'.")
-        clock, dt = dt * np.arange(len(goal)), dt * slowdown
+        clock: Array = np.arange(len(goal), dtype=np.float64) * dt
+        dt *= slowdown
         path = self._first_path(goal, dt, self.velocity, start)
         return self._outcome(self._solve(path, goal, dt), goal, dt, clock)
 
@@ -189,17 +190,20 @@ class Retargeter:
         low, high = self.arm.limits.T
         free = np.full(len(low), np.inf)
         path = self._first_path(goal, dt, free, start)
-        bend = (self.smoothing / dt) ** 4
-        path = solve_path(self._rows(goal), path, bend, PathLimits(low, high, free, free)).q
+        path = self._solve(path, goal, dt, PathLimits(low, high, free, free)).q
         times = interval_times(path, dt, self.velocity, self.acceleration)
-        for _ in range(_MOST_TIMES_SLOWER):
-            places = read_clock(times, dt)
-            now = goal.between(places)
-            done = self._outcome(self._solve(sampled(path, places), now, dt), now, dt, dt * places)
-            late = done.reachable & ~done.reached
-            if not self._wants_tip(goal) or late.mean() <= MISSED_SHARE:
+        places = read_clock(times, dt)
+        now = goal.between(places)
+        done = self._outcome(self._solve(sampled(path, places), now, dt), now, dt, dt * places)
+        pace = float(times.max())
+        for _ in range(_MOST_TIMES_SLOWER):  # the way of a tip between samples may be too long
+            if not self._wants_tip(goal) or _late(done) <= MISSED_SHARE:
                 break
-            times = longer_at(times, places[late])
+            path = self._first_path(goal, pace, self.velocity, start)
+            clock = np.arange(len(goal), dtype=np.float64) * dt
+            slower = self._outcome(self._solve(path, goal, pace), goal, pace, clock)
+            done = min(done, slower, key=_late)
+            pace *= 2
         return done
 
     def _first_path(self, goal: Goal, dt: float, speed: Array, start: ArrayLike | None) -> Array:
@@ -210,8 +214,10 @@ class Retargeter:
     def _wants_tip(self, goal: Goal) -> bool:
         return goal.tip is not None and bool(self.weights.get("tip"))
 
-    def _solve(self, path: Array, goal: Goal, dt: float) -> PathResult:
-        limits = self._path_limits(dt)
+    def _solve(
+        self, path: Array, goal: Goal, dt: float, limits: PathLimits | None = None
+    ) -> PathResult:
+        limits = self._path_limits(dt) if limits is None else limits
         bend = (self.smoothing / dt) ** 4
         found = solve_path(self._rows(goal), path, bend, limits)
         if goal.tip is None or not self._wants_tip(goal):
@@ -314,6 +320,11 @@ def _check_weights(weights: Mapping[str, float] | None) -> dict[str, float]:
     return {
         name: check_non_negative(w, f"weights[{name!r}]") for name, w in (weights or {}).items()
     }
+
+
+def _late(done: Retargeted) -> float:
+    """The share of samples that the arm could take and does not."""
+    return float(np.mean(done.reachable & ~done.reached))
 
 
 def _bounded(limits: Array) -> Array:

@@ -79,7 +79,6 @@ class Retargeted:
 
 def is_within(errors: Mapping[str, ArrayLike], asked: list[str]) -> NDArray[np.bool_]:
     """Whether all parts that were asked for are within 2 degrees and 1 mm."""
-    return np.all(
-        [errors[name] <= (REACHED_TIP if name == "tip" else REACHED_ANGLE) for name in asked],
-        axis=0,
-    )
+    bounds = {"tip": REACHED_TIP}
+    within = [np.asarray(errors[name]) <= bounds.get(name, REACHED_ANGLE) for name in asked]
+    return np.all(within, axis=0)
