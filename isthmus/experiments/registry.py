@@ -178,6 +178,12 @@ _ALL = (
         "projection_tables", "run_holes",
     ),
     Experiment(
+        "morp-ratings", MORP, "Sec. 4",
+        "Can ratings that nobody gave be predicted better than by means?",
+        "Jokes in place of paintings; the means of people and items, and a model of the gaps.",
+        "ratings", "run_ratings",
+    ),
+    Experiment(
         "manifold-yale", MANIFOLDS, "Table 1",
         "Do the manifold models classify faces better than SIMPLS?",
         "Six of eleven pictures per person to learn from.",

@@ -13,6 +13,7 @@ from sklearn.utils import Bunch
 from isthmus.datasets import (
     DatasetNotFoundError,
     load_faces,
+    load_jester,
     load_multilabel,
     load_objects,
     load_raetsch,
@@ -83,6 +84,11 @@ def two_classes(name: str) -> tuple[Bunch, str]:
 def table(name: str) -> tuple[Bunch, str]:
     """Return a table with one real output, and where it is from."""
     return _load("table", name)
+
+
+def ratings() -> tuple[Bunch, str]:
+    """Return items, their features and their ratings by people, and where they are from."""
+    return _load("ratings", "jester")
 
 
 # -- stand-ins ------------------------------------------------------------------------------------
@@ -221,6 +227,16 @@ def _make_table(name: str) -> tuple[Bunch, str]:
     ), "4000 rows of a smooth function of six of eight inputs, with noise"
 
 
+def _make_ratings(_: str) -> tuple[Bunch, str]:
+    rng = np.random.default_rng(0)
+    words = rng.poisson(0.3, size=(100, 120)).astype(float)
+    taste = words @ rng.standard_normal((120, 6)) / 6 + rng.standard_normal((100, 6))
+    liking = taste @ rng.standard_normal((6, 600)) + rng.standard_normal(600)
+    Y = np.clip(2 * liking + 2 * rng.standard_normal(liking.shape), -10, 10)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    return Bunch(data=words, target=Y), "100 items, 600 people, six tastes, 70 % rated"
+
+
 def _picture_bunch(images: NDArray, target: object) -> Bunch:
     flat = images.reshape(len(images), -1)
     return Bunch(data=flat, images=images, target=np.asarray(target))
@@ -235,4 +251,5 @@ _FAMILIES: dict[str, tuple[Callable[[str], Bunch], Callable[[str], tuple[Bunch, 
     "labels": (load_multilabel, _make_labels),
     "two classes": (load_raetsch, _make_two_classes),
     "table": (load_table, _make_table),
+    "ratings": (lambda _: load_jester(), _make_ratings),
 }
