@@ -1,9 +1,9 @@
 """Does an arm that is given a person's clip move like the person, within its limits, and how fast?
 
 Four arms (PA-10, Panda, iiwa 14, xArm7) copy motion capture at 30 samples per second. The mounting was
-chosen on the right arms of the six clips of arms, and the search for branches was mended on 79_43 and a
-generated clip. The left arms were not looked at but are of the same persons and recordings; only the
-walks of three other persons are held out by person and movement. mink and pink solve the same residuals,
+chosen on the right arms of the six clips of arms, the solver's spacing, starts and price of speed on these, on
+left arms of the same recordings and on the walk 02_01. The other two walks are persons and movements that
+nothing was chosen on. mink and pink solve the same residuals,
 computed by this package's code for many postures, one quadratic programme a sample with settings that
 were not tuned: compare their angles and jerk, their frames per second only roughly.
 
@@ -74,8 +74,8 @@ def recordings(n_frames: int | None):
     arm, walk = load_mocap("arm"), load_mocap("walk")
     for clips, side, names, group in (
         (arm, "right", arm.trial_names, "looked at"),
-        (arm, "left", arm.trial_names, "not looked at, left arm"),
-        (walk, "right", HELD_OUT_WALKS, "held out, other persons walk"),
+        (arm, "left", arm.trial_names, "left arm"),
+        (walk, "right", HELD_OUT_WALKS, "other persons walk"),
     ):
         for k, name in enumerate(clips.trial_names):
             if name in names:
