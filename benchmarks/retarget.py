@@ -1,11 +1,11 @@
 """Does an arm that is given a person's clip move like the person, within its limits, and how fast?
 
 Four arms (PA-10, Panda, iiwa 14, xArm7) copy motion capture at 30 samples per second. The mounting was
-chosen on the right arms of the six clips of arms, the solver's spacing, starts and price of speed on these, on
-left arms of the same recordings and on the walk 02_01. The other two walks are persons and movements that
-nothing was chosen on. mink and pink solve the same residuals,
-computed by this package's code for many postures, one quadratic programme a sample with settings that
-were not tuned: compare their angles and jerk, their frames per second only roughly.
+chosen on the right arms of the six clips of arms, the solver's spacing, starts and price of speed on
+these, on left arms of the same recordings and on the walk 02_01. The other two walks are persons and
+movements that nothing was chosen on. mink and pink solve the same residuals, computed by this package's
+code for many postures, one quadratic programme a sample with settings that were not tuned: compare
+their angles and jerk, their frames per second only roughly.
 
 The model files are taken from packages on PyPI (example-robot-data: Panda, xArm7; rtb-data: iiwa 14), which
 are downloaded without their dependencies into a cache where they are not installed.
