@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
 from isthmus.inspection import rmse
-from isthmus.model_selection.pooled import sign_test
+from isthmus.model_selection.pooled import PooledErrors, choose_pooled, sign_test
 
 
 def make(n=40, p=8, q=2, seed=0):
@@ -86,6 +86,14 @@ def test_the_rules_by_hand():
     for rule, expected in {"pooled": best, "pooled_one_se": within, "randomization": alike}.items():
         search = ComponentSearchCV(PLS(scale=False), n_components=12, cv=cv, rule=rule).fit(X, y)
         assert search.best_index_ == expected
+
+
+@pytest.mark.parametrize(("mean", "chosen"), [(1.57, 0), (1.585, 1)])
+def test_one_standard_error_of_the_pooled_error(mean, chosen):
+    """0, 2, 0, 2 have the mean 1 and, with n - 1, the standard error 0.577."""
+    relative = np.array([np.full(4, mean), [0.0, 2.0, 0.0, 2.0]])
+    pooled = PooledErrors(relative, np.full(4, 0.25), np.ones((2, 1)))
+    assert choose_pooled(pooled, [1, 2], [None], "pooled_one_se") == chosen
 
 
 @pytest.mark.parametrize("rule", ["pooled_one_se", "randomization"])

@@ -29,6 +29,7 @@ from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
     FreeFactorPosterior,
+    IndependentFactorPosterior,
     ManifoldPosterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
@@ -210,6 +211,17 @@ class WithoutJacobian(FreeFactorPosterior):
         return value, [slope - power * A @ np.linalg.inv(A.T @ A), other]
 
 
+class WithoutPoles(IndependentFactorPosterior):
+    """Singular values that repel each other, as under the uniform measure on maps."""
+
+    def log_prior(self, parts):
+        value, slopes = super().log_prior(parts)
+        U, s, Vt = np.linalg.svd(parts[0] @ parts[1].T)
+        gap = s[0] ** 2 - s[1] ** 2
+        inner = 2 / gap * (s[0] * np.outer(U[:, 0], Vt[0]) - s[1] * np.outer(U[:, 1], Vt[1]))
+        return value + np.log(gap), [slopes[0] + inner @ parts[1], slopes[1] + inner.T @ parts[0]]
+
+
 def wrong_power(prior):
     """A power of tau too many, as from one degree of freedom that was forgotten."""
     return replace(prior, noise_shape=prior.noise_shape + 1.0)
@@ -225,6 +237,7 @@ FAULTS = {
         {"kind": WithoutHastings},
     ),
     "no Jacobian": (("hmc", "matrix_normal", "gaussian", "per_output"), {"kind": WithoutJacobian}),
+    "no poles": (("hmc", "half_normal", "gaussian", "per_output"), {"kind": WithoutPoles}),
     **{
         f"power of tau, {noise}": (("gibbs", "normal", "gaussian", noise), {"wrong": wrong_power})
         for noise in KINDS
@@ -444,7 +457,14 @@ def test_noise_of_a_flat_prior_is_that_of_the_textbook(noise):
     "likelihood", ["gaussian", "laplace", "student", "huber", "log_cosh", "poisson"]
 )
 @pytest.mark.parametrize(
-    "build", [FactorPosterior, ManifoldPosterior, FreeFactorPosterior, DensePosterior]
+    "build",
+    [
+        FactorPosterior,
+        ManifoldPosterior,
+        FreeFactorPosterior,
+        IndependentFactorPosterior,
+        DensePosterior,
+    ],
 )
 @pytest.mark.parametrize("noise", KINDS)
 def test_gradients_are_finite_differences(likelihood, build, noise):
@@ -453,7 +473,11 @@ def test_gradients_are_finite_differences(likelihood, build, noise):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(9, 4)), rng.poisson(2.0, size=(9, 3)).astype(float)
     problem = problem_of(X, Y)
-    kinds = {FactorPosterior: "normal", ManifoldPosterior: "half_normal"}
+    kinds = {
+        FactorPosterior: "normal",
+        ManifoldPosterior: "half_normal",
+        IndependentFactorPosterior: "half_normal",
+    }
     prior = Prior(kinds.get(build, "matrix_normal"), 0.7, 2.0, 0.5, noise)
     for kind in {prior.kind, "matrix_normal" if build is ManifoldPosterior else prior.kind}:
         posterior = build(problem, get_likelihood(likelihood, 4.0), replace(prior, kind=kind))

@@ -181,7 +181,7 @@ def metropolised_gibbs(
                 tuners[name].update(accept)
             else:
                 counts[name] += accept / (n_draws * thin)
-        parts, value = posterior.flip(parts, value, rng)
+        parts, value = posterior.flip(parts, value, rng) or (parts, value)
         if posterior.refresh(parts, rng):
             value = posterior.value(parts)
         if i >= n_warmup:

@@ -22,7 +22,7 @@ from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
     FreeFactorPosterior,
-    ManifoldPosterior,
+    IndependentFactorPosterior,
     Posterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
@@ -88,7 +88,7 @@ def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
     """The variables in which a posterior is easiest to move about."""
     if is_dense:
         return DensePosterior
-    kinds = {"normal": FactorPosterior, "half_normal": ManifoldPosterior}
+    kinds = {"normal": FactorPosterior, "half_normal": IndependentFactorPosterior}
     return kinds.get(prior.kind, FreeFactorPosterior)
 
 

@@ -75,9 +75,8 @@ class BayesianStiefelRegression(PosteriorModel):
     prior : {"normal", "half_normal", "matrix_normal"}, default="normal"
         "normal": entries of A and D are Gaussian; "half_normal": W and V uniform, singular values half
         normal; "matrix_normal": density ``exp(-||C||^2 / 2v)`` with respect to the uniform measure on
-        maps of rank r, for full rank the conjugate prior. Chains with "half_normal" mix slowly, and not
-        at all where inputs are collinear or the noise of outputs differs by more than a factor of ten: a
-        ConvergenceWarning says so. Prefer "normal", or pass ``noise="common"`` for scaled outputs.
+        maps of rank r, for full rank the conjugate prior. Chains with "half_normal" need more draws than
+        the others where the noise of outputs differs a hundredfold: a ConvergenceWarning says so.
     prior_variance : float, default=1.0
         Variance of those entries, singular values or coefficients, in the units of ``units``.
     noise : {"per_output", "common", "full"}, default="per_output"
@@ -95,8 +94,8 @@ class BayesianStiefelRegression(PosteriorModel):
         Whether there is an intercept, with a flat prior.
     sampler : {"auto", "gibbs", "hmc"}, default="auto"
         "gibbs" is for one of the three named likelihoods with the normal prior, or with the matrix normal
-        prior at full rank, and is what "auto" takes there; "hmc" is Hamiltonian Monte Carlo, along
-        geodesics if the rank binds the other priors. The sampler of [B2006]_ is in
+        prior at full rank, and is what "auto" takes there; "hmc" is Hamiltonian Monte Carlo
+        over two factors of the map. The sampler of [B2006]_ is in
         ``isthmus.papers.kernel_dependency_thesis``.
     n_chains, n_warmup, n_draws : int, default=4, 500, 1000
         Number of chains, and of steps of each that are discarded and kept.

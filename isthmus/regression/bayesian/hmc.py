@@ -7,7 +7,7 @@ import numpy as np
 from isthmus._geometry.flows import EuclideanFlow
 from isthmus._solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_windows
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
-from isthmus.regression.bayesian.posteriors import ManifoldPosterior, Posterior
+from isthmus.regression.bayesian.posteriors import Posterior
 
 _MAX_STEPS = 32
 _LENGTH = 2.0  # of the longest trajectory, in deviations: a quarter turn is pi / 2
@@ -44,17 +44,17 @@ def hmc_chain(
             posterior, flows, point, value, gradient, step=tuner.step, n_steps=n_steps, rng=rng
         )
         point, value, gradient = move.point, move.log_density, move.gradient
-        turned = False
-        if isinstance(posterior, ManifoldPosterior) and posterior.can_flip(point):
-            point, value = posterior.flip(point, value, rng)
-            turned = True
-        if posterior.refresh(point, rng) or turned:
+        flipped = posterior.flip(point, value, rng)
+        if flipped is not None:
+            point, value = flipped
+        if posterior.refresh(point, rng) or flipped is not None:
             value, gradient = posterior(point)
         if i < n_warmup:
             tuner.update(move.accept)
             seen.append(point)
             if i + 1 in windows:
-                _reweigh(flows, seen)
+                if not posterior.has_fixed_masses:
+                    _reweigh(flows, seen)
                 seen, tuner = [], DualAveraging(tuner.settle(), gamma=_GAMMA)
             if i + 1 == n_warmup:
                 tuner.settle()
