@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
 from isthmus.features.low_rank import number_of_waves
 from isthmus.features.sampling import draw_sample
+from isthmus.kernels.gram import gram
 from isthmus.problems import Moments
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
@@ -48,7 +50,10 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
     else:
         waves = number_of_waves(options)
         features = FourierFeatures(waves, kernel, random_state=options.random_state).fit(X)
-    moments = source.map(features.transform, features._n_features_out).moments(squares=True)
+    if solver == "landmarks" and X.dtype == np.float32:
+        moments = _moments_in_span(source, features)
+    else:
+        moments = source.map(features.transform, features._n_features_out).moments(squares=True)
     means, values, axes = _principal_axes(kernel, moments, options, X.dtype)
     kernel_map._forget_axes()
     kernel_map.solver_ = solver
@@ -69,6 +74,28 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
         kernel_map.components_ = axes.astype(X.dtype)
     name_features(kernel_map, source, X.shape[1])
     return moments, means, axes
+
+
+def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:
+    """Sum kernel values in float64 and turn the sums, instead of every row, into the basis.
+
+    That squares the condition number of the landmarks, which is harmless for values that are rounded to
+    float32 anyway: each row in the basis would have errors as large.
+    """
+    values = partial(_kernel_values, landmarks.kernel_, landmarks.points_)
+    moments = source.map(values, landmarks.n_components_).moments(squares=True)
+    L = landmarks.factor_
+    half = solve_triangular(L, moments.xx, lower=True)
+    second = solve_triangular(L, half.T, lower=True)
+    moments.xx = (second + second.T) / 2.0
+    moments.xy = solve_triangular(L, moments.xy, lower=True)
+    mean = solve_triangular(L, moments.x_mean, lower=True)
+    moments._x_mean = mean, np.zeros_like(mean)
+    return moments
+
+
+def _kernel_values(kernel: Any, points: Any, X: Any) -> Any:
+    return gram(kernel, X, points)
 
 
 def _principal_axes(

@@ -111,6 +111,21 @@ def test_dependency_regressor(data, map_, scale_y):
     assert_allclose(np.vstack(list(model.predict(rows))), want, atol=1e-6)
 
 
+def test_float32_rows_are_as_good_as_in_memory(data):
+    """Kernel values of float32 rows are summed and not their features; landmarks are nearly dependent."""
+    X, Y = data
+    for alpha in (1.0, 1e-2):
+        model = DependencyRegressor(
+            KernelMap(gamma=0.1, n_landmarks=200, random_state=0), Ridge(alpha)
+        )
+        want = model.fit(Rows.from_arrays(X, Y, memory=SMALL)).predict(X)
+        X32, Y32 = X.astype(np.float32), Y.astype(np.float32)
+        found = model.fit(Rows.from_arrays(X32, Y32, memory=SMALL)).predict(X32)
+        in_memory = model.set_params(inputs__solver="landmarks").fit(X32, Y32).predict(X32)
+        errors = [np.sqrt(((values - want) ** 2).mean()) for values in (found, in_memory)]
+        assert errors[0] < 1.1 * errors[1] < 0.01
+
+
 def test_dependency_regressor_with_waves(data):
     X, Y = data
     inputs = KernelMap(gamma=0.5, n_landmarks=60, solver="fourier", random_state=0)

@@ -210,9 +210,9 @@ class Rows:
             for rows in row_blocks(
                 n_rows_of(X), self.block_rows(X.shape[1] if np.ndim(X) == 2 else 1)
             ):
-                parts = (cut_rows(part, rows) for part in (X, y, w))
+                own = [cut_rows(part, rows) for part in (X, y, w)]
                 try:
-                    part = self._checked(*parts, n_columns, finite)
+                    part = self._checked(own[0], own[1], own[2], n_columns, finite)
                 except Exception as error:
                     raise unusable(number, n_rows, rows.stop - rows.start, error) from error
                 n_columns = part[3]
