@@ -12,6 +12,7 @@ the outputs) with the standard deviation over the draws. Needs the environment v
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 from collections.abc import Callable
 
@@ -44,7 +45,7 @@ def transfer(draws: int) -> None:
     derive = SavitzkyGolay(15, 2, 1)
     lines: dict[str, list[str]] = {}
     cases = pairs()
-    for X, Z, Y in cases.values():
+    for name, (X, Z, Y) in cases.items():
         X, Z = derive.fit_transform(X), derive.transform(Z)
         found = {
             label: relative_errors(way, Y, draws)
@@ -53,6 +54,7 @@ def transfer(draws: int) -> None:
         full = found["recalibration with all rows"].mean()
         for label, errors in found.items():
             lines.setdefault(label, []).extend([cell(errors), f"{errors.mean() / full:.2f}"])
+            print(f"{name}, {label}: {lines[label][-2:]}", file=sys.stderr, flush=True)
     head = [text for name in cases for text in (name, "ratio")]
     show("Transfer between instruments, first derivative", head, lines)
 
