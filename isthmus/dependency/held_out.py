@@ -68,7 +68,7 @@ class HeldOut:
     def compare(self, generators: dict[str, Any], kernel_y: Any) -> dict[str, float]:
         """Mean distances of first answers from the truth in one fold; a generator may be unable to fit."""
         held = self.folds[0][1][:_MOST_COMPARED]
-        found = {}
+        found: dict[str, float] = {}
         for name, generator in generators.items():
             try:
                 fitted = self._fit(generator, 0)

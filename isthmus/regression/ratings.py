@@ -83,6 +83,8 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Number of latent dimensions; 0 if nothing was missing.
     alpha_ : float
         The ridge weight.
+    alphas_, cv_errors_ : ndarray
+        The weights that were tried, and the mean squared errors of held-out items, if ``alpha="auto"``.
     n_iter_ : int
         Iterations of the last expectation maximisation; 1 without gaps.
     noise_variance_ : float
@@ -265,6 +267,7 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             for a, alpha in enumerate(alphas):
                 wrong = mean + new @ (inner / (values + alpha)[:, None]) - Y[held]
                 errors[a] += np.nansum(wrong**2)
+        self.alphas_, self.cv_errors_ = alphas, errors / np.count_nonzero(~np.isnan(Y))
         return float(alphas[int(errors.argmin())])
 
     # -- prediction ----------------------------------------------------------------------------
