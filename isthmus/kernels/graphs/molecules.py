@@ -13,7 +13,7 @@ _SIGNS = re.compile(r"^([A-Z][a-z]?)(\++|-+)?$")
 
 
 def from_smiles(smiles: Iterable[str]) -> list[Graph]:
-    """Turn SMILES strings into graphs.
+    """Read graphs of molecules from SMILES strings.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def from_smiles(smiles: Iterable[str]) -> list[Graph]:
 
 
 def to_molecule(graph: Any) -> Any:
-    """Turn a graph into an RDKit molecule whose valences have been checked.
+    """Return the RDKit molecule of a graph, its valences checked.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def to_molecule(graph: Any) -> Any:
 
 
 def to_smiles(graphs: Iterable[Any]) -> list[str]:
-    """Turn graphs into canonical SMILES strings; ValueError names a graph that is no molecule."""
+    """Return canonical SMILES strings of graphs; ValueError names a graph that is no molecule."""
     chem, found = _rdkit(), []
     for index, graph in enumerate(graphs):
         try:
