@@ -437,3 +437,19 @@ def test_the_simple_answer_takes_fewer_components():
             bound = least.mean() + least.std(ddof=1) / np.sqrt(60)
             assert ((simple.left_out_[:, j] - Y[:, j]) ** 2).mean() <= bound * (1 + 1e-12)
     assert any(fewer)
+
+
+@pytest.mark.parametrize(("bend", "expected"), [(0.25, "pls"), (2.0, "kernel")])
+def test_the_small_answer_is_a_kernel_only_if_it_halves_the_error(bend, expected):
+    """A slight bend lets a kernel be a little better, a strong one lets it be far better."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    Y = X[:, :2] + bend * X[:, [1, 2]] ** 2 + 0.4 * rng.normal(size=(80, 2))
+    search = MethodSearchCV(["pls", "kernel"], cv=3).fit(X, Y)
+    small = search.answers_["small"]
+    assert small["method"] == expected
+    left_out = search.cv_results_["mean_test_score"]
+    gain = (1 - left_out[0]) / (1 - left_out[1])
+    assert (gain > 2) == (expected == "kernel")
+    if expected == "pls":
+        assert gain > 1.05 and small["numbers"] < 200

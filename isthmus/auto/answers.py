@@ -20,6 +20,7 @@ PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
 _WITHOUT_COMPONENTS = ("blend", "ridge", "process", "trees", "boosting")
 _SURE = 2.0  # standard errors by which a method must be better than the blend in the same folds
+_WORTH_A_KERNEL = 2.0  # squared error of the map over that of the expansion, for the small answer
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
 _MOST_TIMED = 500  # rows whose prediction is timed
 
@@ -57,8 +58,9 @@ class Answers:
             return max(kernels, key=lambda trial: trial.score) if kernels else simple
         linear = max(low, key=lambda trial: trial.score)
         if kernels:
+            # An expansion holds a hundred times the numbers of a map: it must halve the error.
             kernel = max(kernels, key=lambda trial: trial.score)
-            if linear.score < kernel.score - kernel.standard_error:
+            if _left_out_error(linear) > _WORTH_A_KERNEL * _left_out_error(kernel):
                 return kernel
         return linear
 
@@ -125,6 +127,14 @@ def _is_better(best: Trial, blend: Trial) -> bool:
     """
     gains = best.scores - blend.scores
     return bool(gains.mean() > _SURE * standard_error(gains))
+
+
+def _left_out_error(trial: Trial) -> float:
+    """Return the squared error of left-out rows, in units of the variances of the outputs."""
+    squares = np.nanmean((trial.predictions - trial.Y) ** 2, axis=0)
+    variances = np.nanvar(trial.Y, axis=0)
+    varies = variances > 0
+    return float(np.mean(squares[varies] / variances[varies])) if varies.any() else 0.0
 
 
 def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:
