@@ -88,19 +88,31 @@ def test_tables_predict_as_the_trees_do(kind, monkeypatch):
     tables = trees._tables
     monkeypatch.setattr(trees, "_tables", lambda models: grown.append(models) or tables(models))
     search = TreeSearch(kind, cv=3).fit(X, Y)
-    ranks = np.column_stack([np.searchsorted(np.sort(c), c) for c in X.T]).astype(np.float32)
-    peer = np.column_stack([np.reshape(m.predict(ranks), (60, -1)) for m in grown[0]])
+    places = trees._places(X, search.best_params_["ranked"])[0]
+    peer = np.column_stack([np.reshape(m.predict(places), (60, -1)) for m in grown[0]])
     assert_allclose(search.predict(X), peer * Y.std(axis=0) + Y.mean(axis=0), rtol=1e-6)
     assert search.left_out_.shape == Y.shape and np.isfinite(search.left_out_).all()
 
 
-def test_trees_know_no_units_of_the_inputs():
+def test_boosting_knows_no_units_of_the_inputs():
     bent = np.exp(X)
     assert_allclose(
-        TreeSearch(cv=3).fit(bent, Y).predict(bent),
-        TreeSearch(cv=3).fit(X, Y).predict(X),
+        TreeSearch("boosting", cv=3).fit(bent, Y).predict(bent),
+        TreeSearch("boosting", cv=3).fit(X, Y).predict(X),
         rtol=1e-10,
     )
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+def test_trees_see_values_or_ranks(ranked):
+    """Large values that are rare decide the output, or most values near the end of a long tail.
+
+    In eight draws of each the right scale was chosen every time.
+    """
+    draw = np.random.default_rng(5)
+    A = np.exp(draw.normal(size=(120, 6)) * (4.0 if ranked else 1.0))
+    b = np.log(A[:, 0]) if ranked else A[:, 0]
+    assert TreeSearch(cv=3).fit(A, b).best_params_["ranked"] == ranked
 
 
 @pytest.mark.parametrize(

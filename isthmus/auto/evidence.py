@@ -180,7 +180,7 @@ class Process:
         """Left-out predictions times the weights of the noises, for each target."""
         used = np.flatnonzero(weights.any(axis=1))
         paths = self.spectrum.left_out(Y, folds, self.alphas[used])
-        return sum(weights[k] * path for k, path in zip(used, paths, strict=True))  # type: ignore[return-value]
+        return sum(weights[k] * path for k, path in zip(used, paths, strict=True))
 
     def model(self, Y: Array, weights: Array, unit: Array, flat: bool) -> Any:
         """The mean over the noises as one model of the columns that were measured."""

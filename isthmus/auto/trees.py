@@ -17,10 +17,12 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
 _N_TREES = 100
-_N_TREES_IN_FOLDS = 20
-_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves
+_N_TREES_IN_FOLDS = 30  # fewer have an error of their own, for which a blend would blame the method
+_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
-_LEAVES = (1, 4)  # least rows of a leaf
+_EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
+_BOOSTED = ((True, 20),)
+_STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
 
@@ -70,9 +72,11 @@ class Forest(FoundModel):
 
 
 class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """Extremely randomised or boosted trees of scikit-learn, on ranks of the inputs.
+    """Extremely randomised or boosted trees of scikit-learn.
 
-    Ranks make the trees the same in all units of the inputs; outputs are in units of their spreads.
+    Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
+    their ranks, whichever is better in left-out rows: the first tell rare large values apart, the second
+    columns with a long tail. Boosting has bins, and ranks. Outputs are in units of their spreads.
 
     Parameters
     ----------
@@ -109,26 +113,24 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         unit = spreads(Y)
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
-        knots = [np.unique(column) for column in rows.T]
-        ranks = np.column_stack(
-            [np.searchsorted(own, column) for own, column in zip(knots, rows.T, strict=True)]
-        ).astype(np.float32)
         folds = list(check_cv(self.cv).split(rows, Y))
-        leaves = _LEAVES if self.kind == "extra" else (20,)
-        grown = [[self._start(leaf) for _ in folds] for leaf in leaves]
+        settings = _EXTRA if self.kind == "extra" else _BOOSTED
+        scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
+        grown = [[self._start(leaf) for _ in folds] for _, leaf in settings]
         best = 0
-        if len(leaves) > 1:
+        if len(settings) > 1:
             tried = [
-                self._left_out(ranks, Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
-                for own in grown
+                self._left_out(scales[ranked][0], Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
+                for (ranked, _), own in zip(settings, grown, strict=True)
             ]
             best = int(np.argmin([np.nanmean((Y - predicted) ** 2) for predicted in tried]))
-        found = self._left_out(ranks, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
-        self.best_params_ = {"min_samples_leaf": leaves[best]}
+        ranked, leaf = settings[best]
+        places, ends = scales[ranked]
+        found = self._left_out(places, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
+        self.best_params_ = {"ranked": ranked, "min_samples_leaf": leaf}
         self.left_out_ = found * unit + means
-        whole = self._start(leaves[best])
-        tables = _tables(self._grow(whole, ranks, Y, sample_weight, _N_TREES))
-        self.best_estimator_ = _forest(tables, knots, unit, means, given.ndim == 1)
+        tables = _tables(self._grow(self._start(leaf), places, Y, sample_weight, _N_TREES))
+        self.best_estimator_ = _forest(tables, ends, unit, means, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -138,16 +140,16 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
     def _left_out(
-        self, ranks: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any],
+        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any],
         n_trees: int,
     ) -> Array:  # fmt: skip
         """Predict every row without its fold, by as many trees; those that have grown are kept."""
         predicted = np.full(Y.shape, np.nan)
         for (train, test), model in zip(folds, grown, strict=True):
             own = None if weights is None else weights[train]
-            models = self._grow(model, ranks[train], Y[train], own, n_trees)
+            models = self._grow(model, places[train], Y[train], own, n_trees)
             predicted[test] = np.column_stack(
-                [np.asarray(m.predict(ranks[test])).reshape(len(test), -1) for m in models]
+                [np.asarray(m.predict(places[test])).reshape(len(test), -1) for m in models]
             )
         return predicted
 
@@ -163,17 +165,34 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )  # fmt: skip
 
     def _grow(
-        self, model: Any, ranks: NDArray, Y: Array, weights: Array | None, n_trees: int
+        self, model: Any, places: NDArray, Y: Array, weights: Array | None, n_trees: int
     ) -> list[Any]:
         """Return fitted models: one for all targets, with so many trees, or one per target."""
         check_time()
         if self.kind == "boosting":
-            return [clone(model).fit(ranks, column, sample_weight=weights) for column in Y.T]
-        model.set_params(n_estimators=n_trees if ranks.shape[1] <= _WIDE else n_trees // 2)
-        return [model.fit(ranks, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+            return [clone(model).fit(places, column, sample_weight=weights) for column in Y.T]
+        model.set_params(n_estimators=n_trees if places.shape[1] <= _WIDE else n_trees // 2)
+        return [model.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 
 Tables = tuple[list[Any], NDArray]
+Ends = list[tuple[NDArray, Array]]
+
+
+def _places(rows: Array, ranked: bool) -> tuple[NDArray, Ends]:
+    """Inputs for the trees, ranks or steps between the ends of a column, and how both are turned back."""
+    places, ends = [], []
+    for column in rows.T:
+        if ranked:
+            knots = np.unique(column)
+            places.append(np.searchsorted(knots, column))
+            ends.append((np.arange(len(knots)), knots))
+        else:
+            low, high = column.min(), column.max()
+            width = high - low if high > low else 1.0
+            places.append(np.round((column - low) / width * _STEPS))
+            ends.append((np.array([0.0, _STEPS]), np.array([low, low + width])))
+    return np.column_stack(places).astype(np.float32), ends
 
 
 def _tables(models: list[Any]) -> Tables:
@@ -205,7 +224,7 @@ def _tables(models: list[Any]) -> Tables:
     return found, constants
 
 
-def _forest(tables: Tables, knots: list[Array], unit: Array, means: Array, flat: bool) -> Forest:
+def _forest(tables: Tables, ends: Ends, unit: Array, means: Array, flat: bool) -> Forest:
     """One table of all trees, its thresholds in the units of the inputs and its values in the outputs'."""
     nodes, constants = tables
     sizes = [len(tree[0]) for tree in nodes]
@@ -220,18 +239,13 @@ def _forest(tables: Tables, knots: list[Array], unit: Array, means: Array, flat:
     forest.right_ = np.where(is_leaf, -1, right + shift).astype(np.int32)
     forest.feature_ = np.where(is_leaf, 0, feature).astype(np.int32)
     raw = np.zeros(len(left))
-    for j, own in enumerate(knots):
+    for j, (places, values) in enumerate(ends):
         here = ~is_leaf & (forest.feature_ == j)
-        raw[here] = _between(threshold[here], own)
+        raw[here] = np.interp(threshold[here], places, values)
     forest.threshold_ = raw
     forest.value_ = np.where(is_leaf[:, None], value, 0.0) * unit
     forest.roots_ = roots
     forest.intercept_ = means + constants * unit
-    forest.n_features_in_ = len(knots)
+    forest.n_features_in_ = len(ends)
     forest.flat_ = flat
     return forest
-
-
-def _between(ranks: Array, knots: Array) -> Array:
-    """Thresholds of ranks in the units of the column."""
-    return np.interp(ranks, np.arange(len(knots)), knots)
