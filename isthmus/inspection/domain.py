@@ -238,26 +238,23 @@ class Domain:
             for column, name in enumerate(names):
                 ratios[:, column] = self._ratio(name, found[name])
             distance = ratios.max(axis=1)
+            # What a plane tells of a row says more than one column that is out of its range.
+            others = np.where([name != "range" for name in names], ratios, 0) if names else ratios
             for i in np.flatnonzero(distance > 1):
-                worst = names[int(ratios[i].argmax())]
+                row = others[i] if others[i].max() > 1 else ratios[i]
+                worst = names[int(row.argmax())]
                 causes[i] = _CAUSES[worst]
                 if guess is not None and worst == "output":
-                    reasons[i] = "predicted " + self._beyond(
-                        self.parts["outputs"],
-                        guess[i],
-                        self.limits["output"],
-                        self.target_names,
-                        "y",
-                    )
+                    reasons[i] = "predicted " + self._beyond(worst, guess[i])
                 else:
-                    reasons[i] = self._reason(worst, float(distance[i]), rows[i], Z[i])
+                    reasons[i] = self._reason(worst, float(row.max()), rows[i], Z[i])
         return Trust(distance, distance > 1, reasons, causes, self.usual)
 
     def _reason(self, statistic: str, ratio: float, x: Array, z: Array) -> str:
         ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
         times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
-            return self._beyond(self.parts["ranges"], x, self.limits["range"], self.names, "x")
+            return self._beyond("range", x)
         told = f"{_CAUSES[statistic]} {times}"
         if statistic in ("T2", "Q") and len(z) == len(self.means):
             told += "; " + self._most(self.parts["plane"].contributions(z, statistic))
@@ -277,10 +274,10 @@ class Domain:
         listed = ", ".join(self._name(int(j)) for j in order[:n])
         return f"{listed} {'differs' if n == 1 else 'differ'} most"
 
-    def _beyond(
-        self, ranges: Ranges, values: Array, limit: float, names: list[str] | None, letter: str
-    ) -> str:
-        out = ranges.outside(values, limit)
+    def _beyond(self, statistic: str, values: Array) -> str:
+        ranges: Ranges = self.parts["outputs" if statistic == "output" else "ranges"]
+        names, letter = (self.target_names, "y") if statistic == "output" else (self.names, "x")
+        out = ranges.outside(values, self.limits[statistic])
         j = int(out[0])
         more = f"; {len(out) - 1} more out of range" if len(out) > 1 else ""
         return (

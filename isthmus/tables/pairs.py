@@ -144,7 +144,10 @@ def read_blocks(
             said.add(sentence)
             reading.tell(sentence)
 
-    parts = [_check(table, y, *more, tell) for table, *more in zip(tables, readers, levels)]
+    parts = [
+        _check(table, y, reader, own, tell)
+        for table, reader, own in zip(tables, readers, levels, strict=True)
+    ]
     pair = join_pairs(parts, block_names(x_files))
     if together:
         pair.groups = _group_numbers(align(first, together[0], _be_silent)[1])
