@@ -383,11 +383,12 @@ def sequence_rows(names: list[str], methods: list[str], seeds: int = 3) -> Itera
 
 SEQUENCES = """\
 In per cent: answers that are right as a whole, wrong symbols (edits per true symbol where lengths
-differ) and true answers among the ten best; mean and standard deviation of three splits. Processor
-time per answer and of the fit with all choices; memory beyond what the interpreter and the data had
-taken. Settings are chosen by cross-validation of training words alone; the last column has those of
-the first split. While methods were made, NETtalk was looked at in other random splits, of 500 and
-1000 training words; the handwriting only in fold 0, and CB513 not at all.
+differ) and true answers among the ten best; mean and standard deviation of three splits; a row
+without deviations is of the first split alone, and rows that are not there have not been measured.
+Processor time per answer and of the fit with all choices; memory beyond what the interpreter and
+the data had taken. Settings are chosen by cross-validation of training words alone; the last column
+has those of the first split. While methods were made, NETtalk was looked at in other random splits,
+of 500 to 2000 training words; the handwriting only in fold 0, and CB513 not at all.
 
 - NETtalk: letters to phonemes, one per letter, silent ones included; `sounds only`: silent places
   deleted, so that lengths differ and the alignment has to be found. There is no published split:
