@@ -2,8 +2,8 @@
 
 Nested training sets of 500 to 50 000 rows, one test set. From one size to the next the error may not rise
 by more than two per cent, and the time, in processor seconds, may not grow by a larger power of the number
-of rows than the third (the cost of the exact solution) and not fall by more than half. ``waves`` has as many
-rows as are asked for: a sum of sines of eight inputs, with noise.
+of rows than the third (the cost of the exact solution) and not fall by more than half. ``waves`` has as
+many rows as are asked for: a sum of sines of eight inputs, with noise.
 
     ISTHMUS_DATA=... python benchmarks/no_cliffs.py --sets kin8nm pumadyn waves
 """

@@ -136,7 +136,7 @@ class GraphSearch(RankingPreimage):
         ]
         self.edge_names_ = list(dict.fromkeys(marks)) or [None]
         check_flag("connected", self.connected)
-        self.rules_ = GraphRules(self.connected, self.valences, self.node_names_, self.edge_names_)
+        self._rules()  # says what is wrong with them
         self.sizes_ = np.array([g.n_nodes for g in self.graphs_])
         self.shares_ = np.array(
             [[g.labels.count(x) / g.n_nodes for x in self.node_names_] for g in self.graphs_]
@@ -144,10 +144,13 @@ class GraphSearch(RankingPreimage):
         self._matrix: Array | None = None
         self._allowed: NDArray[np.bool_] | None = None
 
+    def _rules(self) -> GraphRules:
+        return GraphRules(self.connected, self.valences, self.node_names_, self.edge_names_)
+
     def _allowed_objects(self) -> NDArray[np.bool_]:
         """Whether each fitted object is as asked; one with labels that no point has is not."""
         if self._allowed is None:
-            kernel, found = self.kernel_, []
+            kernel, rules, found = self.kernel_, self._rules(), []
             for graph in as_graphs(self.objects_, "objects", kernel.node_label, kernel.edge_label):
                 code = np.zeros((graph.n_nodes,) * 2, dtype=np.int64)
                 marks: Any = graph.edge_labels if kernel.edge_labels else None
@@ -161,7 +164,7 @@ class GraphSearch(RankingPreimage):
                 for (i, j), mark in zip(graph.edges, known):
                     code[i, j] = code[j, i] = mark
                 labels = np.array([self.node_names_.index(label) for label in graph.labels])
-                found.append(all(known) and bool(self.rules_.allow(code[None], labels)[0]))
+                found.append(all(known) and bool(rules.allow(code[None], labels)[0]))
             self._allowed = np.array(found)
         return self._allowed
 
@@ -183,7 +186,7 @@ class GraphSearch(RankingPreimage):
         """``sizes``: for each target the size, or the sizes, that its answer may have."""
         norms = targets.squared_norms
         fitted_losses = self._fitted_losses(targets)
-        if self.rules_.are_any:
+        if self._rules().are_any:
             fitted_losses = np.where(self._allowed_objects(), fitted_losses, np.inf)
         near, near_losses = smallest(fitted_losses, max(n_best, 3))
         rng = check_random_state(self.random_state)
@@ -230,7 +233,8 @@ class _Search:
         self.target = GraphTarget(
             owner.kernel_, points, weights, norm, owner.node_names_, owner.edge_names_
         )
-        self.target.rules = owner.rules_ if owner.rules_.are_any else None
+        rules = owner._rules()
+        self.target.rules = rules if rules.are_any else None
         known = set(owner.node_names_)
         self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
         self.pool = moves.Pool()
