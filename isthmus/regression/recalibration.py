@@ -20,8 +20,8 @@ class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstima
     .. math::
         \hat y = a + b f(x)
 
-    with the least squares line of a few reference values on the predictions of their rows, the oldest way to
-    transfer a calibration; [FWT2002]_ reviews the others.
+    with the least squares line of a few reference values on the predictions of their rows: the oldest way
+    to transfer a calibration; [FWT2002]_ reviews the others.
 
     Parameters
     ----------
