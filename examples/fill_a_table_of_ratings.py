@@ -1,9 +1,9 @@
 """What would people say of things that they have not rated?
 ============================================================
 
-Sixty items, two hundred people, and a table of ratings with half of its entries missing. The people share a
-few tastes. The gaps are filled by the means of people and items, and by a model of few latent dimensions; an
-item that nobody has rated yet is judged by its features.
+Sixty items, two hundred people, and a table of ratings with half of its entries missing. The people
+share a few tastes. The gaps are filled by the means of people and items, and by a model of few latent
+dimensions; an item that nobody has rated yet is judged by its features.
 """
 
 from pathlib import Path
