@@ -164,7 +164,7 @@ def random_splits(repeats: int, models: list[str]) -> None:
 def shifted_splits(repeats: int, models: list[str]) -> None:
     """Print the table of splits with a shift."""
     print("| shifted split | model | flagged, own kind | flagged, other | told as a whole | risen "
-          "| flagged / unflagged | at least 3, or risen | covered, unflagged | in 0.90 to 0.99 "
+          "| flagged / unflagged | at least 3 | covered, unflagged | in 0.90 to 0.99 "
           "| covered, flagged | withheld |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for model in models:
@@ -176,7 +176,7 @@ def shifted_splits(repeats: int, models: list[str]) -> None:
             covered = mean["covered in"]
             print(f"| {name} | {model} | {mean['flagged own']:.2f} | {mean['flagged other']:.2f} "
                   f"| {mean['told']:.1f} | {risen:.2f} | {ratio:.2f} "
-                  f"| {verdict(ratio >= 0.95 * min(3, risen))} | {covered:.3f} "
+                  f"| {verdict(ratio >= 3)} | {covered:.3f} "
                   f"| {verdict(0.90 <= covered <= 0.99)} | {mean['covered out']:.2f} "
                   f"| {mean['withheld']:.2f} |", flush=True)  # fmt: skip
 
