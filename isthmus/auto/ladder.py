@@ -4,139 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.preprocessing import StandardScaler
-
 from isthmus._validation import check_option
-from isthmus.auto.block_search import BlockSearch
-from isthmus.auto.evidence import EvidenceSearch
-from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
-from isthmus.auto.principal import PrincipalSearch
+from isthmus.auto import builders
 from isthmus.auto.problem import Problem, Rung
-from isthmus.auto.stages import RobustSearch
-from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
-from isthmus.auto.trees import TreeSearch
-from isthmus.model_selection import ComponentSearchCV
-from isthmus.regression import PCR, PLS, ReducedRankRegression
-
-_TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
-_PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
-_BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
-_BOOSTING_TARGETS = 8  # each target has trees of its own
-_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
-
-
-def _pls(problem: Problem) -> Any:
-    if problem.treatments and problem.n_components is None:
-        return TreatedSearch(PathSearch(rule=problem.rule), problem.treatments, cv=problem.folds)
-    most = min(problem.n_samples - 1, problem.n_features)
-    return ComponentSearchCV(
-        PLS(**problem.common), n_components=problem.ranks(most), **problem.options
-    )
-
-
-def _pcr(problem: Problem) -> Any:
-    if problem.treatments and problem.n_components is None:
-        return TreatedSearch(PrincipalSearch(), problem.treatments, cv=problem.folds)
-    most = min(problem.n_samples - 1, problem.n_features)
-    return ComponentSearchCV(
-        PCR(**problem.common), n_components=problem.ranks(most), **problem.options
-    )
-
-
-def _ridge(problem: Problem) -> Any:
-    if problem.treatments:
-        return EvidenceSearch(problem.treatments, ("linear",), cv=problem.folds)
-    if not problem.missing:
-        return RidgeSearch(problem.scale, cv=problem.folds)
-    full = min(problem.n_features, problem.n_targets)
-    return ComponentSearchCV(
-        ReducedRankRegression(**problem.common), n_components=[full], **problem.options
-    )
-
-
-def _reduced_rank(problem: Problem) -> Any:
-    most = min(problem.n_features, problem.n_targets, problem.n_samples - 1)
-    return ComponentSearchCV(
-        ReducedRankRegression(**problem.common),
-        n_components=problem.ranks(most),
-        **problem.options,
-    )
-
-
-def _robust(problem: Problem) -> Any:
-    most = min(problem.n_features, problem.n_targets, problem.n_samples - 1)
-    return RobustSearch(
-        loss=problem.loss,
-        n_components=problem.ranks(most),
-        scale=problem.scale,
-        cv=problem.folds,
-    )
-
-
-def _kernel(problem: Problem) -> Any:
-    return _kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
-
-
-def _rough_kernel(problem: Problem) -> Any:
-    return _kernels(problem, ROUGH)
-
-
-def _chain(problem: Problem) -> Any:
-    return _kernels(problem, ROUGH[-1]).set_params(chain=True)
-
-
-def _kernels(problem: Problem, names: Any) -> Any:
-    search = KernelSearch(
-        kernel=names,
-        n_components=problem.ranks(min(problem.n_targets, problem.n_samples - 1)),
-        scale=problem.scale,
-        cv=problem.folds,
-        random_state=problem.random_state,
-    )
-    if problem.treatments:
-        quick = {"widths": WIDTHS[1::2]}
-        return TreatedSearch(search, problem.treatments, cv=problem.folds, quick=quick)
-    return search
-
-
-def _process(problem: Problem) -> Any:
-    bank: dict[str, Any] = {} if problem.scale else {"none": None}
-    if problem.scale or problem.treatments:
-        bank["autoscaled"] = StandardScaler()
-    return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
-
-
-def _trees(problem: Problem) -> Any:
-    return TreeSearch(
-        "extra", cv=problem.folds, random_state=problem.random_state, n_jobs=problem.n_jobs
-    )
-
-
-def _boosting(problem: Problem) -> Any:
-    return TreeSearch("boosting", cv=problem.folds, random_state=problem.random_state)
-
-
-def _block_ridge(problem: Problem) -> Any:
-    return BlockSearch(problem.blocks, problem.treatments, "ridge", cv=problem.folds)
-
-
-def _block_pls(problem: Problem) -> Any:
-    return BlockSearch(problem.blocks, problem.treatments, "pls", cv=problem.folds)
-
-
-def _has_rows_for_boosting(problem: Problem) -> bool:
-    n_columns = problem.n_features * problem.n_targets
-    return (
-        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
-        and problem.n_targets <= _BOOSTING_TARGETS
-        and not problem.treatments
-    )
-
-
-def _adds_to_blend(problem: Problem) -> bool:
-    """Not for curves: there ridge regression and partial least squares say the same, with less error."""
-    return not problem.treatments
-
 
 _HTF = (
     "T. Hastie, R. Tibshirani, J. Friedman. The Elements of Statistical Learning, 2nd ed. "
@@ -162,7 +32,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="pls",
         label="partial least squares",
-        build=_pls,
+        build=builders.pls,
         takes_missing=True,
         text="Partial least squares regression: each component is the direction of the inputs whose "
         "scores have the largest covariance with the outputs, given the components before.",
@@ -185,9 +55,9 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="pcr",
         label="principal component regression",
-        build=_pcr,
+        build=builders.pcr,
         takes_missing=True,
-        is_blended=_adds_to_blend,
+        is_blended=builders.adds_to_blend,
         text="Principal component regression: least squares of the outputs on the leading principal "
         "components of the inputs.",
         formula="X = U D B<sup>T</sup>, &emsp; &#374; = X B<sub>r</sub> D<sub>r</sub><sup>&minus;1</sup> "
@@ -198,7 +68,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="ridge",
         label="ridge regression",
-        build=_ridge,
+        build=builders.ridge,
         takes_missing=True,
         text="Ridge regression: least squares with a penalty on the size of the coefficients, without "
         "a constraint on the rank.",
@@ -209,9 +79,9 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="reduced_rank",
         label="reduced rank regression",
-        build=_reduced_rank,
+        build=builders.reduced_rank,
         takes_missing=True,
-        is_blended=_adds_to_blend,
+        is_blended=builders.adds_to_blend,
         text="Reduced rank ridge regression: the least squares map under a constraint on its rank and "
         "a penalty on its size; the global optimum in closed form.",
         formula="<span>min</span><sub>rank C &le; r</sub> ‖Y &minus; X C‖² + &alpha; ‖C‖²",
@@ -226,7 +96,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="stiefel",
         label="Stiefel regression, robust loss",
-        build=_robust,
+        build=builders.robust,
         takes_missing=False,
         is_wanted=lambda problem: problem.heavy or problem.rule == "one_se",
         is_blended=lambda problem: False,
@@ -246,7 +116,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="kernel",
         label="kernel ridge regression",
-        build=_kernel,
+        build=builders.kernel,
         takes_missing=False,
         text="Kernel ridge regression: least squares in the feature space of a smooth kernel, with a ridge "
         "weight for each output, and a width for each input where there are rows enough.",
@@ -257,7 +127,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="rough_kernel",
         label="kernel ridge regression, rough kernel",
-        build=_rough_kernel,
+        build=builders.rough_kernel,
         takes_missing=False,
         is_wanted=lambda problem: problem.kernel == "auto" and not problem.treatments,
         text="Kernel ridge regression with the exponential of a distance, which follows functions with "
@@ -269,12 +139,12 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="process",
         label="Gaussian process",
-        build=_process,
+        build=builders.process,
         takes_missing=False,
         is_wanted=lambda problem: (
             problem.kernel == "auto"
             and problem.n_components is None
-            and problem.n_samples <= _PROCESS_ROWS
+            and problem.n_samples <= builders.PROCESS_ROWS
         ),
         text="Gaussian processes with linear and RBF kernels, averaged for each output over widths and "
         "noises by their evidence, the probability of the outputs given the inputs.",
@@ -288,7 +158,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="chain",
         label="kernel ridge regression, chain of outputs",
-        build=_chain,
+        build=builders.chain,
         takes_missing=False,
         is_wanted=lambda problem: (
             problem.kernel == "auto"
@@ -312,9 +182,11 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="trees",
         label="extremely randomised trees",
-        build=_trees,
+        build=builders.trees,
         takes_missing=False,
-        is_wanted=lambda problem: problem.n_samples >= _TREE_ROWS and not problem.treatments,
+        is_wanted=lambda problem: (
+            problem.n_samples >= builders.TREE_ROWS and not problem.treatments
+        ),
         may_stop=True,
         text="Extremely randomised trees of scikit-learn: the mean of many regression trees whose "
         "thresholds are drawn at random and compared by the squared error.",
@@ -328,9 +200,9 @@ LADDER: tuple[Rung, ...] = (
     Rung(
         name="boosting",
         label="gradient boosting",
-        build=_boosting,
+        build=builders.boosting,
         takes_missing=False,
-        is_wanted=_has_rows_for_boosting,
+        is_wanted=builders.has_rows_for_boosting,
         may_stop=True,
         text="Histogram gradient boosting of scikit-learn, one model for each output: every tree is "
         "fitted to what the trees before it leave over.",
@@ -347,7 +219,7 @@ BLOCKS: tuple[Rung, ...] = (
     Rung(
         name="block_pls",
         label="multiblock PLS",
-        build=_block_pls,
+        build=builders.block_pls,
         takes_missing=False,
         text="Multiblock partial least squares: each block of inputs is treated by itself and divided by "
         "the root of its total variance, so that all count the same; the super-scores are those of partial "
@@ -363,7 +235,7 @@ BLOCKS: tuple[Rung, ...] = (
     Rung(
         name="block_ridge",
         label="banded ridge regression",
-        build=_block_ridge,
+        build=builders.block_ridge,
         takes_missing=False,
         text="Banded ridge regression: each block of inputs is treated by itself and has a ridge weight of "
         "its own for each output, chosen by exact cross-validation without refitting.",

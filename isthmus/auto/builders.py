@@ -1,0 +1,137 @@
+"""How each method of the ladder is built for a problem, and when a costly one is worth its time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.preprocessing import StandardScaler
+
+from isthmus.auto.block_search import BlockSearch
+from isthmus.auto.evidence import EvidenceSearch
+from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
+from isthmus.auto.principal import PrincipalSearch
+from isthmus.auto.problem import Problem
+from isthmus.auto.stages import RobustSearch
+from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
+from isthmus.auto.trees import TreeSearch
+from isthmus.model_selection import ComponentSearchCV
+from isthmus.regression import PCR, PLS, ReducedRankRegression
+
+TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
+PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
+_BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
+_BOOSTING_TARGETS = 8  # each target has trees of its own
+_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
+
+
+def pls(problem: Problem) -> Any:
+    if problem.treatments and problem.n_components is None:
+        return TreatedSearch(PathSearch(rule=problem.rule), problem.treatments, cv=problem.folds)
+    most = min(problem.n_samples - 1, problem.n_features)
+    return ComponentSearchCV(
+        PLS(**problem.common), n_components=problem.ranks(most), **problem.options
+    )
+
+
+def pcr(problem: Problem) -> Any:
+    if problem.treatments and problem.n_components is None:
+        return TreatedSearch(PrincipalSearch(), problem.treatments, cv=problem.folds)
+    most = min(problem.n_samples - 1, problem.n_features)
+    return ComponentSearchCV(
+        PCR(**problem.common), n_components=problem.ranks(most), **problem.options
+    )
+
+
+def ridge(problem: Problem) -> Any:
+    if problem.treatments:
+        return EvidenceSearch(problem.treatments, ("linear",), cv=problem.folds)
+    if not problem.missing:
+        return RidgeSearch(problem.scale, cv=problem.folds)
+    full = min(problem.n_features, problem.n_targets)
+    return ComponentSearchCV(
+        ReducedRankRegression(**problem.common), n_components=[full], **problem.options
+    )
+
+
+def reduced_rank(problem: Problem) -> Any:
+    most = min(problem.n_features, problem.n_targets, problem.n_samples - 1)
+    return ComponentSearchCV(
+        ReducedRankRegression(**problem.common),
+        n_components=problem.ranks(most),
+        **problem.options,
+    )
+
+
+def robust(problem: Problem) -> Any:
+    most = min(problem.n_features, problem.n_targets, problem.n_samples - 1)
+    return RobustSearch(
+        loss=problem.loss,
+        n_components=problem.ranks(most),
+        scale=problem.scale,
+        cv=problem.folds,
+    )
+
+
+def kernel(problem: Problem) -> Any:
+    return kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
+
+
+def rough_kernel(problem: Problem) -> Any:
+    return kernels(problem, ROUGH)
+
+
+def chain(problem: Problem) -> Any:
+    return kernels(problem, ROUGH[-1]).set_params(chain=True)
+
+
+def kernels(problem: Problem, names: Any) -> Any:
+    search = KernelSearch(
+        kernel=names,
+        n_components=problem.ranks(min(problem.n_targets, problem.n_samples - 1)),
+        scale=problem.scale,
+        cv=problem.folds,
+        random_state=problem.random_state,
+    )
+    if problem.treatments:
+        quick = {"widths": WIDTHS[1::2]}
+        return TreatedSearch(search, problem.treatments, cv=problem.folds, quick=quick)
+    return search
+
+
+def process(problem: Problem) -> Any:
+    bank: dict[str, Any] = {} if problem.scale else {"none": None}
+    if problem.scale or problem.treatments:
+        bank["autoscaled"] = StandardScaler()
+    return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
+
+
+def trees(problem: Problem) -> Any:
+    return TreeSearch(
+        "extra", cv=problem.folds, random_state=problem.random_state, n_jobs=problem.n_jobs
+    )
+
+
+def boosting(problem: Problem) -> Any:
+    return TreeSearch("boosting", cv=problem.folds, random_state=problem.random_state)
+
+
+def block_ridge(problem: Problem) -> Any:
+    return BlockSearch(problem.blocks, problem.treatments, "ridge", cv=problem.folds)
+
+
+def block_pls(problem: Problem) -> Any:
+    return BlockSearch(problem.blocks, problem.treatments, "pls", cv=problem.folds)
+
+
+def has_rows_for_boosting(problem: Problem) -> bool:
+    n_columns = problem.n_features * problem.n_targets
+    return (
+        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
+        and problem.n_targets <= _BOOSTING_TARGETS
+        and not problem.treatments
+    )
+
+
+def adds_to_blend(problem: Problem) -> bool:
+    """Not for curves: there ridge regression and partial least squares say the same, with less error."""
+    return not problem.treatments
