@@ -159,7 +159,10 @@ def test_gram_matrices(name, shape, form, condition):
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize("name", MODELS)
 def test_moments(name, shape, condition, road):
-    assert error_of(name, MOMENT_ROADS[road], shape, condition) < GRAM
+    # Rows that were taken away again leave their rounding errors in the sums.
+    tiny_ridge = (name, shape, road) == ("ridge", "wide", "subtracted")
+    bound = RIDGE if tiny_ridge else GRAM
+    assert error_of(name, MOMENT_ROADS[road], shape, condition) < bound
 
 
 @pytest.mark.parametrize("mean", [1e5, 1e10])

@@ -52,8 +52,8 @@ def test_the_simplest_within_one_standard_error(scores, errors, chosen):
 
 def test_the_standard_error_of_few_folds():
     """With n - 1: 0 and 2 have the standard error 1; that of a single fold is unknown, and zero here."""
-    assert_allclose(trials._standard_error(np.array([[0.0, 2.0], [1.0, 1.0]])), [1.0, 0.0])
-    assert trials._standard_error(np.array([0.7])) == 0.0
+    assert_allclose(trials.standard_error(np.array([[0.0, 2.0], [1.0, 1.0]])), [1.0, 0.0])
+    assert trials.standard_error(np.array([0.7])) == 0.0
 
 
 def test_a_method_that_was_given_up_is_not_chosen():
