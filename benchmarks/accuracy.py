@@ -268,7 +268,8 @@ DIGITS = """Backward errors in units of eps, 2.2e-16: a fit is as far from the e
 units in the last place of the data would move it. Below one the fit is as good as its data. "rows" and
 "Gram matrix" are what a fit chooses between by shape; where a Gram matrix lacks digits the fit goes on
 with the rows. The tests hold rows to 100 and everything else to 1000, or to a warning that says how
-many digits are left; the ridge of 1e-6 ||X||^2 from the Gram matrix of fewer rows than inputs to 3e4.
+many digits are left; the ridge of 1e-6 ||X||^2 with fewer rows than inputs, from the Gram matrix or from
+moments that rows were taken away from, to 3e4.
 """
 COVERAGE = f"""Share of new outputs inside 95 % intervals for new outputs:
 
