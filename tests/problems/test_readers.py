@@ -67,6 +67,14 @@ def test_a_reader_is_walked_once(table):
         list(found.predict(rows))
 
 
+def test_a_file_without_a_column_is_named(table, tmp_path):
+    pq.write_table(table, tmp_path / "a.parquet")
+    pq.write_table(table.drop_columns(["starch"]), tmp_path / "b.parquet")
+    rows = Rows.from_parquet(tmp_path, y=["oil", "starch"], memory=TINY)
+    with pytest.raises(ValueError, match=r"b\.parquet has no column 'starch'"):
+        PLS(2).fit(rows)
+
+
 def test_a_folder_of_parquet(table, tmp_path):
     for i in range(3):
         pq.write_table(table.slice(300 * i, 300), tmp_path / f"part{i}.parquet")

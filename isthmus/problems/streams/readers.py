@@ -195,12 +195,11 @@ def _matrix(batch: Any, names: list[str]) -> NDArray:
 
 
 class ParquetReader(ArrowReader):
-    """Reads a Parquet file or a folder of them, few batches ahead."""
+    """Reads a Parquet file or a folder of them, one file after another."""
 
     def __init__(self, path: Any, y: Any, sample_weight: str | None) -> None:
         self.pa = import_pyarrow()
-        self.dataset = import_module("pyarrow.dataset")
-        self.data = self.dataset.dataset(path, format="parquet")
+        self.data = import_module("pyarrow.dataset").dataset(path, format="parquet")
         self._name_columns(list(self.data.schema.names), y, sample_weight)
         self.n_samples = int(self.data.count_rows())
 
@@ -209,15 +208,15 @@ class ParquetReader(ArrowReader):
         columns = [*self.feature_names, *self.target_names]
         if self.weight_name is not None:
             columns.append(self.weight_name)
-        # Buffers that are read ahead would be kept until their file is closed.
-        options = self.dataset.ParquetFragmentScanOptions(pre_buffer=False)
-        return self.data.to_batches(
-            columns=columns,
-            batch_size=n_rows,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=options,
-        )
+        # The scanner of a dataset keeps buffers of the files behind it: its memory grows with the rows.
+        open_file = import_module("pyarrow.parquet").ParquetFile
+        for fragment in self.data.get_fragments():
+            with fragment.open() as source:
+                file = open_file(source, pre_buffer=False)
+                missing = [name for name in columns if name not in file.schema_arrow.names]
+                if missing:
+                    raise ValueError(f"{fragment.path} has no column {missing[0]!r}")
+                yield from file.iter_batches(batch_size=n_rows, columns=columns)
 
 
 def import_pyarrow() -> Any:
