@@ -170,19 +170,19 @@ def test_the_choice_of_a_method_knows_no_units(whole, unit):
     factor = np.array([1.0, 1.0, unit])
     other = MethodSearchCV(cv=FOLDS[:2], scale=True).fit(X, Y * factor)
     assert other.best_method_ == whole.best_method_
-    # Weights of a blend follow predictions that are the same to the tolerance of iterations.
-    assert_same_settings(whole.best_params_, other.best_params_, rtol=ITERATED)
-    assert_allclose(fold_scores(other), fold_scores(whole), atol=1e-6)
-    assert_allclose(output_scores(other, Y * factor), output_scores(whole, Y), atol=1e-6)
+    # Widths per input are iterated, and the weights of methods that nearly agree follow the last digits.
+    assert_same_settings(whole.best_params_, other.best_params_, rtol=100 * ITERATED)
+    assert_allclose(fold_scores(other), fold_scores(whole), atol=ITERATED)
+    assert_allclose(output_scores(other, Y * factor), output_scores(whole, Y), atol=ITERATED)
 
 
 def test_the_choice_of_a_method_knows_no_order_of_columns(whole):
     other = MethodSearchCV(cv=FOLDS[:2], scale=True).fit(X[:, ::-1], Y[:, [2, 0, 1]])
     assert other.best_method_ == whole.best_method_
-    # Weights of a blend follow predictions that are the same to the tolerance of iterations.
-    assert_same_settings(whole.best_params_, other.best_params_, rtol=ITERATED)
-    assert_allclose(fold_scores(other), fold_scores(whole), atol=1e-6)
-    assert_allclose(output_scores(other, Y[:, [2, 0, 1]]), output_scores(whole, Y)[[2, 0, 1]])
+    assert_same_settings(whole.best_params_, other.best_params_, rtol=100 * ITERATED)
+    assert_allclose(fold_scores(other), fold_scores(whole), atol=ITERATED)
+    shown = output_scores(other, Y[:, [2, 0, 1]]), output_scores(whole, Y)[[2, 0, 1]]
+    assert_allclose(*shown, atol=ITERATED)
 
 
 def test_names_of_columns_say_nothing():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -116,6 +117,11 @@ class BlockSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return chosen
 
 
+def are_blocks(X: Any) -> bool:
+    """Whether inputs are a dict of arrays; one kind of sparse array is a dict too."""
+    return isinstance(X, Mapping) and not issparse(X)
+
+
 def join_inputs(
     X: Any, blocks: Any, feature_names: Any
 ) -> tuple[Any, dict[str, NDArray] | None, Any]:
@@ -123,7 +129,7 @@ def join_inputs(
 
     Blocks are those of a dict of arrays, or columns that are given beside one array.
     """
-    if not isinstance(X, Mapping):
+    if not are_blocks(X):
         if blocks is None:
             return X, None, feature_names
         n, names = np.shape(X)[1], getattr(X, "columns", feature_names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
-from isthmus.auto.block_search import block_importances, join_known
+from isthmus.auto.block_search import are_blocks, block_importances, join_known
 from isthmus.auto.intervals import half_widths
 from isthmus.inspection import Domain, Trust
 from isthmus.reports import write_report
@@ -244,7 +243,7 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         }
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
-        if isinstance(X, Mapping):
+        if are_blocks(X):
             return join_known(X, self.blocks_, self.n_features_in_)
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 

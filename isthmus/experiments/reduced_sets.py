@@ -235,11 +235,11 @@ def run_coupled(seed: int, quick: bool) -> Result:
         return float((predicted.argmax(axis=1) != labels[test]).mean())
 
     n_points = 50
-    together = error(compress(model, n_points).predict(X[test]))
+    together = error(compress(model, n_points, method="greedy").predict(X[test]))
     alone = []
     for k in range(10):
         one = KernelRidge(alpha=0.1, kernel="rbf", gamma=gamma).fit(X[train], targets[train, k])
-        alone.append(compress(one, n_points // 10).predict(X[test]))
+        alone.append(compress(one, n_points // 10, method="greedy").predict(X[test]))
     apart = error(np.column_stack(alone))
     full = error(model.predict(X[test]))
     values = {"all points": full, "50, together": together, "10 times 5, one by one": apart}

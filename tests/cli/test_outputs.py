@@ -68,7 +68,7 @@ def test_devices_stay_devices(model, run, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     for given in ("/dev/null", "pipe.csv"):
         code, _, err = run(*FIT, "-o", given)
-        assert code == 1 and "no regular file: name another, or - for standard output" in err
+        assert code == 1 and "not a regular file: name another, or - for standard output" in err
     assert not os.path.isfile("/dev/null")
 
 

@@ -79,7 +79,7 @@ def test_regular_files_only(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "null").symlink_to("/dev/null")
     for given in (tmp_path / "pipe", tmp_path / "null", "/dev/null"):
-        with pytest.raises(ValueError, match="no regular file: name another, or - for standard"):
+        with pytest.raises(ValueError, match="not a regular file: name another, or - for standard"):
             write_atomically(given, "new")
     with pytest.raises(IsADirectoryError):
         write_atomically(tmp_path, "new")

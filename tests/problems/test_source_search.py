@@ -105,7 +105,7 @@ def test_a_search_reads_the_rows_once_and_resumes(data):
 def test_errors(data):
     X, Y, _ = data
     rows = Rows.from_arrays(X, Y)
-    with pytest.raises(ValueError, match="no partition"):
+    with pytest.raises(ValueError, match="not a partition"):
         ComponentSearchCV(PLS(), cv=ShuffleSplit(3)).fit(rows)
     with pytest.raises(ValueError, match="needs the number of rows"):
         ComponentSearchCV(PLS(), cv=KFold(3)).fit(Rows(lambda: [(X, Y)]))
