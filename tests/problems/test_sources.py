@@ -21,6 +21,7 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
+from isthmus.problems.streams.near_sums import near_moments
 from isthmus.problems.streams.sources import BlockError, as_rows
 
 TINY = 0.02  # MiB: blocks of some twenty rows
@@ -303,3 +304,22 @@ def test_a_posterior_is_that_of_all_rows():
     assert bounds.shape == (*mean.shape, 2)
     with pytest.raises(ValueError, match="needs likelihood='gaussian'"):
         BayesianStiefelRegression(2, likelihood="laplace").fit(Rows.from_arrays(X, Y))
+
+
+def test_sums_do_not_depend_on_where_rows_lie_in_memory():
+    """A chunk from another process may be at an odd address, and NumPy then multiplies without BLAS."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 12)), rng.normal(size=(300, 3))
+
+    def at_an_odd_address(A):
+        room = np.empty(A.nbytes + 1, dtype=np.uint8)[1:]
+        found = room.view(A.dtype).reshape(A.shape)
+        found[:] = A
+        assert not found.flags.aligned
+        return found
+
+    one = near_moments(X, Y, None, Moments(12, 3))
+    for other in (at_an_odd_address, np.asfortranarray):
+        found = near_moments(other(X), other(Y), None, Moments(12, 3))
+        for name in ("xx", "xy", "yy", "x_mean", "y_mean"):
+            assert np.array_equal(getattr(found, name), getattr(one, name)), name

@@ -82,7 +82,7 @@ def _buffer_rows(n_rows: int, width: int) -> int:
 
 
 def _sum_as_they_are(X: NDArray, Y: NDArray) -> tuple[Array, Array, Array, Array]:
-    """``X'X``, ``X'Y``, ``Y'Y`` and the sums of both sides together: rows in C order are not copied."""
+    """``X'X``, ``X'Y``, ``Y'Y`` and the sums of both sides together: aligned rows are not copied."""
     p, q = X.shape[1], Y.shape[1]
     n_rows = _buffer_rows(len(Y), p + q)
     xx, xy, yy = np.zeros((p, p)), np.zeros((p, q)), np.zeros((q, q))
@@ -90,8 +90,8 @@ def _sum_as_they_are(X: NDArray, Y: NDArray) -> tuple[Array, Array, Array, Array
     # Kept: where freed memory is given back at once, as by Dask's workers, new arrays fault on every page.
     own_xx, own_xy = np.empty((p, p)), np.empty((p, q))
     for rows in row_blocks(len(Y), n_rows):
-        # Products round by the order in memory, which a chunk may lose on its way to another worker.
-        A, B = np.ascontiguousarray(X[rows]), np.ascontiguousarray(Y[rows])
+        # Chunks that come from another process may lie at odd addresses, where products round otherwise.
+        A, B = (np.require(side[rows], requirements=["C", "A"]) for side in (X, Y))
         xx += np.matmul(A.T, A, out=own_xx)
         xy += np.matmul(A.T, B, out=own_xy)
         yy += B.T @ B
