@@ -33,6 +33,7 @@ OBJECTIVES: dict[str, dict[str, float]] = {
 SMOOTHING = 0.03  # seconds
 MISSED_SHARE = 0.005  # of the samples: a tip that is missed more often is given more time
 _MOST_TIMES_SLOWER = 3  # times that it is
+_STUCK = 1e-6  # radians: a round that moves no joint further begins again, away from the limits
 _MOST_MULTIPLIERS = 20  # rounds of multipliers for the tip
 _UNBOUNDED = 1e4  # radians a sample: stands for no limit where another joint has one
 
@@ -231,8 +232,12 @@ class Retargeter:
             if not (distance[small] > REACHED_TIP / 10).any():
                 break
             shift = np.where(small[:, None], shift - miss, 0.0)
-            found = solve_path(self._rows(goal.moved(shift)), found, bend, limits, max_iter=10)
+            task, before = self._rows(goal.moved(shift)), found.q
+            found = solve_path(task, found, bend, limits, max_iter=10)
             n_iter += found.n_iter
+            if np.abs(found.q - before).max() < _STUCK:  # against a limit that it has met too soon
+                found = solve_path(task, found.q, bend, limits)
+                n_iter += found.n_iter
         return replace(found, n_iter=n_iter)
 
     def _rows(self, goal: Goal) -> Any:
