@@ -147,7 +147,9 @@ class Trail:
             if name in names
         }
         examples = [path for path, names in self.examples.items() if name in names]
-        return _most(pages, 1), examples[:3], _most(tests, 2)
+        families = {page: n for page, n in pages.items() if page.parent.name == "families"}
+        page = _most(families, 1) or _most(pages, 1)  # the page of its family, if it has one
+        return page, examples[:3], _most(tests, 2)
 
     def lines(self, name, *, gallery):
         """Return what is added to the entry of a name in the reference."""
