@@ -337,7 +337,7 @@ def test_columns_that_depend_on_each_other():
     gappy = with_gaps(X, 0.05)
     _, model = em(gappy, Y, n_latent=None, tol=1e-6)
     history = np.array(model.log_likelihood)
-    # At its floor the noise is a millionth of the data, and the likelihood has a few digits left.
+    # At its floor, 1.5e-8 of the variances, the noise leaves the likelihood a few digits.
     assert model.converged and (np.diff(history) >= -1e-3 * abs(history[-1])).all()
     alone = (
         np.isnan(gappy[:, :4]).sum(axis=1) == 1
