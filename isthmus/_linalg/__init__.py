@@ -131,6 +131,17 @@ def power_of_two(A: NDArray) -> float:
     return float(2.0 ** np.clip(np.frexp(largest)[1], -1021, 1023))
 
 
+def require_squares(name: str, A: NDArray) -> None:
+    """Refuse data whose squares leave the range of float64, where a method has numbers in such units."""
+    unit = power_of_two(A)
+    if unit != 1.0:
+        exponent = round(float(np.log10(unit)))
+        raise ValueError(
+            f"{name} has entries of about 1e{exponent}, whose squares are out of the range of float64; "
+            f"expected 1e-100 to 1e100: multiply {name} by 1e{-exponent}."
+        )
+
+
 def weight_unit(weights: NDArray | None) -> float:
     """A power of four by which weights too large or too small for sums of squares are divided.
 

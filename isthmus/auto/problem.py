@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.model_selection import KFold
 
+from isthmus._linalg import Array, require_squares
+
 _INNER_FOLDS = 5
+_FEWEST_ROWS = 5  # three to train, two to be predicted
 
 
 @dataclass(frozen=True)
@@ -129,3 +133,14 @@ class Rung:
             "latex": self.latex,
             "references": list(self.references),
         }
+
+
+def check_outputs(Y: Array) -> None:
+    """Refuse too few rows, outputs that are all constant, and squared errors that float64 cannot hold."""
+    if len(Y) < _FEWEST_ROWS:
+        raise ValueError(
+            f"n_samples={len(Y)}: at least {_FEWEST_ROWS} rows are needed to compare methods."
+        )
+    require_squares("y", Y[~np.isnan(Y)])
+    if not any(np.nanmax(y) > np.nanmin(y) for y in Y.T if not np.isnan(y).all()):
+        raise ValueError("y is constant: there is nothing to predict. Give outputs that vary.")

@@ -18,7 +18,7 @@ from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.intervals import sorted_errors
 from isthmus.auto.ladder import BLEND, rungs_for
-from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.problem import Problem, Rung, check_outputs
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.treated import default_treatments
@@ -32,7 +32,6 @@ from isthmus.auto.trials import (
 from isthmus.auto.trust import domain_of, order_notice
 from isthmus.inspection import ComponentCurveDisplay
 
-_FEWEST_ROWS = 5
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 
 
@@ -246,10 +245,7 @@ class MethodSearchCV(FittedSearch):
         Y = outputs.reshape(len(outputs), -1)
         if len(rows) != len(Y):
             raise ValueError(f"X has {len(rows)} rows and y has {len(Y)}: they must be the same.")
-        if len(rows) < _FEWEST_ROWS:
-            raise ValueError(
-                f"n_samples={len(rows)}: at least {_FEWEST_ROWS} rows are needed to compare methods."
-            )
+        check_outputs(Y)
         return rows, Y
 
     def _problem(self, X: Array, Y: Array) -> Problem:

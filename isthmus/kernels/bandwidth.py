@@ -10,6 +10,8 @@ from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_random_state
 
+from isthmus._linalg import require_squares
+
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
@@ -27,7 +29,9 @@ def median_gamma(X: Any, *, metric: Any = "sqeuclidean", random_state: Any = Non
     if isinstance(metric, GPKernel):
         return 0.5 / (_median_of_positive(_kernel_distances(metric, X, random_state)) or 0.5)
     rows = _some_rows(np.asarray(X), random_state)
-    width = _median_of_positive(pdist(rows - rows.mean(axis=0), metric))
+    rows = rows - rows.mean(axis=0)
+    require_squares("X", rows)
+    width = _median_of_positive(pdist(rows, metric))
     if width is None:
         return 1.0
     return 0.5 / width if metric == "sqeuclidean" else 1.0 / width
@@ -36,6 +40,7 @@ def median_gamma(X: Any, *, metric: Any = "sqeuclidean", random_state: Any = Non
 def product_gamma(X: Any, *, random_state: Any = None) -> float:
     """One over the median squared norm, so that ``gamma x'x`` is about 1."""
     rows = _some_rows(np.asarray(X), random_state)
+    require_squares("X", rows)
     return 1.0 / (_median_of_positive(np.einsum("ij,ij->i", rows, rows)) or 1.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, Array, power_of_two, require_squares
 from isthmus._validation import check_alpha, check_flag
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
@@ -107,8 +107,10 @@ class BlockRidge(LinearRegressor):
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
         check_flag("alpha_per_target", self.alpha_per_target)
+        require_squares("X", rows)  # the unit of the ridge weights
         x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
-        problem = _BlockProblem(rows - x_mean, Y - y_mean, columns)
+        y_unit = power_of_two(Y)
+        problem = _BlockProblem(rows - x_mean, (Y - y_mean) / y_unit, columns)
         candidates = self._candidates(problem)
         folds = self._folds(rows, Y)
         if self.alpha_per_target:
@@ -125,6 +127,7 @@ class BlockRidge(LinearRegressor):
             self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
             coef = problem.solve(self.alpha_, every)
         self.block_importances_ = problem.shares(coef)
+        coef = coef * y_unit
         self._keep_map(coef.T, y_mean - x_mean @ coef, y_is_1d)
         return self
 

@@ -14,7 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, power_of_two, spreads
 from isthmus._validation import check_count, check_flag, check_option, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
@@ -42,9 +42,11 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         rows, Y, self._y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
-        self.x_mean_ = rows.mean(axis=0)
-        deviations = rows.std(axis=0)
-        deviations[deviations <= 1e-14 * np.abs(self.x_mean_)] = 0.0  # a constant, but for rounding
+        unit = power_of_two(rows)  # of columns whose squares would overflow or vanish
+        scaled = rows / unit
+        means = scaled.mean(axis=0)
+        deviations = scaled.std(axis=0)
+        deviations[deviations <= 1e-14 * np.abs(means)] = 0.0  # a constant, but for rounding
         scales = (
             np.where(deviations > 0, deviations, 1.0)
             if scales_columns
@@ -52,7 +54,8 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         )
         for block in columns:
             scales[block] *= np.linalg.norm(deviations[block] / scales[block]) or 1.0
-        return rows, Y, columns, scales
+        self.x_mean_ = means * unit
+        return rows, Y, columns, scales * unit
 
     def _keep(self, rotations: Array, loadings: Array, y_mean: Array) -> None:
         """Keep the factors, in the user's units."""
@@ -251,8 +254,7 @@ class SequentialPLS(BlockMap):
         rows, Y, columns, scales = self._prepare(X, y)
         ranks = self._ranks(len(columns))
         y_mean = Y.mean(axis=0)
-        deviations = Y.std(axis=0)
-        y_scale = np.where(deviations > 0, deviations, 1.0) if self.scale else np.ones(Y.shape[1])
+        y_scale = spreads(Y) if self.scale else np.full(Y.shape[1], power_of_two(Y))
         left = (Y - y_mean) / y_scale
         total = float((left**2).sum())
         Z = (rows - self.x_mean_) / scales

@@ -309,7 +309,8 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         if self._is_exact():
             ridge = ridge_in_units(self.alpha_, form.frame.ridge_unit(self.scale))
             objective = squared_objective(form, factors, ridge) * form.frame.weight_unit
-            self.objective_ = objective * y_unit**2
+            with np.errstate(over="ignore"):  # infinite where squares of y are
+                self.objective_ = objective * np.square(y_unit)
 
     # -- online --------------------------------------------------------------------------------
 
