@@ -17,11 +17,10 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
 _N_TREES = 100
-_N_TREES_IN_FOLDS = 30  # fewer have an error of their own, for which a blend would blame the method
-_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
+_N_TREES_IN_FOLDS = 40  # fewer have an error of their own, for which a blend would blame the method
+_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
-_EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
-_BOOSTED = ((True, 20),)
+_LEAVES = {"extra": (1, 4), "boosting": (20,)}  # least rows of a leaf
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -74,9 +73,10 @@ class Forest(FoundModel):
 class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Extremely randomised or boosted trees of scikit-learn.
 
-    Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
-    their ranks, whichever is better in left-out rows: the first tell rare large values apart, the second
-    columns with a long tail. Boosting has bins, and ranks. Outputs are in units of their spreads.
+    Thresholds of extremely randomised trees are drawn between the ends of a column; boosting has bins, and
+    sees ranks. Outputs are in units of their spreads. The least number of rows in a leaf is chosen by the
+    error of left-out rows that infinitely many trees would have: that of ``m`` trees less
+    ``1 / m`` of the variance between them, since larger leaves would win by needing fewer trees.
 
     Parameters
     ----------
@@ -114,20 +114,21 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
         folds = list(check_cv(self.cv).split(rows, Y))
-        settings = _EXTRA if self.kind == "extra" else _BOOSTED
-        scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
-        grown = [[self._start(leaf) for _ in folds] for _, leaf in settings]
+        places, ends = _places(rows, ranked=self.kind == "boosting")
+        leaves = _LEAVES[self.kind]
+        grown = [[self._start(leaf) for _ in folds] for leaf in leaves]
         best = 0
-        if len(settings) > 1:
-            tried = [
-                self._left_out(scales[ranked][0], Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
-                for (ranked, _), own in zip(settings, grown, strict=True)
-            ]
-            best = int(np.argmin([np.nanmean((Y - predicted) ** 2) for predicted in tried]))
-        ranked, leaf = settings[best]
-        places, ends = scales[ranked]
+        if len(leaves) > 1:
+            errors = []
+            for own in grown:
+                tried = self._left_out(places, Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
+                known = np.isfinite(tried).all(axis=1)
+                off = (Y - tried)[known] ** 2 - _scatter(own, folds, places, Y.shape)[known]
+                errors.append(float(off.mean()))
+            best = int(np.argmin(errors))
         found = self._left_out(places, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
-        self.best_params_ = {"ranked": ranked, "min_samples_leaf": leaf}
+        leaf = leaves[best]
+        self.best_params_ = {"min_samples_leaf": leaf}
         self.left_out_ = found * unit + means
         tables = _tables(self._grow(self._start(leaf), places, Y, sample_weight, _N_TREES))
         self.best_estimator_ = _forest(tables, ends, unit, means, given.ndim == 1)
@@ -173,6 +174,15 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return [clone(model).fit(places, column, sample_weight=weights) for column in Y.T]
         model.set_params(n_estimators=n_trees if places.shape[1] <= _WIDE else n_trees // 2)
         return [model.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+
+
+def _scatter(grown: list[Any], folds: Any, places: NDArray, shape: tuple[int, ...]) -> Array:
+    """Variance of the mean of the trees in left-out rows: what more trees would take away."""
+    found = np.full(shape, np.nan)
+    for (_, test), model in zip(folds, grown, strict=True):
+        each = np.stack([tree.predict(places[test]) for tree in model.estimators_])
+        found[test] = (each.var(axis=0, ddof=1) / len(each)).reshape(len(test), -1)
+    return found
 
 
 Tables = tuple[list[Any], NDArray]
