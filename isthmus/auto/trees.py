@@ -18,9 +18,11 @@ from isthmus.auto.maps import FoundModel
 
 _N_TREES = 100
 _N_TREES_IN_FOLDS = 40  # fewer have an error of their own, for which a blend would blame the method
-_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves
+_N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
-_LEAVES = {"extra": (1, 4), "boosting": (20,)}  # least rows of a leaf
+_EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
+_BOOSTED = ((True, 20),)
+_SURE = 1.0  # standard errors by which another setting must be better than the first
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -73,10 +75,12 @@ class Forest(FoundModel):
 class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Extremely randomised or boosted trees of scikit-learn.
 
-    Thresholds of extremely randomised trees are drawn between the ends of a column; boosting has bins, and
-    sees ranks. Outputs are in units of their spreads. The least number of rows in a leaf is chosen by the
-    error of left-out rows that infinitely many trees would have: that of ``m`` trees less
-    ``1 / m`` of the variance between them, since larger leaves would win by needing fewer trees.
+    Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
+    their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
+    bins, and ranks. Outputs are in units of their spreads. Values and leaves of one row are kept unless
+    another setting is better by a standard error in the same left-out rows. Their errors are those of
+    infinitely many trees: of ``m`` trees less ``1 / m`` of the variance between them, since with few trees
+    large leaves would win only because they vary less.
 
     Parameters
     ----------
@@ -114,21 +118,19 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
         folds = list(check_cv(self.cv).split(rows, Y))
-        places, ends = _places(rows, ranked=self.kind == "boosting")
-        leaves = _LEAVES[self.kind]
-        grown = [[self._start(leaf) for _ in folds] for leaf in leaves]
+        settings = _EXTRA if self.kind == "extra" else _BOOSTED
+        scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
+        grown = [[self._start(leaf) for _ in folds] for _, leaf in settings]
         best = 0
-        if len(leaves) > 1:
-            errors = []
-            for own in grown:
-                tried = self._left_out(places, Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
-                known = np.isfinite(tried).all(axis=1)
-                off = (Y - tried)[known] ** 2 - _scatter(own, folds, places, Y.shape)[known]
-                errors.append(float(off.mean()))
-            best = int(np.argmin(errors))
+        if len(settings) > 1:
+            best = _surely_best([
+                self._errors(scales[ranked][0], Y, folds, sample_weight, own)
+                for (ranked, _), own in zip(settings, grown, strict=True)
+            ])  # fmt: skip
+        ranked, leaf = settings[best]
+        places, ends = scales[ranked]
         found = self._left_out(places, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
-        leaf = leaves[best]
-        self.best_params_ = {"min_samples_leaf": leaf}
+        self.best_params_ = {"ranked": ranked, "min_samples_leaf": leaf}
         self.left_out_ = found * unit + means
         tables = _tables(self._grow(self._start(leaf), places, Y, sample_weight, _N_TREES))
         self.best_estimator_ = _forest(tables, ends, unit, means, given.ndim == 1)
@@ -154,6 +156,18 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return predicted
 
+    def _errors(
+        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any]
+    ) -> Array:
+        """Squared error of each left-out row, less what more trees would take away."""
+        found = self._left_out(places, Y, folds, weights, grown, _N_TREES_TO_CHOOSE)
+        squares = (Y - found) ** 2
+        for (_, test), model in zip(folds, grown, strict=True):
+            each = np.stack([tree.predict(places[test]) for tree in model.estimators_])
+            squares[test] -= (each.var(axis=0, ddof=1) / len(each)).reshape(len(test), -1)
+        own = squares.mean(axis=1) if weights is None else squares.mean(axis=1) * weights
+        return own[np.isfinite(own)]
+
     def _start(self, leaf: int) -> Any:
         """A model of scikit-learn without trees."""
         if self.kind == "boosting":
@@ -176,13 +190,14 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return [model.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 
-def _scatter(grown: list[Any], folds: Any, places: NDArray, shape: tuple[int, ...]) -> Array:
-    """Variance of the mean of the trees in left-out rows: what more trees would take away."""
-    found = np.full(shape, np.nan)
-    for (_, test), model in zip(folds, grown, strict=True):
-        each = np.stack([tree.predict(places[test]) for tree in model.estimators_])
-        found[test] = (each.var(axis=0, ddof=1) / len(each)).reshape(len(test), -1)
-    return found
+def _surely_best(errors: list[Array]) -> int:
+    """The first setting, or the best of those that are better than it by one standard error."""
+    gains = [errors[0] - own for own in errors]
+    sure = [
+        float(gain.mean()) if gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) else 0.0
+        for gain in gains
+    ]
+    return int(np.argmax(sure))
 
 
 Tables = tuple[list[Any], NDArray]
