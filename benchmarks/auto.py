@@ -271,8 +271,9 @@ def before(store: Store) -> str:
     lines = []
     for (protocol, name, who), cells in store.cells.items():
         if protocol == "before" and ("contest", name, who) not in store.cells:
-            others = [store.cells["contest", name, rival][0] for rival in PEERS
+            rivals = [store.cells["contest", name, rival] for rival in PEERS
                       if ("contest", name, rival) in store.cells]  # fmt: skip
+            others = [found[0] for found in rivals or [store.cells["best peer", name, "best"]]]
             lines.append([name, f"{cells[0]:.3f}", f"{min(others):.3f}", f"{cells[0] / min(others):.3f}",
                           f"{cells[2]:.3f}"])  # fmt: skip
     return markdown(["set", "fit_auto", "best peer", "ours / best", "coverage"], lines)
