@@ -208,7 +208,9 @@ class Store:
         """Return a cell; run what is not there, with folds of a draw of their own."""
         key = (protocol, name, who)
         if key not in self.cells:
-            X, Y = public_set(name, MOST_ROWS_OF_LITERATURE if protocol == "literature" else MOST_ROWS)
+            X, Y = public_set(
+                name, MOST_ROWS_OF_LITERATURE if protocol == "literature" else MOST_ROWS
+            )
             splits = list(KFold(n_splits, shuffle=True, random_state=seed).split(X))
             self.cells[key] = judge(who, X, Y, splits)
             print(*key, *(f"{value:.4f}" for value in self.cells[key]), flush=True)

@@ -7,6 +7,7 @@ from sklearn.model_selection import KFold
 
 from isthmus import PLS
 from isthmus.auto.builders import TREATED_PROCESS_ROWS
+from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import rungs_for
 from isthmus.auto.problem import Problem
 from isthmus.auto.treated import PathSearch, TreatedSearch, default_treatments
@@ -76,3 +77,17 @@ def test_processes_on_treated_curves_need_rows(n):
     names = [rung.name for rung in rungs_for("auto", curves)]
     assert "process" in names and ("treated_process" in names) == (n >= 100)
     assert "treated_process" not in [rung.name for rung in rungs_for("auto", Problem(n, 20, 1))]
+
+
+@pytest.mark.parametrize(
+    ("n", "twice", "varies"), [(49, False, False), (49, True, False), (50, False, True)]
+)
+def test_widths_per_input_need_fifty_rows_that_differ(n, twice, varies):
+    """One input of four counts: a width for each finds it wherever it is allowed."""
+    draw = np.random.default_rng(2)
+    A = draw.normal(size=(n, 4))
+    b = np.sin(3 * A[:, 0])
+    A, b = (np.vstack([A, A]), np.tile(b, 2)) if twice else (A, b)
+    scaler = KernelSearch("rbf", cv=5).fit(A, b).best_estimator_[0]
+    factors = A.std(axis=0) / scaler.scale_
+    assert (factors[0] > 3 * factors[1:].max()) == varies

@@ -169,8 +169,9 @@ class Process:
         centred = self.spectrum.center(self.outputs)[1]
         n, rank = len(centred), len(values)
         projected = (self.spectrum.basis.T @ centred) ** 2
-        # What no eigenvector reaches is noise alone; rounding leaves a little of what all reach.
+        # What no eigenvector reaches is noise alone; what rounding leaves where they reach all is nothing.
         rest = np.maximum((centred**2).sum(axis=0) - projected.sum(axis=0), 0.0)
+        rest *= rank < n - 1
         self.alphas = _ALPHAS * (values[-1] if rank else 1.0)
         self.evidence = np.empty((len(self.alphas), centred.shape[1]))
         for k, alpha in enumerate(self.alphas):

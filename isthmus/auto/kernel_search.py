@@ -103,6 +103,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
         may_vary = best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1
+        may_vary = may_vary and len(np.unique(Z, axis=0)) >= enough  # twins tell nothing new
         if may_vary and is_partition(folds, len(Z)):
             factors, wide = self._widths_per_input(Z, Y, best, folds, sample_weight)
             if wide.error < best.error:

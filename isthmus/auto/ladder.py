@@ -151,8 +151,9 @@ LADDER: tuple[Rung, ...] = (
         build=builders.process,
         takes_missing=False,
         is_wanted=builders.wants_process,
-        text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for each "
-        "output over widths and noises by their evidence, the probability of the outputs given the inputs.",
+        text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for "
+        "each output over widths and noises by their evidence, the probability of the outputs given the "
+        "inputs.",
         formula=_PROCESS_FORMULA,
         latex=_PROCESS_LATEX,
         references=_PROCESS_REFERENCES,
