@@ -370,7 +370,8 @@ could be compared in seconds. All of these were looked at; rf1 and scm20d were n
 - The Gaussian process sees scaled columns, with exponential kernels beside the linear and RBF ones: on edm
   0.68 in place of 0.82. On curves with 100 rows and more there is one on treated columns too.
 - Ranks of PLS on curves are averaged with a price for each component. On dough's published split single
-  ranks of 19 to 25 of 38 rows had failed on the second batch ([Spectra](spectra.md)).
+  ranks of 19 to 25 of 38 rows had failed on the second batch ([Spectra](spectra.md)); its test rows were
+  looked at.
 - Blends of few rows are pulled towards the methods that may be the best, no longer towards all."""
 COSTS = """## What it costs, and Tecator
 
