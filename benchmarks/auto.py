@@ -363,9 +363,9 @@ CHANGES = """## What was changed, and with which tables
 Predictions of left-out and of test rows were kept for edm, atp7d, jura, gasoline, dough, yarn, tecator,
 corn, diabetes and linnerud of scikit-learn, and made tables (Friedman 1, low rank, few rows,
 interactions, heavy tails, simulated spectra), so that rules could be compared in seconds. The folds of
-edm, atp7d, gasoline, dough and yarn in the first table are among them, so that it is no blind test. On these
-tables the rules of blending that were tried differ by about 1 % on average, by at most 2 % on gasoline,
-and by -5 to +9 % on the 18 training rows of yarn.
+edm, atp7d, gasoline, dough and yarn in the first table are among them, so that it is no blind test.
+On these tables the rules of blending that were tried differ by about 1 % on average, by at most 2 % on
+gasoline, and by -5 to +9 % on the 18 training rows of yarn.
 
 - Trees: larger leaves won in the folds only because eight trees of them vary less. Their error is that of
   infinitely many trees now, and another setting than leaves of one row must be better by a standard error.
