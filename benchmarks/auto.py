@@ -368,8 +368,8 @@ On these tables the rules of blending that were tried differ by about 1 % on ave
 gasoline, and by -5 to +9 % on the 18 training rows of yarn.
 
 Of the first table only dough was run with the code as it is. edm, gasoline, yarn and the ten folds of edm
-were run before rounding was taken out of the evidence of full rank, atp7d in between, with a narrower grid of
-widths of the Gaussian process.
+were run before rounding was taken out of the evidence of full rank, atp7d in between, with a narrower grid
+of widths of the Gaussian process.
 
 - Trees: larger leaves won in the folds only because eight trees of them vary less. Their error is that of
   infinitely many trees now, and another setting than leaves of one row must be better by a standard error.
