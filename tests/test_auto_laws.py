@@ -29,6 +29,7 @@ CLOSED, ITERATED = 1e-8, 1e-5
 # What does not obey, and why.
 COUNTS_TWINS = {
     "process": "the evidence of twice as many rows is the more certain",
+    "treated_process": "the evidence of twice as many rows is the more certain",
     "trees": "a leaf has a least number of rows",
     "boosting": "a leaf has a least number of rows",
 }

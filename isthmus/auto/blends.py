@@ -22,9 +22,15 @@ _SMALLEST = 0.02  # weights below are set to zero
 def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None = None) -> Array:
     r"""Return the convex weights with the least squared error of left-out predictions.
 
-    For each target ``w' S w`` is minimised on the simplex, where ``S`` holds the products of the errors
-    of the methods. Part of ``S`` is the mean over all targets, and its diagonal is raised as by 25 rows in
-    which the methods err alike and independently: few rows do not decide alone.
+    For each target
+
+    .. math::
+        w^\top S w + \frac{25}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 2),
+
+    is minimised on the simplex, where ``S`` holds the products of the errors of the methods, in units of
+    the least, and ``t`` by how many standard errors the squared error of a method is larger than the least
+    in the same rows. Few rows do not decide alone: they pull towards equal weights of the methods that may
+    be the best, not of all. Half of what decides is the mean over all targets.
 
     Parameters
     ----------
@@ -47,19 +53,37 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     scale = np.einsum("qaa->qa", products).min(axis=1)
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
-    # What few rows leave open about the products pulls the weights together.
-    products += _PULL * np.eye(len(predictions)) / max(errors.shape[1], 1)
-    return np.column_stack([_on_simplex(S) for S in products])
+    pull = _PULL / max(errors.shape[1], 1)
+    aims = _may_be_best(errors, scale)
+    return np.column_stack(
+        [_on_simplex(S, pull, aim) for S, aim in zip(products, aims.T, strict=True)]
+    )
 
 
-def _on_simplex(S: Array) -> Array:
-    """Minimise ``w' S w`` over weights that are not negative and sum to one."""
+def _may_be_best(errors: Array, scale: Array) -> Array:
+    """Weights (n_methods, n_targets) that fall with the paired difference to the best method."""
+    n = max(errors.shape[1], 1)
+    squares = errors**2 / np.where(scale > 0, scale / n, 1.0)
+    squares = (1 - _SHARED) * squares + _SHARED * squares.mean(axis=2, keepdims=True)
+    best = squares.mean(axis=1).argmin(axis=0)
+    least = np.take_along_axis(squares, best[None, None, :], axis=0)[0]
+    found = []
+    for own in squares:
+        off = own - least
+        error = np.maximum(off.std(axis=0) / np.sqrt(n), np.finfo(float).tiny)
+        found.append(np.exp(-0.5 * (off.mean(axis=0) / error) ** 2))
+    return np.array(found) / np.sum(found, axis=0)
+
+
+def _on_simplex(S: Array, pull: float, aim: Array) -> Array:
+    """Minimise ``w' S w + pull |w - aim|^2`` over weights that are not negative and sum to one."""
     m = len(S)
     values, vectors = np.linalg.eigh(S)
     root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
-    # The last row holds the sum to one; nnls without it would return zero.
-    heavy = 1e4 * max(float(np.sqrt(values[-1])), 1e-150)
-    found, _ = nnls(np.vstack([root, np.full((1, m), heavy)]), np.append(np.zeros(m), heavy))
+    # The last row holds the sum to one.
+    heavy = 1e4 * np.sqrt(max(float(values[-1]), 0.0) + pull)
+    rows = np.vstack([root, np.sqrt(pull) * np.eye(m), np.full((1, m), heavy)])
+    found, _ = nnls(rows, np.concatenate([np.zeros(m), np.sqrt(pull) * aim, [heavy]]))
     found = np.where(found < _SMALLEST * found.max(), 0.0, found)
     return found / found.sum()
 

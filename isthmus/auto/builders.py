@@ -18,6 +18,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
 TREE_ROWS = 100  # fewer rows: trees are left to those who ask for them by name
+TREATED_PROCESS_ROWS = 100  # fewer: one more method that chooses among treatments adds to the luck
 PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
@@ -99,10 +100,28 @@ def kernels(problem: Problem, names: Any) -> Any:
 
 
 def process(problem: Problem) -> Any:
-    bank: dict[str, Any] = {} if problem.scale else {"none": None}
-    if problem.scale or problem.treatments:
-        bank["autoscaled"] = StandardScaler()
+    bank = {"autoscaled": StandardScaler()}
     return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
+
+
+def treated_process(problem: Problem) -> Any:
+    return EvidenceSearch(
+        problem.treatments or {"none": None}, ("rbf",), cv=problem.folds,
+        random_state=problem.random_state,
+    )  # fmt: skip
+
+
+def wants_treated_process(problem: Problem) -> bool:
+    enough = problem.n_samples >= TREATED_PROCESS_ROWS
+    return bool(problem.treatments) and enough and wants_process(problem)
+
+
+def wants_process(problem: Problem) -> bool:
+    return (
+        problem.kernel == "auto"
+        and problem.n_components is None
+        and problem.n_samples <= PROCESS_ROWS
+    )
 
 
 def trees(problem: Problem) -> Any:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
-from isthmus.auto.kernel_search import DISTANCES, WIDTHS
+from isthmus.auto.kernel_search import DISTANCES
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.auto.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma
@@ -30,6 +30,8 @@ _TEMPER = (
     0.5  # power of the evidence: no process is quite true, and the average should not be too sure
 )
 _LEAST = 0.01  # weights below, for every target, are left out
+# Inverse widths, times what the median rule gives.
+_WIDTHS = {"rbf": np.logspace(-3.5, 1.75, 8), "l2_laplacian": np.logspace(-2, 1, 5)}
 
 
 class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -51,8 +53,8 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     treatments : dict of name and transformer
         Bank of treatments of the columns; None is no treatment.
-    kernels : sequence of {"linear", "rbf"}, default=("linear", "rbf")
-        Kernels that are averaged, RBF over seven widths.
+    kernels : sequence of {"linear", "rbf", "l2_laplacian"}, default=all of them
+        Kernels that are averaged, those with a width over several.
     cv : int or splitter, default=5
         Folds of the left-out predictions.
     random_state : int, default=0
@@ -68,8 +70,9 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, treatments: Any, kernels: Any = ("linear", "rbf"), cv: Any = 5, random_state: int = 0
-    ) -> None:
+        self, treatments: Any, kernels: Any = ("linear", *_WIDTHS), cv: Any = 5,
+        random_state: int = 0,
+    ) -> None:  # fmt: skip
         self.treatments = treatments
         self.kernels = kernels
         self.cv = cv
@@ -139,7 +142,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             if own == "linear":
                 continue
             middle = median_gamma(Z, metric=DISTANCES[own], random_state=self.random_state)
-            for factor in WIDTHS:
+            for factor in _WIDTHS[own]:
                 check_time()
                 kernel = resolve_kernel(own, Z, gamma=float(middle * factor))
                 spectrum = RidgeSpectrum.of_gram(
@@ -166,8 +169,9 @@ class Process:
         centred = self.spectrum.center(self.outputs)[1]
         n, rank = len(centred), len(values)
         projected = (self.spectrum.basis.T @ centred) ** 2
-        # What no eigenvector reaches is noise alone; rounding leaves a little of what all reach.
+        # What no eigenvector reaches is noise alone; what rounding leaves where they reach all is nothing.
         rest = np.maximum((centred**2).sum(axis=0) - projected.sum(axis=0), 0.0)
+        rest *= rank < n - 1
         self.alphas = _ALPHAS * (values[-1] if rank else 1.0)
         self.evidence = np.empty((len(self.alphas), centred.shape[1]))
         for k, alpha in enumerate(self.alphas):

@@ -270,7 +270,7 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         state = super().__getstate__()
         return {k: v for k, v in state.items() if k not in ("_training", "cv_predictions_")}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -31,8 +31,8 @@ _PART = 400
 _N_KEPT = 3
 _EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
 _N_LANDMARKS = 800
-_ROWS_PER_INPUT = 10  # for a width of its own
-_ROWS_FOR_WIDTHS = 100
+_ROWS_PER_INPUT = 5  # for a width of its own
+_ROWS_FOR_WIDTHS = 50
 _N_GROUPS = 3  # of folds, in which widths per input are judged
 
 
@@ -40,7 +40,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression: kernel and width for all targets, a ridge weight for each.
 
     One eigendecomposition of a Gram matrix gives the left-out predictions of all folds and ridge weights.
-    With ten rows per input and a hundred in all, inputs get widths of their own by the gradient of the
+    With five rows per input and fifty in all, inputs get widths of their own by the gradient of the
     left-out error; these come from an iteration, which stops before the last digit.
 
     Parameters
@@ -103,6 +103,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
         may_vary = best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1
+        may_vary = may_vary and len(np.unique(Z, axis=0)) >= enough  # twins tell nothing new
         if may_vary and is_partition(folds, len(Z)):
             factors, wide = self._widths_per_input(Z, Y, best, folds, sample_weight)
             if wide.error < best.error:

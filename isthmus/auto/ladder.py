@@ -28,6 +28,15 @@ _KERNEL_REFERENCES = (
     "estimation. Advances in Neural Information Processing Systems 15, 2003.",
 )
 
+_PROCESS_FORMULA = (
+    "&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
+    "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y"
+)
+_PROCESS_LATEX = r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y"
+_PROCESS_REFERENCES = (
+    "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
+)
+
 LADDER: tuple[Rung, ...] = (
     Rung(
         name="pls",
@@ -141,19 +150,25 @@ LADDER: tuple[Rung, ...] = (
         label="Gaussian process",
         build=builders.process,
         takes_missing=False,
-        is_wanted=lambda problem: (
-            problem.kernel == "auto"
-            and problem.n_components is None
-            and problem.n_samples <= builders.PROCESS_ROWS
-        ),
-        text="Gaussian processes with linear and RBF kernels, averaged for each output over widths and "
-        "noises by their evidence, the probability of the outputs given the inputs.",
-        formula="&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
-        "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y",
-        latex=r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y",
-        references=(
-            "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
-        ),
+        is_wanted=builders.wants_process,
+        text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for "
+        "each output over widths and noises by their evidence, the probability of the outputs given the "
+        "inputs.",
+        formula=_PROCESS_FORMULA,
+        latex=_PROCESS_LATEX,
+        references=_PROCESS_REFERENCES,
+    ),
+    Rung(
+        name="treated_process",
+        label="Gaussian process on treated curves",
+        build=builders.treated_process,
+        takes_missing=False,
+        is_wanted=builders.wants_treated_process,
+        text="Gaussian processes with an RBF kernel on treated curves, averaged for each output over "
+        "treatments, widths and noises by their evidence.",
+        formula=_PROCESS_FORMULA,
+        latex=_PROCESS_LATEX,
+        references=_PROCESS_REFERENCES,
     ),
     Rung(
         name="chain",

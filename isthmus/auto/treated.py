@@ -30,6 +30,8 @@ from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression import PLS
 
 _MOST_RANKS = 25
+_PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
+_LEAST = 0.01  # weights of ranks below, relative to the largest, are left out
 _N_QUICK = 8  # treatments that go on where a quick search comes first
 
 
@@ -104,23 +106,31 @@ class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """Partial least squares with a number of components for each target.
+    r"""Partial least squares, its numbers of components averaged for each target.
 
-    Rows are held in the coordinates of their own span, so that a fold of wide spectra costs what one of
-    as many columns as rows does; the components are the same.
+    With fifty rows the error of left-out rows has a second dip at twenty components as often as not, and a
+    map that has fallen into it fails on the next batch. A rank ``r`` with the squared error
+    :math:`e_r` of ``n`` left-out rows therefore has the weight
+
+    .. math::
+        w_r \propto e_r^{-n / 2} \exp(-r / 2),
+
+    that of a Gaussian likelihood with a price for each component ([BA2002]_): a large rank
+    counts where the rows are sure of it. Rows are held in the coordinates of their own span, so that a fold
+    of wide spectra costs what one of as many columns as rows does; the components are the same.
 
     Parameters
     ----------
     cv : int or splitter, default=5
         Folds.
     rule : {"best", "one_se"}, default="best"
-        Least pooled error of left-out rows, or the fewest components within one standard error of it.
+        The average, or the fewest components within one standard error of the least pooled error.
 
     Attributes
     ----------
     best_estimator_ : LinearMap
     best_params_ : dict
-        ``n_components`` for each target.
+        ``n_components`` for each target, the rank with the largest weight.
     left_out_ : ndarray of shape (n_samples, n_targets)
         Predictions of every row without its fold.
     """
@@ -144,24 +154,34 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             path = np.asarray(model.predict_path(Z[test]))
             paths[: len(path), test] = path
             paths[len(path) :, test] = path[-1]
-        squares = (paths - Y) ** 2
-        errors = np.nanmean(squares, axis=1)
-        ranks = errors.argmin(axis=0)
-        everywhere = np.arange(Y.shape[1])
-        if self.rule == "one_se":
-            least = squares[ranks, :, everywhere]
-            spread = np.nanstd(least, axis=1, ddof=1) / np.sqrt(np.isfinite(least).sum(axis=1))
-            ranks = (errors <= errors[ranks, everywhere] + spread).argmax(axis=0)
-        self.left_out_ = paths[ranks, :, everywhere].T * unit
+        weights = self._rank_weights((paths - Y) ** 2)
+        self.left_out_ = np.einsum("rq,rnq->nq", weights, paths) * unit
         whole = PLS(most, scale=False).fit(Z, Y)
         probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])
         path = np.asarray(whole.predict_path(probes))
-        chosen = path[np.minimum(ranks, len(path) - 1), :, everywhere]  # (n_targets, 1 + rank)
+        weights[len(path) - 1] += weights[len(path) :].sum(axis=0)
+        chosen = np.einsum("rq,rnq->qn", weights[: len(path)], path)  # (n_targets, 1 + rank)
         coef = (chosen[:, 1:] - chosen[:, :1]) @ right[keep] * unit[:, None]
         self.best_estimator_ = LinearMap.of(coef, chosen[:, 0] * unit - coef @ centre, flat)
-        self.best_params_ = {"n_components": ranks + 1}
+        self.best_params_ = {"n_components": weights[: len(path)].argmax(axis=0) + 1}
         self.n_features_in_ = rows.shape[1]
         return self
+
+    def _rank_weights(self, squares: Array) -> Array:
+        """Weights of the ranks for each target, from squared errors (n_ranks, n_samples, n_targets)."""
+        errors = np.nanmean(squares, axis=1)
+        if self.rule == "one_se":
+            best, everywhere = errors.argmin(axis=0), np.arange(errors.shape[1])
+            least = squares[best, :, everywhere]
+            spread = np.nanstd(least, axis=1, ddof=1) / np.sqrt(np.isfinite(least).sum(axis=1))
+            fewest = (errors <= errors[best, everywhere] + spread).argmax(axis=0)
+            return (np.arange(len(errors))[:, None] == fewest).astype(np.float64)
+        n = np.isfinite(squares[0]).sum(axis=0)
+        logs = -0.5 * n * np.log(np.maximum(errors, np.finfo(float).tiny))
+        logs -= _PER_RANK * np.arange(len(errors))[:, None]
+        weights = np.exp(logs - logs.max(axis=0))
+        weights[weights < _LEAST] = 0.0
+        return weights / weights.sum(axis=0)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict with the fitted map."""

@@ -17,11 +17,12 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
 _N_TREES = 100
-_N_TREES_IN_FOLDS = 30  # fewer have an error of their own, for which a blend would blame the method
+_N_TREES_IN_FOLDS = 40  # fewer have an error of their own, for which a blend would blame the method
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
 _EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
 _BOOSTED = ((True, 20),)
+_SURE = 1.0  # standard errors by which another setting must be better than the first
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -75,8 +76,11 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Extremely randomised or boosted trees of scikit-learn.
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
-    their ranks, whichever is better in left-out rows: the first tell rare large values apart, the second
-    columns with a long tail. Boosting has bins, and ranks. Outputs are in units of their spreads.
+    their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
+    bins, and ranks. Outputs are in units of their spreads. Values and leaves of one row are kept unless
+    another setting is better by a standard error in the same left-out rows. Their errors are those of
+    infinitely many trees: of ``m`` trees less ``1 / m`` of the variance between them, since with few trees
+    large leaves would win only because they vary less.
 
     Parameters
     ----------
@@ -119,11 +123,10 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         grown = [[self._start(leaf) for _ in folds] for _, leaf in settings]
         best = 0
         if len(settings) > 1:
-            tried = [
-                self._left_out(scales[ranked][0], Y, folds, sample_weight, own, _N_TREES_TO_CHOOSE)
+            best = _surely_best([
+                self._errors(scales[ranked][0], Y, folds, sample_weight, own)
                 for (ranked, _), own in zip(settings, grown, strict=True)
-            ]
-            best = int(np.argmin([np.nanmean((Y - predicted) ** 2) for predicted in tried]))
+            ])  # fmt: skip
         ranked, leaf = settings[best]
         places, ends = scales[ranked]
         found = self._left_out(places, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
@@ -153,6 +156,18 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return predicted
 
+    def _errors(
+        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any]
+    ) -> Array:
+        """Squared error of each left-out row, less what more trees would take away."""
+        found = self._left_out(places, Y, folds, weights, grown, _N_TREES_TO_CHOOSE)
+        squares = (Y - found) ** 2
+        for (_, test), model in zip(folds, grown, strict=True):
+            each = np.stack([tree.predict(places[test]) for tree in model.estimators_])
+            squares[test] -= (each.var(axis=0, ddof=1) / len(each)).reshape(len(test), -1)
+        own = squares.mean(axis=1) if weights is None else squares.mean(axis=1) * weights
+        return own[np.isfinite(own)]
+
     def _start(self, leaf: int) -> Any:
         """A model of scikit-learn without trees."""
         if self.kind == "boosting":
@@ -173,6 +188,16 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return [clone(model).fit(places, column, sample_weight=weights) for column in Y.T]
         model.set_params(n_estimators=n_trees if places.shape[1] <= _WIDE else n_trees // 2)
         return [model.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+
+
+def _surely_best(errors: list[Array]) -> int:
+    """The first setting, or the best of those that are better than it by one standard error."""
+    gains = [errors[0] - own for own in errors]
+    sure = [
+        float(gain.mean()) if gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) else 0.0
+        for gain in gains
+    ]
+    return int(np.argmax(sure))
 
 
 Tables = tuple[list[Any], NDArray]
