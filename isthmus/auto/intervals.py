@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus.inspection import Trust
 
 _MOST_QUANTILES = 2000
 
@@ -39,3 +40,25 @@ def half_widths(errors: Array, n_samples: int, level: float) -> Array:
         return np.full(errors.shape[1], np.inf)
     place = (rank - 1) / max(n_samples - 1, 1) * (len(errors) - 1)
     return errors[int(np.ceil(place - 1e-9))]
+
+
+def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
+    """Half widths (n_samples, n_targets) of rows that may lie outside of the domain.
+
+    They grow by the distance of the row, which is 1 at the limit. Bounds farther apart than all outputs of
+    the fit say nothing that was not known before; outside of the domain, where even that range is not sure
+    to hold, they are withheld: infinite.
+
+    Parameters
+    ----------
+    widths : ndarray of shape (n_targets,)
+        Of rows inside.
+    trust : Trust
+        Of the rows.
+    extent : ndarray of shape (n_targets,) or None
+        Range of each output at the fit, largest minus smallest; None withholds nothing.
+    """
+    wider = widths * np.maximum(trust.distance, 1.0)[:, None]
+    if extent is None:
+        return wider
+    return np.where(trust.outside[:, None] & (2 * wider > extent), np.inf, wider)

@@ -98,13 +98,13 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         is taken; a callable receives the rows whose targets are complete. Folds without any observed
         target are left out.
     rule : {"auto", "gain", "best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="auto"
-        "gain" takes components as long as each lowers the pooled RMSECV by 0.5 %: the minimum of
-        :math:`\log \mathrm{RMSECV}(k) + 0.005\,k`. "auto" is "gain", and "best" where ``scoring`` is given.
-        "best" has the best mean score over the folds, "one_se" is the simplest model (fewest components, then
-        largest ``alpha``) within one standard error of it. The others pool the squared errors of all left-out rows, the
-        convention of R's pls [MW2007]_, whatever ``scoring`` is: the smallest pooled RMSECV; the simplest
-        model within one standard error of it; or the simplest that a randomization test [V1994]_ at level
-        0.01 does not tell from it. With several outputs each error is in units of its output's variance.
+        "gain" takes components while each lowers the pooled RMSECV by 0.5 %: the minimum of
+        :math:`\log \mathrm{RMSECV}(k) + 0.005\,k`. "auto" is "gain", or "best" if ``scoring`` is given.
+        "best" has the best mean score over the folds; "one_se" is the simplest model (fewest components,
+        then largest ``alpha``) within one standard error of it. The others pool the squared errors of all
+        left-out rows as R's pls [MW2007]_, whatever ``scoring`` is: the smallest RMSECV; the simplest
+        within one standard error of it; or the simplest that a randomization test [V1994]_ at level 0.01
+        does not tell from it. With several outputs each error is in units of its output's variance.
     refit : bool, str or callable, default=True
         Whether to fit the chosen model to all rows; with several scorers the name of the one to go by. A
         callable receives ``cv_results_`` and returns the index of the chosen candidate.

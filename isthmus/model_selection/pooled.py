@@ -35,7 +35,7 @@ class PooledErrors:
 
 @dataclass(frozen=True)
 class FoldErrors:
-    """Mean squared errors of each fold, in units of the outputs' variances, and the weights of the folds."""
+    """Mean squared errors of each fold, in units of the outputs' variances, and the folds' weights."""
 
     errors: Array  # (n_candidates, n_splits)
     shares: Array  # (n_splits,)

@@ -265,9 +265,9 @@ def least_gain_index(
 ) -> int:
     """The candidate of a flattened (alpha, rank) grid after which components gain too little.
 
-    The minimum of ``log(RMSECV) + GAIN * rank``: every further component has to lower the pooled error of the
-    rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean squares in units of the variances of
-    the outputs, ``shares`` the weights of the splits.
+    The minimum of ``log(RMSECV) + GAIN * rank``: every further component has to lower the pooled error of
+    the rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean squares in units of
+    the variances of the outputs, ``shares`` the weights of the splits.
     """
     means = errors @ (shares / shares.sum())
     if np.isnan(means).all():
