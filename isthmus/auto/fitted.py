@@ -104,8 +104,8 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         so that it holds for any method and any distribution of errors as long as new rows come from
         where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
         width is multiplied by its distance, which is 1 at the limit. Bounds of such a row are infinite as
-        soon as they would lie farther apart than the outputs of all training rows, where they say nothing;
-        and of every row if there are too few rows for the level.
+        soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
+        where they say nothing; and of every row if there are too few rows for the level.
 
         Parameters
         ----------

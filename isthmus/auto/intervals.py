@@ -45,9 +45,10 @@ def half_widths(errors: Array, n_samples: int, level: float) -> Array:
 def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
     """Half widths (n_samples, n_targets) of rows that may lie outside of the domain.
 
-    They grow by the distance of the row, which is 1 at the limit. Bounds farther apart than all outputs of
-    the fit say nothing that was not known before; outside of the domain, where even that range is not sure
-    to hold, they are withheld: infinite.
+    They grow by the distance of the row, which is 1 at the limit. Bounds that lie, in the mean of the
+    outputs, farther apart than all outputs of the fit say nothing that was not known before; outside of the
+    domain, where even that range is not sure to hold, all bounds of the row are withheld: infinite. Not
+    output by output: the distance does not tell which of them a change of the inputs hits.
 
     Parameters
     ----------
@@ -61,4 +62,6 @@ def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
     wider = widths * np.maximum(trust.distance, 1.0)[:, None]
     if extent is None:
         return wider
-    return np.where(trust.outside[:, None] & (2 * wider > extent), np.inf, wider)
+    varies = extent > 0
+    share = (2 * wider[:, varies] / extent[varies]).mean(axis=1) if varies.any() else 0.0
+    return np.where((trust.outside & (share > 1))[:, None], np.inf, wider)

@@ -243,13 +243,16 @@ def test_intervals_widen_by_the_distance_outside_and_only_there(search):
 
 
 def test_bounds_are_withheld_once_they_are_wider_than_all_outputs():
-    """Output by output, of rows outside alone, at the range of the training outputs."""
-    trust = Trust(np.array([0.5, 2.0, 4.9, 5.1]), np.array([False, True, True, True]), [], [])
-    found = widen(np.array([1.0, 3.0]), trust, np.array([10.0, 7.0]))
-    assert_allclose(found, [[1, 3], [2, np.inf], [4.9, np.inf], [np.inf, np.inf]])
+    """In the mean of the outputs, of rows outside alone, at the range of the training outputs."""
+    trust = Trust(np.array([0.5, 2.0, 2.4, 2.6]), np.array([False, True, True, True]), [], [])
+    # 2 half / extent is 0.1, 0.7 and undefined: their mean times the distance is 1 at 2.5.
+    found = widen(np.array([1.0, 3.5, 4.0]), trust, np.array([20.0, 10.0, 0.0]))
+    assert_allclose(found[:3], np.array([1, 2, 2.4])[:, None] * [1.0, 3.5, 4.0])
+    assert np.isinf(found[3]).all()
     inside = Trust(np.array([0.5]), np.array([False]), [], [])
     assert_allclose(widen(np.array([9.0]), inside, np.array([1.0])), [[9.0]])
-    assert_allclose(widen(np.array([1.0]), trust, None)[:, 0], [1, 2, 4.9, 5.1])
+    assert_allclose(widen(np.array([1.0]), trust, None)[:, 0], [1, 2, 2.4, 2.6])
+    assert_allclose(widen(np.array([1.0]), trust, np.zeros(1))[:, 0], [1, 2, 2.4, 2.6])
 
 
 @pytest.mark.parametrize("n_new", [20, 200])
