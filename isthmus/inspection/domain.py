@@ -301,7 +301,8 @@ class Domain:
         if guess is not None and statistic == "output":
             return "predicted " + self._beyond(statistic, guess)
         ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
-        times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
+        times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+        times = f"{times} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
             return self._beyond("range", x)
         told = f"{_CAUSES[statistic]} {times}"

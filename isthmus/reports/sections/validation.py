@@ -70,12 +70,12 @@ def _cards(data: ReportData, shares: Array, shares_inside: Array) -> list[tuple[
         ):  # fmt: skip
             cards.append((label, fig.short(float(value[0])) or "unknown"))
     cards.append(("explained on these rows (R2)", f"{float(np.nanmean(figures.r2)):.3f}"))
-    cards.append(("outputs within their 95 % intervals", _percent(float(np.nanmean(shares)))))
+    cards.append(("outputs within their 95 % intervals", _percent(_mean(shares))))
     if data.trust is not None:
         n = int(data.trust.outside.sum())
         cards.append(("rows outside the domain", f"{n} of {data.n}"))
         if 0 < n < data.n:
-            told = _percent(float(np.nanmean(shares_inside)))
+            told = _percent(_mean(shares_inside))
             cards.append(("within their intervals, rows inside", told))
     return cards
 
@@ -121,6 +121,11 @@ def _covered(data: ReportData) -> Array:
 def _share(covered: Array) -> Array:
     known = np.isfinite(covered).sum(axis=0)
     return np.where(known > 0, np.nansum(covered, axis=0) / np.maximum(known, 1), np.nan)
+
+
+def _mean(shares: Array) -> float:
+    """Mean over the outputs; NaN where all bounds are withheld."""
+    return float(np.nanmean(shares)) if np.isfinite(shares).any() else np.nan
 
 
 def _percent(share: float) -> str:
