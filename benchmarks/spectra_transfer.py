@@ -97,19 +97,30 @@ def ways_of_transfer(X: NDArray, Z: NDArray, Y: NDArray) -> dict[str, Callable[.
 
     S = interpolate(Z, X.shape[1])
 
+    known: dict[Any, Any] = {}  # what several ways ask for
+
+    def once(key: Any, make: Callable[[], Any]) -> Any:
+        if key not in known:
+            known[key] = make()
+        return known[key]
+
     def standards(train: NDArray) -> NDArray:
-        return train[kennard_stone(X[train], N_STANDARDS)]
+        return once(train.tobytes(), lambda: train[kennard_stone(X[train], N_STANDARDS)])
+
+    def calibration(train: NDArray, j: int) -> Any:
+        return once((train.tobytes(), j), lambda: search().fit(X[train], Y[train, j]))
 
     def moved(step: InstrumentTransfer) -> Callable[..., NDArray]:
         def predict(train: NDArray, test: NDArray, j: int) -> NDArray:
             rows = standards(train)
-            fitted = clone(step).fit(Z[rows], X[rows])
-            return search().fit(X[train], Y[train, j]).predict(fitted.transform(Z[test]))
+            key = train.tobytes(), repr(step)
+            fitted = once(key, lambda: clone(step).fit(Z[rows], X[rows]))
+            return calibration(train, j).predict(fitted.transform(Z[test]))
 
         return predict
 
     def plain(train: NDArray, test: NDArray, j: int) -> NDArray:
-        return search().fit(X[train], Y[train, j]).predict(S[test])
+        return calibration(train, j).predict(S[test])
 
     def recalibrated(train: NDArray, test: NDArray, j: int) -> NDArray:
         return search().fit(Z[train], Y[train, j]).predict(Z[test])
@@ -121,8 +132,7 @@ def ways_of_transfer(X: NDArray, Z: NDArray, Y: NDArray) -> dict[str, Callable[.
 
     def corrected(train: NDArray, test: NDArray, j: int) -> NDArray:
         rows = standards(train)
-        model = search().fit(X[train], Y[train, j])
-        return SlopeBias(model).fit(S[rows], Y[rows, j]).predict(S[test])
+        return SlopeBias(calibration(train, j)).fit(S[rows], Y[rows, j]).predict(S[test])
 
     def spiked(train: NDArray, test: NDArray, j: int) -> NDArray:
         rows = standards(train)

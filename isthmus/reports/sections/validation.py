@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from isthmus._linalg import Array
 from isthmus.inspection.order import trend_p_value
@@ -93,6 +94,13 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
             "left out at the fit."
         )
+    biased = _biased(data)
+    if biased:
+        text.append(
+            f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
+            f"{' ...' if len(biased) > 4 else ''} (predicted less observed, in the mean). A slope and bias "
+            "correction from a few reference values removes that."
+        )
     if data.trust is None:
         text.append(
             "The model file keeps no domain: whether rows are like those of the fit is unknown."
@@ -108,6 +116,20 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     else:
         text.append("No trend of the errors over the order of the rows is seen.")
     return text
+
+
+def _biased(data: ReportData) -> list[str]:
+    """Outputs whose bias is most of their error and more than chance, with its size."""
+    figures, names = data.figures_of_merit, data.search.target_names_
+    found = []
+    for j, n in enumerate(np.atleast_1d(figures.n)):
+        bias, sep = float(figures.bias[j]), float(figures.sep[j])
+        if n < 3 or not sep > 0 or abs(bias) < sep:
+            continue
+        p = 2 * stats.t.sf(abs(bias) / (sep / np.sqrt(n)), n - 1)
+        if p * data.q < _RARE:
+            found.append(f"{names[j]} {fig.short(bias)}")
+    return found
 
 
 def _covered(data: ReportData) -> Array:
@@ -129,7 +151,7 @@ def _mean(shares: Array) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "unknown"
+    return f"{100 * share:.0f} %" if np.isfinite(share) else "withheld"
 
 
 def _tones(data: ReportData, rows: NDArray) -> list[str]:
@@ -181,8 +203,8 @@ def _distances(data: ReportData) -> Figure:
     lay["yaxis"] |= {"type": "log", "dtick": 1}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
-        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor; beyond "
-        "nine there is none."
+        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor, and "
+        "withheld where they would exceed the range of all training outputs."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
 
