@@ -8,18 +8,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
+from sklearn.base import is_classifier
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
 from isthmus.inspection._model import refit
 from isthmus.inspection.distances import PrincipalAxes
-from isthmus.regression import PCR, PLS, ReducedRankRegression
+from isthmus.inspection.trust import LEVEL
+from isthmus.regression import PCR, PLS
 
 _MOST_ROWS = 2000  # that a domain is made of
 _FOLDS = 5
+_LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 
 Folds = Sequence[tuple[NDArray, NDArray]]
+
+
+def numeric_outputs(model: Any, y: Any) -> Array:
+    """Outputs as numbers; of a classifier the indicators of its classes."""
+    outputs = np.asarray(y)
+    if is_classifier(model) or outputs.dtype.kind in "OUSb":
+        return np.eye(len(np.unique(outputs)))[np.unique(outputs, return_inverse=True)[1].ravel()]
+    return outputs.astype(np.float64)
 
 
 def split_model(model: Any) -> tuple[list[Any], Any]:
@@ -45,9 +57,9 @@ def kernel_of(model: Any) -> Any:
 
 
 def has_plane(model: Any) -> bool:
-    """Whether a model is a map of low rank that is fitted anew in no time."""
+    """Whether a model describes its inputs by components, and is fitted anew in no time."""
     return (
-        type(model) in (PCR, PLS, ReducedRankRegression)
+        type(model) in (PCR, PLS)
         and model.n_components_ > 0
         and getattr(model, "missing", "error") != "em"
         and getattr(model, "solver_", None) != "proximal"
@@ -89,3 +101,23 @@ def likeliest_rank(axes: list[PrincipalAxes], X: Array, folds: Folds) -> int:
         each.log_likelihoods(X[test], most) for each, (_, test) in zip(axes, folds, strict=True)
     )
     return int(np.argmax(totals))
+
+
+def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
+    """Limits such that 95 % of the rows left out are within all of them."""
+    scales = {}
+    for name, values in left_out.items():
+        middle, high = np.quantile(values, [0.5, 0.9])
+        if high > middle:  # a statistic that is the same for all rows says nothing
+            scales[name] = (float(middle), float(high - middle))
+    if not scales:
+        return {}
+    worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
+    n = len(worst)
+    rank = int(np.ceil(LEVEL * (n + 1) - 1e-9))
+    if rank <= n:
+        multiple = float(np.partition(worst, rank - 1)[rank - 1])
+    else:  # too few rows for a quantile of theirs: one of Student's law, and no less than they reach
+        reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
+        multiple = float(max(worst.max(), worst.mean() + reach))
+    return {name: m + multiple * s for name, (m, s) in scales.items()}

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_array
 from isthmus.inspection._domain_parts import (
     Folds,
     has_plane,
+    joint_limits,
     kernel_of,
     likeliest_rank,
+    numeric_outputs,
     part_of_folds,
     refit_quietly,
     some_rows,
@@ -31,11 +32,11 @@ from isthmus.inspection.distances import (
     Subspace,
     stretch,
 )
-from isthmus.inspection.trust import LEVEL, OutsideDomainWarning, Trust, tell_outside
+from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
+from isthmus.kernels.wrappers import is_precomputed
 
 _MOST_POINTS = 500  # that it keeps
 _BLOCK = 4096  # rows that are checked at a time
-_LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 _MOST_NAMED = 3
 
 _CAUSES = {
@@ -54,11 +55,10 @@ class Domain:
     =========================  ===================================================================
     statistic                  of which models
     =========================  ===================================================================
-    T2, Q                      all but kernel models: within and to the plane of PLS, PCR or reduced
-                               rank regression; of the leading principal components for all others,
-                               as many as give rows left out the largest Gaussian likelihood
-    nearest training row       all but PLS, PCR and reduced rank regression: in the scores, or in the
-                               feature space of a kernel
+    T2, Q                      all: within and to the plane of PLS or PCR; of the leading principal
+                               components of the inputs for all others, as many as give rows left out
+                               the largest Gaussian likelihood
+    nearest training row       all but PLS and PCR: in the scores, or in the feature space of a kernel
     distance from the span     kernel models: :math:`k(x, x) - k_x^\top K^{-1} k_x`
     ranges of the inputs       all
     ranges of the outputs      all whose predictions of rows left out are given: is a prediction beyond
@@ -123,8 +123,8 @@ class Domain:
         X : array-like of shape (n_samples, n_features)
             The rows of the fit.
         y : array-like, default=None
-            The outputs of the fit; PLS and reduced rank regression are fitted to parts of the rows. None
-            takes the model's predictions.
+            The outputs of the fit, numbers or the labels of a classifier; PLS is fitted to parts of the
+            rows. None takes the model's predictions.
         folds : sequence of (train, test), default=None
             In which rows are left out; None is five shuffled folds. Folds of batches give the limits of
             new batches.
@@ -144,7 +144,7 @@ class Domain:
         domain : Domain
         """
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=3)
-        outputs = np.asarray(model.predict(rows) if y is None else y, dtype=np.float64)
+        outputs = numeric_outputs(model, model.predict(rows) if y is None else y)
         self = cls()
         self.curve = curve
         self.names = None if names is None else [str(name) for name in names]
@@ -160,7 +160,7 @@ class Domain:
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
             found["output"] = np.concatenate(beyond)
-        self.limits = _limits(found)
+        self.limits = joint_limits(found)
         self.usual = self._usual(found)
         return self
 
@@ -169,7 +169,9 @@ class Domain:
         Z = self._transformed(X)
         kernel = kernel_of(model)
         axes, k = [], 0
-        if kernel is None and not has_plane(model):
+        # Rows of a Gram matrix are no points.
+        has_axes = not has_plane(model) and (kernel is None or not is_precomputed(kernel))
+        if has_axes:
             axes = [PrincipalAxes(Z[train], scale) for train, _ in folds]
             k = likeliest_rank(axes, Z, folds)
 
@@ -177,13 +179,17 @@ class Domain:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}
             few = some_rows(rows, _MOST_POINTS)
             if kernel is not None:
-                return parts | {"features": FeatureDistance(kernel, Z[few])}
+                parts["features"] = FeatureDistance(kernel, Z[few])
             if has_plane(model):
                 own = model if fold is None else refit_quietly(model, Z[rows], Y[rows])
                 return parts | {"plane": Subspace.of_model(own)}
+            if not has_axes:
+                return parts
             plane = (PrincipalAxes(Z, scale) if fold is None else axes[fold]).plane(k)
-            points = plane.scores(plane.standardise(Z[few]))
-            return parts | {"plane": plane, "neighbours": Neighbours(points)}
+            parts["plane"] = plane
+            if kernel is None:
+                parts["neighbours"] = Neighbours(plane.scores(plane.standardise(Z[few])))
+            return parts
 
         self.parts = distances(np.arange(len(X)), None)
         found = [
@@ -358,7 +364,9 @@ def _statistics(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:
     """Every statistic of some rows, before and after the steps in front of the model."""
     found = {"range": parts["ranges"].values(X)}
     if "features" in parts:
-        return found | parts["features"].statistics(Z)
+        found |= parts["features"].statistics(Z)
+    if "plane" not in parts:  # a Gram matrix, or a kernel model of an older file
+        return found
     plane: Subspace = parts["plane"]
     found |= plane.statistics(Z)
     if "neighbours" in parts and plane.loadings.shape[1]:
@@ -373,23 +381,3 @@ def _larger(own: dict[str, Array], left_out: dict[str, Array]) -> dict[str, Arra
     the fit itself leaves beside its plane is more.
     """
     return {name: np.maximum(values, left_out.get(name, values)) for name, values in own.items()}
-
-
-def _limits(left_out: dict[str, Array]) -> dict[str, float]:
-    """Limits such that 95 % of the rows left out are within all of them."""
-    scales = {}
-    for name, values in left_out.items():
-        middle, high = np.quantile(values, [0.5, 0.9])
-        if high > middle:  # a statistic that is the same for all rows says nothing
-            scales[name] = (float(middle), float(high - middle))
-    if not scales:
-        return {}
-    worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
-    n = len(worst)
-    rank = int(np.ceil(LEVEL * (n + 1) - 1e-9))
-    if rank <= n:
-        multiple = float(np.partition(worst, rank - 1)[rank - 1])
-    else:  # too few rows for a quantile of theirs: one of Student's law, and no less than they reach
-        reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
-        multiple = float(max(worst.max(), worst.mean() + reach))
-    return {name: m + multiple * s for name, (m, s) in scales.items()}

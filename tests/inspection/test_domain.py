@@ -10,18 +10,32 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from isthmus import PCR, PLS, Landmarks, MethodSearchCV, ReducedRankRegression, load, save
+from isthmus import (
+    PCR,
+    PLS,
+    DependencyRegressor,
+    IndicatorClassifier,
+    KernelMap,
+    Landmarks,
+    MethodSearchCV,
+    ReducedRankRegression,
+    load,
+    save,
+)
 from isthmus.auto.intervals import half_widths, widen
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, OutsideDomainWarning, Trust, hotelling_t2, q_residuals
 from isthmus.inspection.distances import FeatureDistance, PrincipalAxes, Subspace
 from isthmus.inspection.trust import tell_outside
+from isthmus.regression import OPLS
 
 
 def low_rank(rng, n, p, rank=4, noise=0.3):
@@ -366,3 +380,27 @@ def test_a_loaded_model_warns_too(searched, tmp_path):
     save(search, tmp_path / "model.isthmus")
     with pytest.warns(OutsideDomainWarning, match="100 of 100"):
         load(tmp_path / "model.isthmus").predict(new.data + 1 + new.wavelengths / 2000)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ReducedRankRegression(2),
+        make_pipeline(KernelMap(gamma=1.0), PLS(3)),
+        make_pipeline(Landmarks(20, "rbf", gamma=1.0), ReducedRankRegression(2)),
+        DependencyRegressor(),
+        IndicatorClassifier(OPLS()),
+        SVC(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_foreign_band_is_seen_by_every_kind_of_model(model):
+    """Two predictive directions or a wide kernel do not describe the inputs: their principal axes do."""
+    spectra, other = make_spectra(60, random_state=0), make_spectra(40, random_state=1)
+    X, new, places = spectra.data[:, ::7], other.data[:, ::7], spectra.wavelengths[::7]
+    y = spectra.target
+    if is_classifier(model):
+        y = np.where(y[:, 0] > np.median(y[:, 0]), "wet", "dry")
+    domain = Domain.of(model.fit(X, y), X, y)
+    assert domain.check(new).outside.mean() < 0.15
+    assert domain.check(new + 0.05 * np.exp(-(((places - 1850) / 25) ** 2))).outside.all()
