@@ -123,10 +123,10 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.columns_ = np.clip(self.columns_, 0, p - 1)
         near = np.clip(1 - np.abs(self.columns_ - positions[:, None]), 0, None) * inside
         prior = self.identity * near / near.sum(axis=1, keepdims=True)
-        X, Y = rows - self.x_mean_, (Y - self.y_mean_).T
-        self.gain_ = self._gain(X, Y, prior)
+        centred, Y = rows - self.x_mean_, (Y - self.y_mean_).T
+        self.gain_ = self._gain(centred, Y, prior)
         prior = self.gain_ * prior
-        self.coef_ = prior + self._corrections(X, Y, inside, prior)
+        self.coef_ = prior + self._corrections(centred, Y, inside, prior)
         return self
 
     def _gain(self, X: Array, Y: Array, prior: Array) -> float:
