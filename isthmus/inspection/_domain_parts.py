@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.base import is_classifier
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
@@ -29,7 +28,7 @@ Folds = Sequence[tuple[NDArray, NDArray]]
 def numeric_outputs(model: Any, y: Any) -> Array:
     """Outputs as numbers; of a classifier the indicators of its classes."""
     outputs = np.asarray(y)
-    if is_classifier(model) or outputs.dtype.kind in "OUSb":
+    if hasattr(model, "classes_") or outputs.dtype.kind in "OUSb":
         return np.eye(len(np.unique(outputs)))[np.unique(outputs, return_inverse=True)[1].ravel()]
     return outputs.astype(np.float64)
 
