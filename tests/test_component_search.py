@@ -72,7 +72,7 @@ def candidates(estimator):
 @pytest.mark.parametrize("estimator", PIPELINES, ids=repr)
 def test_grid_search_finds_the_same(estimator, scoring):
     grid, ours = candidates(estimator)
-    ours = ComponentSearchCV(estimator, cv=4, scoring=scoring, **ours).fit(X, Y)
+    ours = ComponentSearchCV(estimator, cv=4, scoring=scoring, rule="best", **ours).fit(X, Y)
     peer = GridSearchCV(estimator, grid, cv=4, scoring=scoring).fit(X, Y)
     agree(ours, peer)
     assert_allclose(ours.predict(X), peer.predict(X), atol=1e-10)

@@ -702,7 +702,9 @@ def test_bad_input_is_refused():
     X, Y = make("small")
     with pytest.raises(TypeError, match="estimator is a Ridge"):
         ComponentSearchCV(Ridge()).fit(X, Y)
-    with pytest.raises(ValueError, match="rule == 'min', must be one of 'best', 'one_se'"):
+    with pytest.raises(
+        ValueError, match="rule == 'min', must be one of 'auto', 'gain', 'best', 'one_se'"
+    ):
         ComponentSearchCV(PLS(), rule="min").fit(X, Y)
     for bad in (0, "two", [1, 2.5], [], 1.5, [0]):
         with pytest.raises(ValueError, match="n_components"):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
 from isthmus.inspection import rmse
 from isthmus.model_selection.pooled import PooledErrors, choose_pooled, sign_test
+from isthmus.regression.crossval import least_gain_index
 
 
 def make(n=40, p=8, q=2, seed=0):
@@ -143,3 +144,66 @@ def test_where_candidates_are_refitted_the_rule_is_refused():
     search = ComponentSearchCV(make_pipeline(StandardScaler(), PLS()), scoring=own, rule="pooled")
     with pytest.raises(ValueError, match="rule == 'pooled' is not available"):
         search.fit(X, Y)
+
+
+def by_gain(rmsecv, ranks, gain=0.005):
+    """Take components one after the other while some further number of them pays for itself."""
+    k = 0
+    while True:
+        better = [j for j in range(k + 1, len(ranks))
+                  if rmsecv[j] < rmsecv[k] * np.exp(-gain * (ranks[j] - ranks[k]))]  # fmt: skip
+        if not better:
+            return k
+        k = better[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("q", [1, 2])
+def test_the_default_takes_components_that_gain_half_a_percent(seed, q):
+    X, Y = make(60, 12, q, seed)
+    Y = Y[:, 0] if q == 1 else Y
+    pooled = ComponentSearchCV(PLS(), n_components=12, rule="pooled").fit(X, Y)
+    squares = pooled.rmsecv_.reshape(12, -1) ** 2
+    relative = np.sqrt((squares / Y.reshape(60, -1).var(axis=0)).mean(axis=1))
+    expected = 1 + by_gain(relative, range(1, 13))
+    assert ComponentSearchCV(PLS(), n_components=12).fit(X, Y).best_params_ == {
+        "n_components": expected
+    }
+    assert PLS("auto").fit(X, Y).n_components_ == expected
+
+
+def test_the_gain_is_half_a_percent():
+    """Changing the rule changes what every default fit returns: docs/spectra.md has the figures."""
+    ranks, alphas, shares = [1, 2, 3, 4], [None], np.array([1.0, 3.0])
+    falls = np.array([1.0, 0.9, 0.9 * 0.9952, 0.9 * 0.9952**2])  # RMSECV
+    errors = np.column_stack([falls**2, falls**2])
+    assert least_gain_index(errors, shares, ranks, alphas) == 1
+    errors[3] *= 0.9990**2  # 0.9942: the last pays for the one before it
+    assert least_gain_index(errors, shares, ranks, alphas) == 3
+    uneven = np.array([[1.0, 1.0], [4.0, 0.5]])  # pooled 1 and 1.375: folds count by their rows
+    assert least_gain_index(uneven, shares, [1, 2], alphas) == 0
+    assert least_gain_index(uneven, np.array([1.0, 30.0]), [1, 2], alphas) == 1
+    rounding = np.array([[1.0], [1e-20], [1e-30]])
+    assert least_gain_index(rounding, np.ones(1), [1, 2, 3], alphas) == 1
+
+
+def test_a_score_of_ones_own_is_followed_to_its_best():
+    X, Y = make(60, 12, 2, 1)
+    ours = ComponentSearchCV(PLS(), n_components=12, scoring="neg_mean_absolute_error").fit(X, Y)
+    assert ours.best_index_ == ours.cv_results_["mean_test_score"].argmax()
+    assert "split0_test_pooled errors" not in ComponentSearchCV(PLS()).fit(X, Y).cv_results_
+
+
+def test_the_default_is_free_of_units_and_counts_weights_as_rows():
+    X, Y = make(40, 8, 2, 3)
+    weights = 1 + np.arange(40) % 3
+    rows = np.repeat(np.arange(40), weights)
+    folds = np.arange(40) % 4
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
+    copies = [
+        (np.flatnonzero(folds[rows] != k), np.flatnonzero(folds[rows] == k)) for k in range(4)
+    ]
+    weighted = ComponentSearchCV(PLS(), cv=splits).fit(X, Y, sample_weight=weights)
+    copied = ComponentSearchCV(PLS(), cv=copies, n_components=8).fit(X[rows], Y[rows])
+    moved = ComponentSearchCV(PLS(), cv=splits).fit(3e4 * X, 1e-5 * Y, sample_weight=weights)
+    assert weighted.best_params_ == copied.best_params_ == moved.best_params_

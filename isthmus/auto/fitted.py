@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
 from isthmus.auto.block_search import are_blocks, block_importances, join_known
-from isthmus.auto.intervals import half_widths
+from isthmus.auto.intervals import half_widths, widen
 from isthmus.inspection import Domain, Trust
 from isthmus.reports import write_report
 
@@ -70,7 +70,11 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return pl.DataFrame(columns, schema=self.target_names_)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the chosen model.
+        """Predict with the chosen model, and warn of rows that are not like those of the fit.
+
+        The warning, an :class:`~isthmus.inspection.OutsideDomainWarning`, tells how many rows are outside
+        the domain and why the farthest is, see :meth:`isthmus.inspection.Domain.warn`; :meth:`check` has
+        every row.
 
         Parameters
         ----------
@@ -83,7 +87,11 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        return self._named(self.predict_rows(self._rows(X)), X)
+        rows = self._rows(X)
+        values = self.predict_rows(rows)
+        if self.domain_ is not None:
+            self.domain_.warn(rows, values)
+        return self._named(values, X)
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
@@ -95,9 +103,9 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The half width is a quantile of the absolute errors of the rows left out in cross-validation,
         so that it holds for any method and any distribution of errors as long as new rows come from
         where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
-        width is multiplied by its distance, which is 1 at the limit. Bounds are infinite at more than
-        nine times the limit, where nothing is known of the errors, and where there are too few rows for
-        the level.
+        width is multiplied by its distance, which is 1 at the limit. Bounds of such a row are infinite as
+        soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
+        where they say nothing; and of every row if there are too few rows for the level.
 
         Parameters
         ----------
@@ -120,11 +128,10 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Bounds for checked rows, an array with the columns of the fit; ``trust`` if it is known."""
         centre = self.predict_rows(rows)
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
-        width = widths[0] if centre.ndim == 1 else widths
         if self.domain_ is not None:
             trust = self.domain_.check(rows, centre) if trust is None else trust
-            wider = trust.widening
-            width = width * (wider if centre.ndim == 1 else wider[:, None])
+            widths = widen(widths, trust, self.domain_.output_extent)
+        width = widths[..., 0] if centre.ndim == 1 else widths
         return centre - width, centre + width
 
     def check(self, X: ArrayLike) -> Trust:

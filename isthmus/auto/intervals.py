@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus.inspection import Trust
 
 _MOST_QUANTILES = 2000
 
@@ -39,3 +40,28 @@ def half_widths(errors: Array, n_samples: int, level: float) -> Array:
         return np.full(errors.shape[1], np.inf)
     place = (rank - 1) / max(n_samples - 1, 1) * (len(errors) - 1)
     return errors[int(np.ceil(place - 1e-9))]
+
+
+def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
+    """Half widths (n_samples, n_targets) of rows that may lie outside of the domain.
+
+    They grow by the distance of the row, which is 1 at the limit. Bounds that lie, in the mean of the
+    outputs, farther apart than all outputs of the fit say nothing that was not known before; outside of the
+    domain, where even that range is not sure to hold, all bounds of the row are withheld: infinite. Not
+    output by output: the distance does not tell which of them a change of the inputs hits.
+
+    Parameters
+    ----------
+    widths : ndarray of shape (n_targets,)
+        Of rows inside.
+    trust : Trust
+        Of the rows.
+    extent : ndarray of shape (n_targets,) or None
+        Range of each output at the fit, largest minus smallest; None withholds nothing.
+    """
+    wider = widths * np.maximum(trust.distance, 1.0)[:, None]
+    if extent is None:
+        return wider
+    varies = extent > 0
+    share = (2 * wider[:, varies] / extent[varies]).mean(axis=1) if varies.any() else 0.0
+    return np.where((trust.outside & (share > 1))[:, None], np.inf, wider)

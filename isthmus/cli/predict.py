@@ -66,7 +66,8 @@ def predict(
     """Predict the outputs of new rows; columns are matched by name.
 
     Beside the predictions are a distance (above 1 is outside of what the model was trained on), outside
-    (yes or no) and the reason. Bounds of rows outside are wider by their distance, and left empty above 9.
+    (yes or no) and the reason. Bounds of rows outside are wider by their distance, and left empty where
+    they would lie farther apart than all training outputs.
 
     For example:
 
@@ -125,10 +126,8 @@ class Outside:
         self._distances: list[Any] = []
         self._usual: Any = None
 
-    def add(self, trust: Any, ids: list[str] | None) -> None:
-        """Count the rows of a block."""
-        import numpy as np
-
+    def add(self, trust: Any, ids: list[str] | None, withheld: int) -> None:
+        """Count the rows of a block, and those of them without bounds."""
         self.causes.update(filter(None, trust.causes))
         for i in trust.outside.nonzero()[0][: _MOST_TOLD - len(self.first)]:
             row = {"row": self.n_rows + int(i) + 1, "distance": float(trust.distance[i])}
@@ -137,7 +136,7 @@ class Outside:
         if self.n_rows < _MOST_COMPARED:
             self._distances.append(trust.distance)
         self._usual = trust.usual
-        self.withheld += int(np.isinf(trust.widening).sum())
+        self.withheld += withheld
         self.n_rows += len(trust.outside)
 
     def summary(self) -> str:
@@ -160,7 +159,8 @@ class Outside:
         told = "Bounds of rows outside are wider, by their distance"
         if not self.withheld:
             return f"{told}."
-        return f"{told}; {self.withheld} rows lie beyond nine times the limit and have none."
+        rows = "row has none" if self.withheld == 1 else "rows have none"
+        return f"{told}; {self.withheld} {rows}, where they would exceed the range of all training outputs."
 
 
 def _write(
@@ -203,19 +203,22 @@ def _write(
             asks = found is not None or interval is not None
             checks = asks and search.domain_ is not None
             trust = search.check_rows(X, values) if checks else None
+            withheld = 0
             if interval is not None:
                 bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval, trust)]
-                far = np.zeros(len(X), dtype=bool) if trust is None else np.isinf(trust.widening)
-                if np.isinf(bounds[1][~far]).any():
+                outside = np.zeros(len(X), dtype=bool) if trust is None else trust.outside
+                empty = np.isinf(bounds[1]) & outside[:, None]
+                withheld = int(empty.any(axis=1).sum())
+                if np.isinf(bounds[1][~outside]).any():
                     current().notice(
                         f"too few training rows for {interval:g} intervals: bounds are infinite."
                     )
-                bounds = [np.where(far[:, None], np.nan, bound) for bound in bounds]
+                bounds = [np.where(empty, np.nan, bound) for bound in bounds]
                 values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
             if found is None or trust is None:
                 writer.append(ids, values)
                 continue
-            found.add(trust, ids)
+            found.add(trust, ids, withheld)
             words = ["yes" if out else "no" for out in trust.outside]
             values = np.column_stack([values, trust.distance])
             writer.append(ids, values, [words, trust.reasons])

@@ -23,11 +23,12 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     standardisation):
 
     .. math::
-        \min_b \|y_j - X_j b\|^2 + \alpha \|X_j\|_2^2 \|b - e\|^2
+        \min_b \|y_j - X_j b\|^2 + \alpha \|X_j\|_2^2 \|b - g e\|^2
 
-    on centred columns, with :math:`e` the unit vector of the column at the same place: where the standards
-    say nothing, a spectrum stays as it is, but for the mean difference. Ten standards determine few
-    directions; without that pull the map removes what they do not show.
+    on centred columns, where :math:`e` interpolates the spectrum at the same place and :math:`g` is one
+    gain for all columns, the slope of the primary on the interpolated secondary standards: where the
+    standards say nothing, a spectrum stays as it is, but for that gain and the mean difference. Ten
+    standards determine few directions; without that pull the map removes what they do not show.
 
     Parameters
     ----------
@@ -38,9 +39,9 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components : int or None, default=None
         Principal components of each window that are used, at most; None uses all.
     identity : bool, default=True
-        Whether coefficients are pulled towards the unchanged spectrum; False pulls them towards zero,
-        as for instruments with different scales. ``identity=False, alpha=0.0, n_components=2`` is the
-        principal component regression of the paper.
+        Whether coefficients are pulled towards the interpolated spectrum times the gain; False pulls them
+        towards zero, as for instruments of different kinds. ``identity=False, alpha=0.0, n_components=2``
+        is the principal component regression of the paper.
 
     Attributes
     ----------
@@ -48,13 +49,18 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Coefficients of each primary column on its window.
     columns_ : ndarray of shape (n_primary, width)
         Columns of each window; at the ends some are repeated with coefficient zero.
+    gain_ : float
+        The slope :math:`g`; 1 for a single standard.
     x_mean_, y_mean_ : ndarray
         Means of the standards on the secondary and the primary instrument.
 
     Notes
     -----
     Choose the standards with :func:`~isthmus.model_selection.kennard_stone` on the primary spectra. The two
-    instruments may have different numbers of columns over the same range.
+    instruments may have different numbers of columns, if these are evenly spaced over the same range. Treat
+    the spectra of both instruments first, by a derivative for instance, and transfer the treated ones: that
+    was better on all pairs of docs/spectra.md. A calibration is not better after a transfer than on its own
+    instrument: where the secondary one is the better of the two, recalibrate.
 
     Examples
     --------
@@ -107,30 +113,42 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.x_mean_ = rows.mean(axis=0)
         self.y_mean_ = Y.mean(axis=0)
         p, q = rows.shape[1], Y.shape[1]
-        places = np.rint(np.linspace(0, p - 1, q)).astype(int)
+        positions = np.linspace(0, p - 1, q)
+        places = np.rint(positions).astype(int)
         if self.window is None or self.window >= p - 1:
             self.columns_ = np.tile(np.arange(p), (q, 1))
         else:
             self.columns_ = places[:, None] + np.arange(-self.window, self.window + 1)
         inside = (self.columns_ >= 0) & (self.columns_ < p)
         self.columns_ = np.clip(self.columns_, 0, p - 1)
-        is_place = (self.columns_ == places[:, None]) & inside & self.identity
-        self.coef_ = is_place + self._corrections(
-            rows - self.x_mean_, (Y - self.y_mean_).T, inside, is_place
-        )
+        near = np.clip(1 - np.abs(self.columns_ - positions[:, None]), 0, None) * inside
+        prior = self.identity * near / near.sum(axis=1, keepdims=True)
+        centred, Y = rows - self.x_mean_, (Y - self.y_mean_).T
+        self.gain_ = self._gain(centred, Y, prior)
+        prior = self.gain_ * prior
+        self.coef_ = prior + self._corrections(centred, Y, inside, prior)
         return self
 
-    def _corrections(self, X: Array, Y: Array, inside: NDArray, is_place: NDArray) -> Array:
-        """Coefficients of what the unchanged spectrum leaves, (q, width)."""
+    def _gain(self, X: Array, Y: Array, prior: Array) -> float:
+        """Slope of the primary standards (q, n) on the interpolated secondary ones; 1 without a slope."""
+        total = squares = 0.0
+        for rows in row_blocks(len(Y), max(1, _BLOCK // (prior.shape[1] * len(X)))):
+            guess = np.einsum("bw,bwn->bn", prior[rows], X.T[self.columns_[rows]])
+            total += float((guess * Y[rows]).sum())
+            squares += float((guess**2).sum())
+        return total / squares if squares > 0 else 1.0
+
+    def _corrections(self, X: Array, Y: Array, inside: NDArray, prior: Array) -> Array:
+        """Coefficients of what the interpolated spectrum leaves, (q, width)."""
         q, width = self.columns_.shape
         found = np.empty((q, width))
         if width == X.shape[1]:  # one window for all
             U, s, V = np.linalg.svd(X, full_matrices=False)
-            left = Y - (X.T[np.argmax(is_place, axis=1)] if self.identity else 0.0)
+            left = Y - prior @ X.T
             return np.asarray((left @ U) * self._filter(s[None]) @ V)
         for rows in row_blocks(q, max(1, _BLOCK // (width * len(X)))):
             windows = X.T[self.columns_[rows]] * inside[rows, :, None]  # (block, width, n)
-            left = Y[rows] - np.einsum("bw,bwn->bn", is_place[rows], windows)
+            left = Y[rows] - np.einsum("bw,bwn->bn", prior[rows], windows)
             V, s, Ut = np.linalg.svd(windows, full_matrices=False)
             along = np.einsum("bkn,bn->bk", Ut, left) * self._filter(s)
             found[rows] = np.einsum("bwk,bk->bw", V, along)

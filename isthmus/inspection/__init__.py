@@ -47,7 +47,7 @@ from isthmus.inspection.merit import FiguresOfMerit, figures_of_merit, rmse
 from isthmus.inspection.outliers import hotelling_t2, leverage, q_residuals
 from isthmus.inspection.permutation import permutation_test
 from isthmus.inspection.prediction import prediction_interval
-from isthmus.inspection.trust import Trust
+from isthmus.inspection.trust import OutsideDomainWarning, Trust
 from isthmus.inspection.variance import explained_variance
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "ExplainedVarianceDisplay",
     "FiguresOfMerit",
     "LoadingsDisplay",
+    "OutsideDomainWarning",
     "ParityDisplay",
     "PreimageDisplay",
     "SPlotDisplay",

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_array
-from isthmus.inspection._model import refit
+from isthmus.inspection._domain_parts import (
+    Folds,
+    has_plane,
+    joint_limits,
+    kernel_of,
+    likeliest_rank,
+    numeric_outputs,
+    part_of_folds,
+    refit_quietly,
+    some_rows,
+    split_model,
+)
 from isthmus.inspection.distances import (
     FeatureDistance,
     Neighbours,
@@ -23,14 +32,11 @@ from isthmus.inspection.distances import (
     Subspace,
     stretch,
 )
-from isthmus.inspection.trust import Trust
-from isthmus.regression import PCR, PLS, ReducedRankRegression
+from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
+from isthmus.kernels.wrappers import is_precomputed
 
-_MOST_ROWS = 2000  # that a domain is made of
 _MOST_POINTS = 500  # that it keeps
-_FOLDS = 5
-_LEVEL = 0.95  # share of ordinary rows inside
-_LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
+_BLOCK = 4096  # rows that are checked at a time
 _MOST_NAMED = 3
 
 _CAUSES = {
@@ -42,8 +48,6 @@ _CAUSES = {
     "output": "range of the outputs",
 }
 
-Folds = Sequence[tuple[NDArray, NDArray]]
-
 
 class Domain:
     r"""The domain of a fitted model, from its training rows.
@@ -51,11 +55,10 @@ class Domain:
     =========================  ===================================================================
     statistic                  of which models
     =========================  ===================================================================
-    T2, Q                      all but kernel models: within and to the plane of PLS, PCR or reduced
-                               rank regression; of the leading principal components for all others,
-                               as many as give rows left out the largest Gaussian likelihood
-    nearest training row       all but PLS, PCR and reduced rank regression: in the scores, or in the
-                               feature space of a kernel
+    T2, Q                      all: within and to the plane of PLS or PCR; of the leading principal
+                               components of the inputs for all others, as many as give rows left out
+                               the largest Gaussian likelihood
+    nearest training row       all but PLS and PCR: in the scores, or in the feature space of a kernel
     distance from the span     kernel models: :math:`k(x, x) - k_x^\top K^{-1} k_x`
     ranges of the inputs       all
     ranges of the outputs      all whose predictions of rows left out are given: is a prediction beyond
@@ -120,8 +123,8 @@ class Domain:
         X : array-like of shape (n_samples, n_features)
             The rows of the fit.
         y : array-like, default=None
-            The outputs of the fit; PLS and reduced rank regression are fitted to parts of the rows. None
-            takes the model's predictions.
+            The outputs of the fit, numbers or the labels of a classifier; PLS is fitted to parts of the
+            rows. None takes the model's predictions.
         folds : sequence of (train, test), default=None
             In which rows are left out; None is five shuffled folds. Folds of batches give the limits of
             new batches.
@@ -141,14 +144,14 @@ class Domain:
         domain : Domain
         """
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=3)
-        outputs = np.asarray(model.predict(rows) if y is None else y, dtype=np.float64)
+        outputs = numeric_outputs(model, model.predict(rows) if y is None else y)
         self = cls()
         self.curve = curve
         self.names = None if names is None else [str(name) for name in names]
         self.means = np.nan_to_num(np.nanmean(rows, axis=0))
         rows = np.where(np.isnan(rows), self.means, rows)
-        self.before, last = _split(model)
-        kept, folds = _part(len(rows), folds)
+        self.before, last = split_model(model)
+        kept, folds = part_of_folds(len(rows), folds)
         known = outputs.reshape(len(outputs), -1)[kept]
         found = self._build(last, rows[kept], known, folds, scale)
         if left_out is not None:
@@ -157,30 +160,36 @@ class Domain:
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
             found["output"] = np.concatenate(beyond)
-        self.limits = _limits(found)
+        self.limits = joint_limits(found)
         self.usual = self._usual(found)
         return self
 
     def _build(self, model: Any, X: Array, Y: Array, folds: Folds, scale: bool) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
         Z = self._transformed(X)
-        kernel = _kernel_of(model)
+        kernel = kernel_of(model)
         axes, k = [], 0
-        if kernel is None and not _has_plane(model):
+        # Rows of a Gram matrix are no points.
+        has_axes = not has_plane(model) and (kernel is None or not is_precomputed(kernel))
+        if has_axes:
             axes = [PrincipalAxes(Z[train], scale) for train, _ in folds]
-            k = _best_rank(axes, Z, folds)
+            k = likeliest_rank(axes, Z, folds)
 
         def distances(rows: NDArray, fold: int | None) -> dict[str, Any]:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}
-            few = _some(rows, _MOST_POINTS)
+            few = some_rows(rows, _MOST_POINTS)
             if kernel is not None:
-                return parts | {"features": FeatureDistance(kernel, Z[few])}
-            if _has_plane(model):
-                own = model if fold is None else _refit(model, Z[rows], Y[rows])
+                parts["features"] = FeatureDistance(kernel, Z[few])
+            if has_plane(model):
+                own = model if fold is None else refit_quietly(model, Z[rows], Y[rows])
                 return parts | {"plane": Subspace.of_model(own)}
+            if not has_axes:
+                return parts
             plane = (PrincipalAxes(Z, scale) if fold is None else axes[fold]).plane(k)
-            points = plane.scores(plane.standardise(Z[few]))
-            return parts | {"plane": plane, "neighbours": Neighbours(points)}
+            parts["plane"] = plane
+            if kernel is None:
+                parts["neighbours"] = Neighbours(plane.scores(plane.standardise(Z[few])))
+            return parts
 
         self.parts = distances(np.arange(len(X)), None)
         found = [
@@ -224,35 +233,82 @@ class Domain:
         -------
         trust : Trust
         """
-        rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
-        rows = np.asarray(np.where(np.isnan(rows), self.means, rows))
+        rows, guess = self._filled(X), _columns(predictions)
         Z = self._transformed(rows)
-        guess = None if predictions is None else np.asarray(predictions).reshape(len(rows), -1)
-        names = [name for name in self.limits if name != "output" or guess is not None]
-        ratios = np.zeros((len(rows), max(len(names), 1)))
+        names, ratios = self._ratios(rows, Z, guess)
+        distance = ratios.max(axis=1)
         reasons, causes = [""] * len(rows), [""] * len(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # rows may be as far out as numbers go
+            for i in np.flatnonzero(distance > 1):
+                worst, ratio = _worst(names, ratios[i])
+                causes[i] = _CAUSES[worst]
+                own = None if guess is None else guess[i]
+                reasons[i] = self._reason(worst, ratio, rows[i], Z[i], own)
+        return Trust(distance, distance > 1, reasons, causes, self.usual)
+
+    def warn(self, X: ArrayLike, predictions: ArrayLike | None = None) -> None:
+        """Warn if rows lie outside the domain: more of them than chance takes there, or some far out.
+
+        One :class:`OutsideDomainWarning` tells how many, and the reason of the farthest. Of rows like those
+        of the fit about 5 % lie outside, so that a few are no news: the warning comes if so many are rarer
+        than one table in a hundred, if a row is three times as far out as the limit, or if the rows have
+        moved as a whole. :meth:`check` has every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+        predictions : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Of the model for these rows.
+        """
+        rows, guess = self._filled(X), _columns(predictions)
+        distance, causes = np.zeros(len(rows)), Counter[str]()
+        for part in row_blocks(len(rows), _BLOCK):
+            inputs = rows[part]
+            outputs = None if guess is None else guess[part]
+            names, ratios = self._ratios(inputs, self._transformed(inputs), outputs)
+            distance[part] = ratios.max(axis=1)
+            found = [_worst(names, row)[0] for row in ratios[distance[part] > 1][:_MOST_POINTS]]
+            causes.update(_CAUSES[name] for name in found)
+        trust = Trust(distance, distance > 1, [], [], self.usual)
+        if not trust.is_news:
+            return
+        told = tell_outside(len(rows), causes, trust.shift_p_value, int(trust.outside.sum()))
+        far = int(distance.argmax())
+        if distance[far] > 1:
+            one = slice(far, far + 1)
+            reason = self.check(rows[one], None if guess is None else guess[one]).reasons[0]
+            told += f" Farthest is row {far}: {reason}."
+        warnings.warn(told, OutsideDomainWarning, stacklevel=3)
+
+    @property
+    def output_extent(self) -> Array | None:
+        """Largest minus smallest value of each output of the fit; None where they are not known."""
+        outputs: Ranges | None = self.parts.get("outputs")
+        return None if outputs is None else outputs.upper - outputs.lower
+
+    def _filled(self, X: ArrayLike) -> Array:
+        rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+        return np.asarray(np.where(np.isnan(rows), self.means, rows))
+
+    def _ratios(self, rows: Array, Z: Array, guess: Array | None) -> tuple[list[str], Array]:
+        """Names of the statistics, and of each row each over its limit."""
+        names = [name for name in self.limits if name != "output" or guess is not None]
+        ratios = np.zeros((len(rows), max(len(names), 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
             found = _statistics(self.parts, rows, Z)
             if guess is not None and "output" in names:
                 found["output"] = self.parts["outputs"].values(guess)
             for column, name in enumerate(names):
                 ratios[:, column] = self._ratio(name, found[name])
-            distance = ratios.max(axis=1)
-            # What a plane tells of a row says more than one column that is out of its range.
-            others = np.where([name != "range" for name in names], ratios, 0) if names else ratios
-            for i in np.flatnonzero(distance > 1):
-                row = others[i] if others[i].max() > 1 else ratios[i]
-                worst = names[int(row.argmax())]
-                causes[i] = _CAUSES[worst]
-                if guess is not None and worst == "output":
-                    reasons[i] = "predicted " + self._beyond(worst, guess[i])
-                else:
-                    reasons[i] = self._reason(worst, float(row.max()), rows[i], Z[i])
-        return Trust(distance, distance > 1, reasons, causes, self.usual)
+        return names, ratios
 
-    def _reason(self, statistic: str, ratio: float, x: Array, z: Array) -> str:
+    def _reason(self, statistic: str, ratio: float, x: Array, z: Array, guess: Array | None) -> str:
+        if guess is not None and statistic == "output":
+            return "predicted " + self._beyond(statistic, guess)
         ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
-        times = f"{ratio:.2g} times the limit" if ratio < 1e4 else "far beyond the limit"
+        times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+        times = f"{times} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
             return self._beyond("range", x)
         told = f"{_CAUSES[statistic]} {times}"
@@ -286,80 +342,31 @@ class Domain:
         )
 
 
-def _split(model: Any) -> tuple[list[Any], Any]:
-    """Transformers before a model, and the model."""
-    for name in ("best_estimator_", "estimator_"):
-        while hasattr(model, name):
-            model = getattr(model, name)
-    if not isinstance(model, Pipeline):
-        return [], model
-    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    if before and hasattr(before[-1], "points_"):  # landmarks and a linear map: a kernel model
-        return before[:-1], before[-1]
-    further, last = _split(model.steps[-1][1])
-    return before + further, last
+def _columns(predictions: ArrayLike | None) -> Array | None:
+    """Predictions as a matrix."""
+    if predictions is None:
+        return None
+    guess = np.asarray(predictions, dtype=np.float64)
+    return guess.reshape(len(guess), -1)
 
 
-def _kernel_of(model: Any) -> Any:
-    """The kernel of a kernel expansion or of landmarks; None for other models."""
-    if hasattr(model, "points_") and hasattr(model, "kernel_"):
-        return model.kernel_
-    expansion = getattr(model, "expansion_", None)
-    return getattr(expansion, "kernel", None)
+def _worst(names: list[str], ratios: Array) -> tuple[str, float]:
+    """The statistic of one row that is the farthest beyond its limit, and how far.
 
-
-def _has_plane(model: Any) -> bool:
-    """Whether a model is a map of low rank that is fitted anew in no time."""
-    return (
-        type(model) in (PCR, PLS, ReducedRankRegression)
-        and model.n_components_ > 0
-        and getattr(model, "missing", "error") != "em"
-        and getattr(model, "solver_", None) != "proximal"
-    )
-
-
-def _refit(model: Any, X: Array, Y: Array) -> Any:
-    """The same model on fewer rows, which may allow fewer components: no news to anybody."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return refit(model, X, Y.reshape(len(Y), -1))
-
-
-def _some(rows: NDArray, most: int) -> NDArray:
-    if len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-
-
-def _part(n: int, folds: Folds | None) -> tuple[NDArray, Folds]:
-    """All rows, or a part of very many, and the folds in their numbers."""
-    if folds is None:
-        folds = list(
-            KFold(min(_FOLDS, n // 2 + 1), shuffle=True, random_state=0).split(np.zeros(n))
-        )
-    kept = _some(np.arange(n), _MOST_ROWS)
-    place = np.full(n, -1)
-    place[kept] = np.arange(len(kept))
-    parts = [tuple(place[rows][place[rows] >= 0] for rows in fold) for fold in folds]
-    return kept, [(a, b) for a, b in parts if len(a) > 2 and len(b)]
-
-
-def _best_rank(axes: list[PrincipalAxes], X: Array, folds: Folds) -> int:
-    """The number of components under which rows left out are most likely."""
-    most = min(each.most for each in axes)
-    if most == 0:
-        return 0
-    totals = sum(
-        each.log_likelihoods(X[test], most) for each, (_, test) in zip(axes, folds, strict=True)
-    )
-    return int(np.argmax(totals))
+    What a plane tells of a row says more than one column that is out of its range.
+    """
+    others = np.where([name != "range" for name in names], ratios, 0)
+    row = others if others.max() > 1 else ratios
+    return names[int(row.argmax())], float(row.max())
 
 
 def _statistics(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:
     """Every statistic of some rows, before and after the steps in front of the model."""
     found = {"range": parts["ranges"].values(X)}
     if "features" in parts:
-        return found | parts["features"].statistics(Z)
+        found |= parts["features"].statistics(Z)
+    if "plane" not in parts:  # a Gram matrix, or a kernel model of an older file
+        return found
     plane: Subspace = parts["plane"]
     found |= plane.statistics(Z)
     if "neighbours" in parts and plane.loadings.shape[1]:
@@ -374,23 +381,3 @@ def _larger(own: dict[str, Array], left_out: dict[str, Array]) -> dict[str, Arra
     the fit itself leaves beside its plane is more.
     """
     return {name: np.maximum(values, left_out.get(name, values)) for name, values in own.items()}
-
-
-def _limits(left_out: dict[str, Array]) -> dict[str, float]:
-    """Limits such that 95 % of the rows left out are within all of them."""
-    scales = {}
-    for name, values in left_out.items():
-        middle, high = np.quantile(values, [0.5, 0.9])
-        if high > middle:  # a statistic that is the same for all rows says nothing
-            scales[name] = (float(middle), float(high - middle))
-    if not scales:
-        return {}
-    worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
-    n = len(worst)
-    rank = int(np.ceil(_LEVEL * (n + 1) - 1e-9))
-    if rank <= n:
-        multiple = float(np.partition(worst, rank - 1)[rank - 1])
-    else:  # too few rows for a quantile of theirs: one of Student's law, and no less than they reach
-        reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
-        multiple = float(max(worst.max(), worst.mean() + reach))
-    return {name: m + multiple * s for name, (m, s) in scales.items()}

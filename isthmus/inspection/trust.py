@@ -11,12 +11,19 @@ from scipy import stats
 
 from isthmus._linalg import Array
 
-# Bounds beyond are withheld. Distances are squared lengths, as T2 and Q are: nine times the limit
-# is three times as far from the training rows as ordinary rows get. Up to there errors of public sets were
-# about within bounds that widen by the distance; beyond they were up to a hundred times as large.
-WITHHELD = 9.0
+# Distances are squared lengths, as T2 and Q are: three times as far from the training rows as the limit.
+FAR = 9.0
 _FEWEST_ROWS = 8  # of which a shift of the whole is told
+LEVEL = 0.95  # share of ordinary rows inside
+_RARE_COUNT = 0.01  # so many rows outside are told if chance alone takes them there less often
 _RARE = 0.001  # a shift is told if chance alone gives it less often
+
+
+class OutsideDomainWarning(UserWarning):
+    """Rows that were predicted are not like those of the fit.
+
+    ``warnings.simplefilter("ignore", OutsideDomainWarning)`` silences it.
+    """
 
 
 @dataclass(frozen=True)
@@ -44,28 +51,21 @@ class Trust:
     usual: Array | None = None
 
     @property
-    def widening(self) -> Array:
-        """Factor of the half width of an interval for each row, see :func:`widening`."""
-        return widening(self.distance)
-
-    @property
     def shift_p_value(self) -> float:
         """Probability that rows of the same kind lie so far out as a whole, see :func:`shift_p_value`."""
         return shift_p_value(self.distance, self.usual)
+
+    @property
+    def is_news(self) -> bool:
+        """Whether more rows are outside than chance takes there, or some far out, or all have moved."""
+        n = int(self.outside.sum())
+        rare = stats.binom.sf(n - 1, len(self.outside), 1 - LEVEL) < _RARE_COUNT
+        return bool(rare or (self.distance > FAR).any() or self.shift_p_value < _RARE)
 
     def summary(self) -> str:
         """Return sentences: how many rows are outside and why most of them, and if all have moved."""
         causes = Counter(filter(None, self.causes))
         return tell_outside(len(self.distance), causes, self.shift_p_value)
-
-
-def widening(distance: Array) -> Array:
-    r"""Return the factor of the half width of an interval: the rule for rows outside.
-
-    1 up to the limit, the distance up to nine times the limit, and infinite beyond: bounds are withheld,
-    since nothing that was seen at the fit tells how large errors are out there.
-    """
-    return np.where(distance > WITHHELD, np.inf, np.maximum(distance, 1.0))
 
 
 def shift_p_value(distance: Array, usual: Array | None) -> float:
@@ -80,14 +80,17 @@ def shift_p_value(distance: Array, usual: Array | None) -> float:
     return float(stats.mannwhitneyu(finite, usual, alternative="greater").pvalue)
 
 
-def tell_outside(n_rows: int, causes: Counter[str], shift: float = 1.0) -> str:
-    """Return the sentences for so many rows, of which some are outside for these causes."""
-    n = causes.total()
+def tell_outside(
+    n_rows: int, causes: Counter[str], shift: float = 1.0, n_outside: int | None = None
+) -> str:
+    """Return the sentences for so many rows; causes are those of the rows outside, or of the first."""
+    n = causes.total() if n_outside is None else n_outside
     share = f"{n} of {n_rows} rows ({100 * n / n_rows:.1f} %)" if n else f"None of {n_rows} rows"
     told = f"{share} {'is' if n < 2 else 'are'} outside the domain of the training rows"
     if n:
         cause, most = causes.most_common(1)[0]
-        told += f", {'all' if most == n else f'{most}'} of them by the {cause}"
+        of = "all" if most == n else "most" if causes.total() < n else f"{most}"
+        told += f", {of} of them by the {cause}"
     if shift < _RARE:
         return f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g})."
     return f"{told}."

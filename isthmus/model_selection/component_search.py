@@ -30,8 +30,23 @@ from isthmus.model_selection.candidates import (
     named_scorings,
     results_table,
 )
-from isthmus.model_selection.pooled import POOLED_RULES, REFITTED, PooledErrors, choose_pooled, pool
-from isthmus.model_selection.routing import Routed, needs_refitting, route, search_router
+from isthmus.model_selection.pooled import (
+    FOLD_ERRORS,
+    GAIN_RULE,
+    POOLED_RULES,
+    FoldErrors,
+    choose,
+    pool,
+    resolve_rule,
+)
+from isthmus.model_selection.routing import (
+    Routed,
+    hands_on,
+    is_refitted,
+    needs_refitting,
+    route,
+    search_router,
+)
 from isthmus.model_selection.scoring import (
     Grid,
     rows_of,
@@ -43,24 +58,7 @@ from isthmus.model_selection.scoring import (
 from isthmus.model_selection.splits import drop_empty, make_splits
 from isthmus.model_selection.streamed import search_source, source_score
 from isthmus.problems.streams.sources import as_rows
-from isthmus.regression.crossval import best_index, default_score
-
-
-def _refitted(self: ComponentSearchCV) -> bool:
-    if self.refit is False:
-        raise AttributeError("refit=False: best_estimator_ does not exist.")
-    return True
-
-
-def _hands_on(name: str) -> Any:
-    """Return a check that the chosen estimator has a method."""
-
-    def check(self: ComponentSearchCV) -> bool:
-        _refitted(self)
-        getattr(getattr(self, "best_estimator_", self.estimator), name)  # raises AttributeError
-        return True
-
-    return check
+from isthmus.regression.crossval import default_score, split_weights
 
 
 class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -70,7 +68,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         (k, \alpha) = \arg\max_{k, \alpha} \frac1F \sum_{f=1}^F
         \operatorname{score}(Y_f, X_f B_{-f}(k, \alpha) + b_{-f}(k, \alpha))
 
-    with the map of each training fold. It gives the results of
+    with the map of each training fold, or by another ``rule``. It gives the scores of
     :class:`~sklearn.model_selection.GridSearchCV` for a fraction of the cost. The moments of a training
     fold are those of all rows minus those of the fold, so that all folds cost one pass over the data;
     every number of components follows from one fit per fold and every ridge weight from one
@@ -99,12 +97,14 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         targets (``missing="em"``) are left out: each output is scored on its observed rows, and the mean
         is taken; a callable receives the rows whose targets are complete. Folds without any observed
         target are left out.
-    rule : {"best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="best"
-        Best mean score over the folds, or the simplest model (fewest components, then largest ``alpha``)
-        within one standard error of it. The others pool the squared errors of all left-out rows, the
-        convention of R's pls [MW2007]_, whatever ``scoring`` is: the smallest pooled RMSECV; the simplest
-        model within one standard error of it; or the simplest that a randomization test [V1994]_ at level
-        0.01 does not tell from it. With several outputs each error is in units of its output's variance.
+    rule : {"auto", "gain", "best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="auto"
+        "gain" takes components while each lowers the pooled RMSECV by 0.5 %: the minimum of
+        :math:`\log \mathrm{RMSECV}(k) + 0.005\,k`. "auto" is "gain", or "best" if ``scoring`` is given.
+        "best" has the best mean score over the folds; "one_se" is the simplest model (fewest components,
+        then largest ``alpha``) within one standard error of it. The others pool the squared errors of all
+        left-out rows as R's pls [MW2007]_, whatever ``scoring`` is: the smallest RMSECV; the simplest
+        within one standard error of it; or the simplest that a randomization test [V1994]_ at level 0.01
+        does not tell from it. With several outputs each error is in units of its output's variance.
     refit : bool, str or callable, default=True
         Whether to fit the chosen model to all rows; with several scorers the name of the one to go by. A
         callable receives ``cv_results_`` and returns the index of the chosen candidate.
@@ -159,7 +159,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         alpha: Any = None,
         cv: Any = 5,
         scoring: Any = None,
-        rule: str = "best",
+        rule: str = "auto",
         refit: Any = True,
         n_jobs: int | None = None,
         error_score: Any = np.nan,
@@ -203,7 +203,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         self : object
             The fitted search.
         """
-        check_option("rule", self.rule, ("best", "one_se", *POOLED_RULES))
+        check_option("rule", self.rule, ("auto", GAIN_RULE, "best", "one_se", *POOLED_RULES))
         if isinstance(self.error_score, str):
             check_option("error_score", self.error_score, ("raise",))
         model, prefix = find_regression(self.estimator)
@@ -250,12 +250,11 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         shape = (min(split.n_train for split in splits), rows.shape[1], Y.shape[1])
         ranks = candidate_ranks(self.n_components, model, shape)
         alphas = candidate_alphas(self.alpha, model, rows, weights_kept)
-        grid = self._grid(model, ranks, alphas, named, default_score(kept_y, splits))
+        by_refits = needs_refitting(self.estimator, named, prefix, routed)
+        grid = self._grid(model, ranks, alphas, named, default_score(kept_y, splits), by_refits)
         self.__dict__.pop("rmsecv_", None)
-        squares = None
-        if needs_refitting(self.estimator, named, prefix, routed):
-            if grid.keep_squares:
-                raise ValueError(REFITTED.format(self.rule))
+        left_out: Any = None
+        if by_refits:
             search = score_by_refits(self, X, y, given, all_splits, grid, prefix)
             self.cv_results_, self.n_splits_ = search.cv_results_, search.n_splits_
         else:
@@ -267,29 +266,36 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
                 found = score_pipeline(
                     treatments, model, samples, targets, weights_kept, splits, grid
                 )
-            self._keep(found, prefix, len(splits))
+            left_out = self._keep(found, prefix, split_weights(splits, weights_kept))
             if found.squares is not None:
-                squares = pool(found.squares, splits, weights_kept, kept_y)
-                self.rmsecv_ = squares.rmsecv[:, 0] if model._y_is_1d else squares.rmsecv
-        self._choose(ranks, alphas, squares)
+                left_out = pool(found.squares, splits, weights_kept, kept_y)
+                self.rmsecv_ = left_out.rmsecv[:, 0] if model._y_is_1d else left_out.rmsecv
+        self._choose(ranks, alphas, left_out)
 
     def _grid(
-        self, model: Any, ranks: list[int], alphas: list[Any], named: dict[str, Any], default: str
-    ) -> Grid:
+        self, model: Any, ranks: list[int], alphas: list[Any], named: Any, default: str,
+        by_refits: bool = False,
+    ) -> Grid:  # fmt: skip
+        self._rule = resolve_rule(self.rule, self.scoring, self.refit, by_refits)
         engine, public = make_scorers(self.estimator, named, default)
+        if self._rule == GAIN_RULE:
+            engine[FOLD_ERRORS] = "q2"
         self.scorer_ = public if self.multimetric_ else public["score"]
         progress = show_folds if self.verbose else None
         return Grid(
             ranks, alphas, engine, model._y_is_1d, self.n_jobs, self.error_score, progress,
-            keep_squares=self.rule in POOLED_RULES and not callable(self.refit),
+            keep_squares=self._rule in POOLED_RULES and not callable(self.refit),
         )  # fmt: skip
 
-    def _keep(self, found: Any, prefix: str, n_splits: int) -> None:
+    def _keep(self, found: Any, prefix: str, shares: NDArray) -> FoldErrors | None:
+        """Set the table of results; return the errors of the folds if the rule asks for them."""
+        errors = FoldErrors.taken_from(found.scores, shares)
         if not self.multimetric_ and set(found.scores) != {"score"}:  # a callable returned a dict
             self.multimetric_ = True
             self._check_refit(found.scores)
-        self.n_splits_ = n_splits
+        self.n_splits_ = len(shares)
         self.cv_results_ = results_table(found, prefix)
+        return errors
 
     def _check_refit(self, names: Iterable[str]) -> None:
         if self.refit is not False and not callable(self.refit) and self.refit not in names:
@@ -298,7 +304,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
                 "or a callable."
             )
 
-    def _choose(self, ranks: list[int], alphas: list[Any], squares: PooledErrors | None) -> None:
+    def _choose(self, ranks: list[int], alphas: list[Any], left_out: Any) -> None:
         if self.multimetric_ and self.refit is False:
             return
         results = self.cv_results_
@@ -310,16 +316,13 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             return
         name = self.refit if self.multimetric_ else "score"
         scores = [results[f"split{i}_test_{name}"] for i in range(self.n_splits_)]
-        if squares is None:
-            self.best_index_ = best_index(np.column_stack(scores), ranks, alphas, self.rule)
-        else:
-            self.best_index_ = choose_pooled(squares, ranks, alphas, self.rule)
+        self.best_index_ = choose(self._rule, np.column_stack(scores), left_out, ranks, alphas)
         self.best_score_ = float(results[f"mean_test_{name}"][self.best_index_])
         self.best_params_ = results["params"][self.best_index_]
 
     # -- the chosen model --------------------------------------------------------------------------
 
-    @available_if(_refitted)
+    @available_if(is_refitted)
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict with the chosen model.
 
@@ -336,24 +339,24 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    @available_if(_hands_on("transform"))
+    @available_if(hands_on("transform"))
     def transform(self, X: ArrayLike) -> Any:
         """Return the scores of the chosen model, (n_samples, n_components)."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X)
 
-    @available_if(_hands_on("transform"))
+    @available_if(hands_on("transform"))
     def fit_transform(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Any:
         """Fit the search and return the scores of the chosen model."""
         return self.fit(X, y, **params).transform(X)
 
-    @available_if(_hands_on("inverse_transform"))
+    @available_if(hands_on("inverse_transform"))
     def inverse_transform(self, X: ArrayLike) -> Any:
         """Return inputs from scores of the chosen model."""
         check_is_fitted(self)
         return self.best_estimator_.inverse_transform(X)
 
-    @available_if(_refitted)
+    @available_if(is_refitted)
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score the chosen model by the scorer it was chosen with.
 

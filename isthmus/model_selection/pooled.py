@@ -12,9 +12,11 @@ from scipy.special import ndtr
 
 from isthmus._linalg import Array
 from isthmus.problems.splits import Split
-from isthmus.regression.crossval import simplest
+from isthmus.regression.crossval import best_index, least_gain_index, simplest
 
 POOLED_RULES = ("pooled", "pooled_one_se", "randomization")
+GAIN_RULE = "gain"
+FOLD_ERRORS = "pooled errors"  # name of a score that no user sees
 REFITTED = (
     "rule == {!r} is not available where every candidate is refitted: use a named scoring, and weights for "
     "fit and score alike, or the rules 'best' and 'one_se'."
@@ -29,6 +31,44 @@ class PooledErrors:
     relative: Array  # (n_candidates, n_rows): squares in units of the outputs' variances
     weights: Array  # (n_rows,), sum to one
     rmsecv: Array  # (n_candidates, q), in units
+
+
+@dataclass(frozen=True)
+class FoldErrors:
+    """Mean squared errors of each fold, in units of the outputs' variances, and the folds' weights."""
+
+    errors: Array  # (n_candidates, n_splits)
+    shares: Array  # (n_splits,)
+
+    @classmethod
+    def taken_from(cls, scores: dict[str, Array], shares: Array) -> FoldErrors | None:
+        """Take the errors out of a table of scores; None if they were not asked for."""
+        explained = scores.pop(FOLD_ERRORS, None)
+        return None if explained is None else cls(1 - explained.reshape(-1, len(shares)), shares)
+
+
+def choose(
+    rule: str,
+    scores: Array,
+    left_out: PooledErrors | FoldErrors | None,
+    ranks: Sequence[int],
+    alphas: Sequence[Any],
+) -> int:
+    """Return the candidate that a rule takes, by errors of rows left out or by scores of the folds."""
+    if isinstance(left_out, FoldErrors):
+        return least_gain_index(left_out.errors, left_out.shares, ranks, alphas)
+    if left_out is not None:
+        return choose_pooled(left_out, ranks, alphas, rule)
+    return best_index(scores, ranks, alphas, rule)
+
+
+def resolve_rule(rule: str, scoring: Any, refit: Any, by_refits: bool) -> str:
+    """Return the rule that "auto" stands for: least gain, unless the user names a score of their own."""
+    if rule == "auto":
+        return "best" if by_refits or scoring is not None or callable(refit) else GAIN_RULE
+    if by_refits and rule in (*POOLED_RULES, GAIN_RULE):
+        raise ValueError(REFITTED.format(rule))
+    return rule
 
 
 def pool(

@@ -73,3 +73,21 @@ def _mapping(**pairs: str) -> MethodMapping:
     for caller, callee in pairs.items():
         mapping.add(caller=caller, callee=callee)
     return mapping
+
+
+def is_refitted(search: Any) -> bool:
+    """Return True if a search fits its choice to all rows; raise what ``hasattr`` asks for otherwise."""
+    if search.refit is False:
+        raise AttributeError("refit=False: best_estimator_ does not exist.")
+    return True
+
+
+def hands_on(name: str) -> Any:
+    """Return a check that the chosen estimator has a method."""
+
+    def check(search: Any) -> bool:
+        is_refitted(search)
+        getattr(getattr(search, "best_estimator_", search.estimator), name)  # raises AttributeError
+        return True
+
+    return check

@@ -49,7 +49,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     if grid.keep_squares:
         raise ValueError(
             f"rule == {search.rule!r} needs the error of every row, of which Rows keep sums only: "
-            "use 'best' or 'one_se'."
+            "use 'gain', 'best' or 'one_se'."
         )
     for name, scorer in grid.scorers.items():
         if not isinstance(scorer, str):
@@ -58,8 +58,8 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
                 "neg_root_mean_squared_error are known, from the moments of the folds."
             )
     found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
-    search._keep(found, prefix, len(parts))
-    search._choose(ranks, alphas, None)
+    errors = search._keep(found, prefix, np.array([part.weight for part in parts]))
+    search._choose(ranks, alphas, errors)
     if search.refit is not False:
         begin = time.perf_counter()
         _refit(search, prefix, treatments, rows, whole)

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from isthmus._linalg import Array, power_of_two, weight_unit
+from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
@@ -31,6 +31,9 @@ Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 _MAX_RANKS = 50
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
+GAIN = (
+    0.005  # share of the RMSECV that a further component has to gain; docs/spectra.md has the table
+)
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
 
@@ -257,6 +260,25 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
     return simplest(good, ranks, alphas)
 
 
+def least_gain_index(
+    errors: Array, shares: Array, ranks: Sequence[int], alphas: Sequence[Any]
+) -> int:
+    """The candidate of a flattened (alpha, rank) grid after which components gain too little.
+
+    The minimum of ``log(RMSECV) + GAIN * rank``: every further component has to lower the pooled error of
+    the rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean squares in units of
+    the variances of the outputs, ``shares`` the weights of the splits.
+    """
+    means = errors @ (shares / shares.sum())
+    if np.isnan(means).all():
+        raise ValueError("every candidate has a pooled error of NaN, so that none can be chosen.")
+    # What is missed by less than this is met: rounding is no gain.
+    logs = np.log(np.maximum(means, EPS)) / 2
+    cost = logs + GAIN * np.tile(np.asarray(ranks), len(alphas))
+    least = np.nanmin(cost)
+    return simplest(np.flatnonzero(cost <= least + 1e-12), ranks, alphas)
+
+
 def simplest(candidates: NDArray, ranks: Sequence[int], alphas: Sequence[Any]) -> int:
     """Return the candidate of a flattened (alpha, rank) grid with fewest components and largest ridge."""
 
@@ -276,14 +298,24 @@ def default_score(Y: NDArray, splits: Sequence[Split]) -> str:
 
 
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
-    """Number of components by five-fold cross-validation: what "auto" stands for."""
+    """Number of components by five-fold cross-validation: what "auto" stands for.
+
+    As many as each lower the pooled error of the rows left out by 0.5 %, :func:`least_gain_index`.
+    """
     n, p = X.shape
     splits = [Split(train, test, n) for train, test in KFold(min(5, n)).split(X)]
     X, Y, weights, splits = without_empty(X, Y, weights, splits)
     ranks = default_ranks(estimator, min(split.n_train for split in splits), p, Y.shape[1])
-    scorer = {"score": default_score(Y, splits)}
     alphas = [getattr(estimator, "alpha", None)]
     found = path_scores(
-        estimator, X, Y, weights, splits, ranks, alphas, scorer, y_is_1d=Y.shape[1] == 1
+        estimator, X, Y, weights, splits, ranks, alphas, {"score": "q2"}, y_is_1d=Y.shape[1] == 1
     )
-    return ranks[best_index(found.scores["score"][0], ranks, alphas, "best")]
+    shares = split_weights(splits, weights)
+    return ranks[least_gain_index(1 - found.scores["score"][0], shares, ranks, alphas)]
+
+
+def split_weights(splits: Sequence[Split], weights: Array | None) -> Array:
+    """Weight of the test rows of each split."""
+    return np.array(
+        [float(len(s.test)) if weights is None else weights[s.test].sum() for s in splits]
+    )

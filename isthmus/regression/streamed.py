@@ -23,8 +23,8 @@ from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression.crossval import (
     PathScores,
-    best_index,
     default_ranks,
+    least_gain_index,
     power_norm,
     relative_alphas,
 )
@@ -127,14 +127,15 @@ def score_moments(
 
 
 def choose_from_moments(model: Any, parts: list[Moments]) -> int:
-    """Return the number of components with the best mean R2 over the folds."""
+    """Return as many components as each lower the pooled error of the folds by 0.5 %."""
     check_targets(parts[0])
     check_folds(parts)
     n_train = min(part.n_samples for part in train_moments(parts))
     ranks = default_ranks(model, n_train, *parts[0].xy.shape)
     alphas = [getattr(model, "alpha", None)]
-    found = score_moments(model, parts, ranks, alphas, {"score": "r2"})
-    return ranks[best_index(found.scores["score"][0], ranks, alphas, "best")]
+    found = score_moments(model, parts, ranks, alphas, {"score": "q2"})
+    shares = np.array([part.weight for part in parts])
+    return ranks[least_gain_index(1 - found.scores["score"][0], shares, ranks, alphas)]
 
 
 def check_folds(parts: list[Moments]) -> None:

@@ -86,7 +86,7 @@ def test_rows_of_another_kind_are_told(model, run, tmp_path, write_csv):
     assert code == 0, err
     assert "outside the domain of the training rows" in out
     assert (
-        "Bounds of rows outside are wider, by their distance; 3 rows lie beyond nine times" in out
+        "Bounds of rows outside are wider, by their distance; 3 rows have none, where they" in out
     )
     header, rows = read_csv("out.csv")
     assert header[-3:] == ["distance", "outside", "reason"]

@@ -38,7 +38,8 @@ def test_a_column_solves_its_own_problem(pair, window, identity):
         low, high = (0, 20) if window is None else (max(0, j - window), min(20, j + window + 1))
         part = A[:, low:high]
         root = np.sqrt(0.3) * np.linalg.norm(part, 2)
-        start = np.eye(20)[low:high, j] if identity else np.zeros(high - low)
+        gain = (A * B).sum() / (A * A).sum()
+        start = gain * np.eye(20)[low:high, j] if identity else np.zeros(high - low)
         stacked = np.vstack([part, root * np.eye(high - low)])
         b = lstsq(stacked, np.r_[B[:, j], root * start])[0]
         expected = (secondary[:, low:high] - secondary[:, low:high].mean(axis=0)) @ b
@@ -67,10 +68,25 @@ def test_different_numbers_of_columns_and_a_single_standard(pair):
     assert_allclose(one.transform(secondary), secondary - secondary[0] + primary[0])
 
 
-def test_units_do_not_matter(pair):
+def test_another_grid_is_interpolated():
+    """Smooth curves at other places of the same range: without a word of the standards, all but met."""
+    rng = np.random.default_rng(0)
+    weights, centres = rng.normal(size=(30, 8)), rng.uniform(size=8)
+    curves = lambda p: weights @ np.exp(-(((np.linspace(0, 1, p) - centres[:, None]) / 0.15) ** 2))  # noqa: E731
+    primary = curves(100)
+    for p in (37, 100, 260):
+        secondary = 2.5 * curves(p) + 1
+        transfer = InstrumentTransfer(5, alpha=1e6).fit(secondary[:10], primary[:10])
+        assert_allclose(transfer.gain_, 0.4, rtol=0.01)
+        off = transfer.transform(secondary[10:]) - primary[10:]
+        assert np.abs(off).max() < 0.02 * np.abs(primary).max()
+
+
+@pytest.mark.parametrize("identity", [True, False])
+def test_units_do_not_matter(pair, identity):
     secondary, primary = pair
-    plain = InstrumentTransfer(identity=False).fit(secondary, primary).transform(secondary)
-    scaled = InstrumentTransfer(identity=False).fit(1e3 * secondary, 1e-2 * primary)
+    plain = InstrumentTransfer(identity=identity).fit(secondary, primary).transform(secondary)
+    scaled = InstrumentTransfer(identity=identity).fit(1e3 * secondary, 1e-2 * primary)
     assert_allclose(scaled.transform(1e3 * secondary), 1e-2 * plain)
     with pytest.raises(ValueError, match="window == -1"):
         InstrumentTransfer(-1).fit(secondary, primary)

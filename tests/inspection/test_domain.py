@@ -3,23 +3,39 @@ that one row in twenty of the same kind is flagged."""
 
 import copy
 import re
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from isthmus import PCR, PLS, Landmarks, MethodSearchCV, ReducedRankRegression, load, save
-from isthmus.auto.intervals import half_widths
-from isthmus.inspection import Domain, hotelling_t2, q_residuals
+from isthmus import (
+    PCR,
+    PLS,
+    DependencyRegressor,
+    IndicatorClassifier,
+    KernelMap,
+    Landmarks,
+    MethodSearchCV,
+    ReducedRankRegression,
+    load,
+    save,
+)
+from isthmus.auto.intervals import half_widths, widen
+from isthmus.datasets import make_spectra
+from isthmus.inspection import Domain, OutsideDomainWarning, Trust, hotelling_t2, q_residuals
 from isthmus.inspection.distances import FeatureDistance, PrincipalAxes, Subspace
-from isthmus.inspection.trust import WITHHELD, tell_outside
+from isthmus.inspection.trust import tell_outside
+from isthmus.regression import OPLS
 
 
 def low_rank(rng, n, p, rank=4, noise=0.3):
@@ -231,11 +247,26 @@ def test_intervals_widen_by_the_distance_outside_and_only_there(search):
     lower, upper = search.predict_interval(new, 0.9)
     half = half_widths(search.residual_quantiles_, search.n_samples_, 0.9)
     wider = np.maximum(search.check(new).distance, 1)[:, None]
-    assert 1 < wider[3] < WITHHELD < wider[4]
+    extent = np.ptp(search._training[1], axis=0)
+    assert 1 < wider[3] < (extent / (2 * half)).min() and (extent / (2 * half)).max() < wider[4]
     known = np.arange(len(new)) != 4
-    assert_allclose(upper[known], (search.predict(new) + half * wider)[known], rtol=1e-10)
-    assert_allclose(lower[known], (search.predict(new) - half * wider)[known], rtol=1e-10)
+    centre = search.predict_rows(new)
+    assert_allclose(upper[known], (centre + half * wider)[known], rtol=1e-10)
+    assert_allclose(lower[known], (centre - half * wider)[known], rtol=1e-10)
     assert (lower[4] == -np.inf).all() and (upper[4] == np.inf).all()
+
+
+def test_bounds_are_withheld_once_they_are_wider_than_all_outputs():
+    """In the mean of the outputs, of rows outside alone, at the range of the training outputs."""
+    trust = Trust(np.array([0.5, 2.0, 2.4, 2.6]), np.array([False, True, True, True]), [], [])
+    # 2 half / extent is 0.1, 0.7 and undefined: their mean times the distance is 1 at 2.5.
+    found = widen(np.array([1.0, 3.5, 4.0]), trust, np.array([20.0, 10.0, 0.0]))
+    assert_allclose(found[:3], np.array([1, 2, 2.4])[:, None] * [1.0, 3.5, 4.0])
+    assert np.isinf(found[3]).all()
+    inside = Trust(np.array([0.5]), np.array([False]), [], [])
+    assert_allclose(widen(np.array([9.0]), inside, np.array([1.0])), [[9.0]])
+    assert_allclose(widen(np.array([1.0]), trust, None)[:, 0], [1, 2, 2.4, 2.6])
+    assert_allclose(widen(np.array([1.0]), trust, np.zeros(1))[:, 0], [1, 2, 2.4, 2.6])
 
 
 @pytest.mark.parametrize("n_new", [20, 200])
@@ -298,3 +329,78 @@ def test_few_predictions_of_the_same_kind_are_flagged():
         search = MethodSearchCV("pcr", cv=4, n_components=4).fit(X, Y)
         shares.append(search.check(low_rank(rng, 200, 10)[0]).outside.mean())
     assert 0.01 < np.mean(shares) <= 0.07
+
+
+@pytest.fixture(scope="module")
+def searched():
+    spectra = make_spectra(60, random_state=0)
+    search = MethodSearchCV(methods=["pls"], treatments=None)
+    return search.fit(spectra.data, spectra.target), make_spectra(100, random_state=1)
+
+
+def test_predict_warns_of_foreign_rows_in_one_sentence(searched):
+    search, new = searched
+    foreign = new.data[:46] + 0.05 * np.exp(-(((new.wavelengths - 1850) / 25) ** 2))
+    with pytest.warns(
+        OutsideDomainWarning, match=r"46 of 46 rows \(100.0 %\).*Farthest is row"
+    ) as told:
+        plain = search.predict(foreign)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert "Q residual" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", OutsideDomainWarning)
+        assert_allclose(search.predict(foreign), plain)
+
+
+def test_predict_is_quiet_about_ordinary_rows_and_warns_of_one_that_is_far_out(searched):
+    search, new = searched
+    trust = search.check(new.data)
+    assert 0 < trust.outside.sum() < 10 and not trust.is_news  # 5 % by chance are no news
+    search.predict(new.data)  # warnings are errors here
+    one = new.data.copy()
+    one[17] += 0.05 * np.exp(-(((new.wavelengths - 1850) / 25) ** 2))
+    with pytest.warns(OutsideDomainWarning, match="Farthest is row 17: Q residual"):
+        search.predict(one)
+
+
+def test_the_warning_counts_blocks_together(searched, monkeypatch):
+    search, new = searched
+    foreign = new.data + 0.05 * np.exp(-(((new.wavelengths - 1850) / 25) ** 2))
+    monkeypatch.setattr("isthmus.inspection.domain._BLOCK", 7)
+    monkeypatch.setattr("isthmus.inspection.domain._MOST_POINTS", 3)
+    with pytest.warns(
+        OutsideDomainWarning, match="100 of 100 rows .* most of them by the Q residual"
+    ):
+        search.predict(foreign)
+
+
+def test_a_loaded_model_warns_too(searched, tmp_path):
+    search, new = searched
+    save(search, tmp_path / "model.isthmus")
+    with pytest.warns(OutsideDomainWarning, match="100 of 100"):
+        load(tmp_path / "model.isthmus").predict(new.data + 1 + new.wavelengths / 2000)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ReducedRankRegression(2),
+        make_pipeline(KernelMap(gamma=1.0), PLS(3)),
+        make_pipeline(Landmarks(20, "rbf", gamma=1.0), ReducedRankRegression(2)),
+        DependencyRegressor(),
+        IndicatorClassifier(OPLS()),
+        SVC(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_foreign_band_is_seen_by_every_kind_of_model(model):
+    """Two predictive directions or a wide kernel do not describe the inputs: their principal axes do."""
+    spectra, other = make_spectra(60, random_state=0), make_spectra(40, random_state=1)
+    X, new, places = spectra.data[:, ::7], other.data[:, ::7], spectra.wavelengths[::7]
+    y = spectra.target
+    if is_classifier(model):
+        y = np.where(y[:, 0] > np.median(y[:, 0]), "wet", "dry")
+    domain = Domain.of(model.fit(X, y), X, y)
+    assert domain.check(new).outside.mean() < 0.15
+    assert domain.check(new + 0.05 * np.exp(-(((places - 1850) / 25) ** 2))).outside.all()

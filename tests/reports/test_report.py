@@ -24,6 +24,7 @@ from isthmus.datasets import make_low_rank_regression
 from isthmus.reports.kernel_models import kernel_scores, sensitivity
 from isthmus.reports.page import Figure, Section, render
 from isthmus.reports.pictures import png_uri
+from isthmus.reports.sections.overview import _heaviest
 
 X, Y, _ = make_low_rank_regression(50, 8, 3, rank=2, noise=0.4, random_state=0)
 
@@ -208,6 +209,27 @@ def test_sensitivity_and_scores_of_a_kernel_model():
     assert kernel_scores(small, A, training=False).scores.shape == (60, 2)
 
 
+def test_a_batch_that_is_biased_and_far_out_is_told_in_words(tmp_path):
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((60, 5))
+    b = A @ [1.0, 2, 0, 0, 1] + 0.1 * rng.standard_normal(60)
+    search = MethodSearchCV("pls", cv=3).fit(A, b)
+    search.report(tmp_path / "far.html", A + 50, b + 200 - 3)
+    body = (tmp_path / "far.html").read_text("utf-8")
+    body = body[: body.index("<script>")]
+    bias = (search.predict_rows(A + 50) - (b + 197)).mean()
+    assert f"Predictions are too high or too low as a whole: y0 {bias:.4g} " in body
+    assert "<b>withheld</b>" in body  # no bounds, no share of outputs within them
+    search.report(tmp_path / "near.html", A, b)
+    assert "as a whole: y0" not in (tmp_path / "near.html").read_text("utf-8")
+
+
+def test_of_many_treatments_the_heaviest_are_shown():
+    assert _heaviest("SNV 0.60, none 0.40") == "SNV 0.60, none 0.40"
+    many = "SNV 0.10, SNV, first derivative 0.50, none 0.05, gap derivative 0.35"
+    assert _heaviest(many) == "SNV, first derivative 0.50; gap derivative 0.35; SNV 0.10; 1 more"
+
+
 def test_new_data_make_a_validation_page(tmp_path):
     """The headline is that of the new rows; every figure is computed a second time here."""
     rng = np.random.default_rng(3)
@@ -222,7 +244,7 @@ def test_new_data_make_a_validation_page(tmp_path):
     body = page[: page.index("<script>")]
     assert body.index("<h2>Validation</h2>") < body.index("<h2>The model</h2>")
     assert "<h2>Summary</h2>" not in body
-    error = search.predict(new) - known
+    error = search.predict_rows(new) - known  # without the warning of rows outside
     for value in (
         np.sqrt((error**2).mean()), error.mean(), error.std(ddof=1), known.std(ddof=1) / error.std(ddof=1)
     ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def summary(data: ReportData) -> Section:
     if "alpha" in search.best_params_:
         cards.append(("ridge weight", fig.short(_middle(search.best_params_["alpha"]))))
     if "treatment" in search.best_params_:
-        cards.append(("treatment of the curves", str(search.best_params_["treatment"])))
+        cards.append(("treatment of the curves", _heaviest(str(search.best_params_["treatment"]))))
     if data.is_blend:
         parts = [f"{name} {100 * w:.0f} %" for name, w in search.best_params_.items() if w >= 0.005]
         cards.append(("blend, mean weights", ", ".join(parts)))
@@ -100,3 +101,14 @@ def again(data: ReportData) -> Section:
         'search.report("report.html")'
     )
     return Section("Make it again", code=[("In Python, with the same X and y:", code)])
+
+
+def _heaviest(treatments: str, most: int = 3) -> str:
+    """Return the treatments of the largest weights, of a list such as "SNV 0.60, none 0.40"."""
+    found = re.findall(r"(.+?) (\d\.\d\d)(?:, |$)", treatments)
+    if len(found) <= most:
+        return treatments
+    order = sorted(found, key=lambda pair: -float(pair[1]))
+    return "; ".join(f"{name} {weight}" for name, weight in order[:most]) + (
+        f"; {len(found) - most} more"
+    )

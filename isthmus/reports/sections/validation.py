@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from isthmus._linalg import Array
 from isthmus.inspection.order import trend_p_value
@@ -70,12 +71,12 @@ def _cards(data: ReportData, shares: Array, shares_inside: Array) -> list[tuple[
         ):  # fmt: skip
             cards.append((label, fig.short(float(value[0])) or "unknown"))
     cards.append(("explained on these rows (R2)", f"{float(np.nanmean(figures.r2)):.3f}"))
-    cards.append(("outputs within their 95 % intervals", _percent(float(np.nanmean(shares)))))
+    cards.append(("outputs within their 95 % intervals", _percent(_mean(shares))))
     if data.trust is not None:
         n = int(data.trust.outside.sum())
         cards.append(("rows outside the domain", f"{n} of {data.n}"))
         if 0 < n < data.n:
-            told = _percent(float(np.nanmean(shares_inside)))
+            told = _percent(_mean(shares_inside))
             cards.append(("within their intervals, rows inside", told))
     return cards
 
@@ -92,6 +93,13 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         text.append(
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
             "left out at the fit."
+        )
+    biased = _biased(data)
+    if biased:
+        text.append(
+            f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
+            f"{' ...' if len(biased) > 4 else ''} (predicted less observed, in the mean). A slope and bias "
+            "correction from a few reference values removes that."
         )
     if data.trust is None:
         text.append(
@@ -110,6 +118,20 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     return text
 
 
+def _biased(data: ReportData) -> list[str]:
+    """Outputs whose bias is most of their error and more than chance, with its size."""
+    figures, names = data.figures_of_merit, data.search.target_names_
+    found = []
+    for j, n in enumerate(np.atleast_1d(figures.n)):
+        bias, sep = float(figures.bias[j]), float(figures.sep[j])
+        if n < 3 or not sep > 0 or abs(bias) < sep:
+            continue
+        p = 2 * stats.t.sf(abs(bias) / (sep / np.sqrt(n)), n - 1)
+        if p * data.q < _RARE:
+            found.append(f"{names[j]} {fig.short(bias)}")
+    return found
+
+
 def _covered(data: ReportData) -> Array:
     """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
@@ -123,8 +145,13 @@ def _share(covered: Array) -> Array:
     return np.where(known > 0, np.nansum(covered, axis=0) / np.maximum(known, 1), np.nan)
 
 
+def _mean(shares: Array) -> float:
+    """Mean over the outputs; NaN where all bounds are withheld."""
+    return float(np.nanmean(shares)) if np.isfinite(shares).any() else np.nan
+
+
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "unknown"
+    return f"{100 * share:.0f} %" if np.isfinite(share) else "withheld"
 
 
 def _tones(data: ReportData, rows: NDArray) -> list[str]:
@@ -176,8 +203,8 @@ def _distances(data: ReportData) -> Figure:
     lay["yaxis"] |= {"type": "log", "dtick": 1}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
-        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor; beyond "
-        "nine there is none."
+        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor, and "
+        "withheld where they would exceed the range of all training outputs."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
 
