@@ -32,12 +32,13 @@ class _Sliced(Projection):
             self.n_slices,
             self.slices,
             seed_of(self.random_state),
+            inputs.weights,
         )
         self.slice_labels_ = labels
         self.n_slices_ = J = int(labels.max()) + 1
         return OutputSide(
             SliceMeans(),
-            VectorJudge(output_vectors(y)),
+            VectorJudge(output_vectors(y), inputs.weights),
             T=indicators(labels),
             most=J - 1,
             reason=f"{J} slices have at most {J - 1} directions between their means. Use more slices "
@@ -135,9 +136,9 @@ class SIR(_Sliced):
     n_landmarks = 10**9
     selection = "auto"
 
-    def _input_side(self, X: Any) -> KernelSide:
+    def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return KernelSide(X, Linear())
+        return KernelSide(X, Linear(), None, weights)
 
     def _finish(self, fit: Any, axes: Any, ridge: Any, inputs: KernelSide) -> None:
         super()._finish(fit, axes, ridge, inputs)
