@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -24,6 +25,7 @@ from isthmus.compression.path import CompressionPath
 from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import is_latent_binary
+from isthmus.kernels.sparse_rows import takes_sparse_rows
 
 
 class Compressed(BaseEstimator):
@@ -110,7 +112,10 @@ class Compressed(BaseEstimator):
         return self.expansion_(self._check_rows(X) if _takes_numbers(self.expansion_) else X)
 
     def _check_rows(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        sparse = "csr" if takes_sparse_rows(self.expansion_.kernel) else False
+        return validate_data(
+            self, X, reset=False, dtype=(np.float64, np.float32), accept_sparse=sparse
+        )
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
@@ -298,4 +303,5 @@ def _takes_numbers(expansion: Expansion) -> bool:
     points = expansion.points
     if expansion.is_precomputed:
         return True
-    return isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind in "fiub"
+    is_table = issparse(points) or (isinstance(points, np.ndarray) and points.ndim == 2)
+    return is_table and points.dtype.kind in "fiub"

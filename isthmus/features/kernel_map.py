@@ -203,7 +203,7 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             setattr(self, name, value)
         self.n_components_ = len(axes.eigenvalues)
         if self.preimage is not None:
-            self._fit_preimage(X, axes.scores)
+            self._fit_preimage(X, axes.scores, weights)
         return axes.scores
 
     def _forget_axes(self) -> None:
@@ -253,14 +253,15 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return self.solver
         return "exact" if can_decompose(n) else "landmarks"
 
-    def _fit_preimage(self, X: Any, scores: NDArray) -> None:
-        from isthmus.preimages import make_preimage
+    def _fit_preimage(self, X: Any, scores: NDArray, weights: NDArray | None) -> None:
+        from isthmus.preimages import Learned, make_preimage
 
         # A copy that shares all arrays: model files cannot hold a map that holds itself.
         embedding = copy(self)
         embedding.preimage = None
         method = make_preimage(self.preimage, self.kernel_, X)
-        self.preimage_ = method.fit(X, scores, embedding=embedding)
+        options = {"sample_weight": weights} if isinstance(method, Learned) else {}
+        self.preimage_ = method.fit(X, scores, embedding=embedding, **options)
 
     # -- new samples ----------------------------------------------------------------------------
 

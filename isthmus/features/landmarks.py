@@ -127,7 +127,11 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source = as_rows(X, None, sample_weight)
         if source is not None:
             return fit_sample(self, source)
-        return self._fit(X, sample_weight=sample_weight)
+        self._fit(X, sample_weight=sample_weight)
+        if sample_weight is not None and self.indices_ is not None:  # among all rows again
+            counted = np.broadcast_to(np.asarray(sample_weight), (length(X),))
+            self.indices_ = np.flatnonzero(counted)[self.indices_]
+        return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and return the features of the training samples."""

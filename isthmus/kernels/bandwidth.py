@@ -17,6 +17,7 @@ from isthmus.kernels.sparse_rows import pair_distances, squared_lengths
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
+_COPIES = 1e-12  # of the largest distance
 _HALF = 1e-12  # of the total weight: how near to one half the sum of weights counts as such
 
 
@@ -46,6 +47,9 @@ def median_gamma(
         distances = pair_distances(rows, metric)
     else:
         distances = pdist(rows - rows.mean(axis=0), metric)
+        # Copies of a computed row, as of scores, differ by rounding.
+        same = _COPIES**2 if metric == "sqeuclidean" else _COPIES
+        distances[distances <= same * distances.max(initial=0.0)] = 0.0
     width = _median_of_positive(distances, _of_pairs(weights))
     if width is None:
         return 1.0
