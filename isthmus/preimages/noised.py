@@ -32,7 +32,7 @@ _LEAST_ERROR = 1e-3  # of the largest: an error below it does not make its level
 
 
 class NoisedRegression:
-    """Ridge weights compared on held-out objects at all levels, then a fit to all objects.
+    """Kernel ridge regression on scores at all levels, and its errors for held-out objects.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class NoisedRegression:
         self.places = places
         self.weights = np.ones(len(Y)) if weights is None else weights
 
-    def choose(self, alphas: Array) -> tuple[float, Array, Array, Array]:
-        """Return the ridge weight, all errors, the scores that are centres and their coefficients."""
+    def compare(self, alphas: Array) -> tuple[Array, Array]:
+        """Return the held-out error of every ridge weight, and how much each level counts."""
         shares = np.full(len(self.levels), 1.0 / len(self.levels))
         out = self.places % _FOLDS == _FOLDS // 2
         held, rest = np.flatnonzero(out), np.flatnonzero(~out)
@@ -78,13 +78,15 @@ class NoisedRegression:
         errors = self._errors(self._solve(known, rest, shares, alphas), asked, held)
         # Logarithms: a level where all errors are large is one of several, not the one that decides.
         means = np.exp(np.log(np.maximum(errors, np.finfo(float).tiny)).mean(axis=1) / 2)
-        alpha = float(alphas[int(means.argmin())])
+        return means, shares
+
+    def fit(self, alpha: float, shares: Array) -> tuple[Array, Array]:
+        """Return the scores that are centres and their coefficients."""
         everything = np.arange(len(self.Y))
         features, to_centres = self._basis(everything)
         known = [features(Z) for Z in self.levels]
         coef = self._solve(known, everything, shares, np.array([alpha]))[0]
-        centres, turned = to_centres(coef)
-        return alpha, means, centres, turned
+        return to_centres(coef)
 
     def _basis(
         self, rows: NDArray

@@ -100,7 +100,7 @@ class TestKernels:
 
     @pytest.mark.parametrize("kernel", ["l2_laplacian", "histogram_intersection", "precomputed"])
     def test_others_say_which_kernels_do(self, data, kernel):
-        with pytest.raises(TypeError, match="[Ss]parse data was passed"):
+        with pytest.raises(TypeError, match=r"[Ss]parse data was passed"):
             KernelMap(kernel=kernel).fit(csr_array(np.abs(data[0])))
 
     def test_nan_is_found_in_its_place(self):
