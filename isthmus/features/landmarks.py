@@ -129,8 +129,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return fit_sample(self, source)
         self._fit(X, sample_weight=sample_weight)
         if sample_weight is not None and self.indices_ is not None:  # among all rows again
-            counted = np.broadcast_to(np.asarray(sample_weight), (length(X),))
-            self.indices_ = np.flatnonzero(counted)[self.indices_]
+            counted = np.flatnonzero(np.asarray(sample_weight))
+            self.indices_ = counted[self.indices_] if len(counted) > 1 else self.indices_
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_memory, check_option, check_weights
-from isthmus.kernels import RBF, Polynomial, gram
+from isthmus.kernels import RBF, gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import Preimage
@@ -51,9 +51,8 @@ class Learned(Preimage):
         Noise of the objects whose scores will be brought back, as a multiple of each column's standard
         deviation. A number: the map is trained on scores of objects with such noise. ``"auto"``: on
         scores without noise and with noise of 1/8, 1/4, 1/2 and 1 together, since scores of noisy objects
-        are unlike those of clean ones; the ridge weight, and whether the kernel of scores is the RBF
-        kernel or a linear one, is the best over all levels for a held-out fifth of the objects, and of
-        more than 1000 objects 1000 are centres of the regression. With given
+        are unlike those of clean ones; the ridge weight is the best over all levels for a held-out fifth
+        of the objects, and of more than 1000 objects 1000 are centres of the regression. With given
         ``alpha`` or ``"linear"`` it trains on the scores as they are, but a left-out object is met from
         the scores that it has with noise of the size of the distances between neighbours. All of these
         need an embedding with a ``transform`` that made the coordinates; without one, and with None,
@@ -204,16 +203,10 @@ class Learned(Preimage):
         self.noise_ = LEVELS[-1]
         levels = [self.coordinates_, *noised]
         rest = X - self.offset_, spreads(X), ranks(self.coordinates_, X), self._weights
-        size = max(float((self.coordinates_**2).sum(axis=1).mean()), np.finfo(float).tiny)
-        # Kernels such as the linear and the polynomial ones have scores that objects are linear in.
-        kernels = [self.score_kernel_, Polynomial(1, 1.0 / size)][: 2 if self.gamma is None else 1]
-        problems = [NoisedRegression(kernel, levels, *rest) for kernel in kernels]
-        compared = [problem.compare(np.array(ALPHAS)) for problem in problems]
-        best = int(np.argmin([errors.min() for errors, _ in compared]))
-        self.loo_errors_, shares = compared[best]
-        self.score_kernel_ = kernels[best]
+        problem = NoisedRegression(self.score_kernel_, levels, *rest)
+        self.loo_errors_, shares = problem.compare(np.array(ALPHAS))
         self.alpha_ = float(ALPHAS[int(self.loo_errors_.argmin())])
-        self.centres_, self.dual_coef_ = problems[best].fit(self.alpha_, shares)
+        self.centres_, self.dual_coef_ = problem.fit(self.alpha_, shares)
         return True
 
     def _noised_scores(self, X: Array, rng: Any, level: float | None = None) -> Array:
