@@ -31,8 +31,10 @@ def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
 
 def check_folds(cv: Any, n: int) -> Any:
     """Return a number of folds, or the fold of each row for splits whose test parts divide all rows."""
-    if cv is None or (isinstance(cv, Integral) and not isinstance(cv, bool) and cv >= 2):
-        return cv
+    if cv is None:
+        return None
+    if isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2:
+        return int(cv)
     if not isinstance(cv, list | tuple) or len(cv) < 2:
         raise ValueError(
             f"cv == {cv!r}, must be an integer >= 2, None or a list of splits, each (train, test)."

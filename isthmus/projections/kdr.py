@@ -56,7 +56,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Most iterations of the descent; 0 is gKDR alone.
     tol : float, default=1e-5
         Relative decrease of the criterion at which to stop.
-    cv : int or None, default=None
+    cv : int, list of splits or None, default=None
         Folds for ``held_out_score_``, one complete fit per fold.
     random_state : int, RandomState or None, default=None
         Seed for the median rule and the folds.

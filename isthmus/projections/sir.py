@@ -75,8 +75,9 @@ class SIR(_Sliced):
     score_scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
         Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or that of the
         eigenvectors.
-    cv : int or None, default=None
-        Folds for ``held_out_score_`` and for choices by cross-validation. None: no score, and 5 folds
+    cv : int, list of splits or None, default=None
+        Folds for ``held_out_score_`` and for choices by cross-validation; a list has a pair (train, test)
+        of row numbers per fold, and every row in one of the test parts. None: no score, and 5 folds
         if ``n_components="auto"`` or ``alpha="cv"``.
     random_state : int, RandomState or None, default=None
         Seed for k-means and the folds.

@@ -38,7 +38,7 @@ def dual_ridge(
     """
     n, q = Y.shape
     K = np.asarray(K, dtype=np.float64, order="F")
-    ridge = alpha if weights is None else alpha / weights
+    ridge = np.full(n, alpha) if weights is None else alpha / weights
     K.flat[:: n + 1] += ridge
     factor, failed = lapack.dpotrf(
         K.T if K.flags.c_contiguous else K, lower=1, overwrite_a=1, clean=0
@@ -58,5 +58,4 @@ def dual_ridge(
     ):  # the residual of a left-out row is A_i / inverse_ii, with the intercept in it
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         left_out = Y - A / (inverse.diagonal() - u**2 / total)[:, None]
-    own = A * (alpha if weights is None else ridge[:, None])
-    return DualRidge(A, intercept, Y - own - intercept, left_out)
+    return DualRidge(A, intercept, Y - ridge[:, None] * A - intercept, left_out)
