@@ -61,8 +61,8 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     Coordinates have the standard deviations of their axes, which fall to 1e-5 of the largest by default
     (``tol``). A method that divides its columns by their deviations gives all of them the same weight and
-    amplifies rounding to about 1e-6: use ``PLS(scale=False)`` in a pipeline, or :class:`DependencyRegressor`,
-    which does so by itself.
+    amplifies rounding to about 1e-6: use ``PLS(scale=False)`` in a pipeline, or
+    :class:`DependencyRegressor`, which does so by itself.
 
     Parameters
     ----------

@@ -117,6 +117,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    indices_: NDArray | None
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
         """Choose the landmarks among ``X``: rows, objects, a square matrix of kernel values, or ``Rows``.
 

@@ -27,7 +27,7 @@ class MapExpansions:
     dual_coef_: NDArray
     eigenvalues_: NDArray
     row_means_: NDArray
-    mean_coef_: NDArray | None
+    mean_coef_: Any  # None where the kernel values of points that are left are not known
     offset_: NDArray
     _is_weighted: bool = False
 

@@ -61,9 +61,9 @@ def check_no_kernel(n_components: Any, owner: str) -> None:
         )
 
 
-def check_finite(X: NDArray, name: str = "X") -> None:
+def check_finite(X: Any, name: str = "X") -> None:
     """Refuse NaN and infinity, and say where the first is."""
-    values = X.data if issparse(X) else X
+    values: NDArray = X.data if issparse(X) else X
     if np.isfinite(values.sum(dtype=np.float64)):
         return
     bad = ~np.isfinite(values)
