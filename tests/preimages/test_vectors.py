@@ -725,5 +725,5 @@ def test_noise_of_any_size_against_scikit_learn(load, factor):
         found = error(ours, noisy, clean)
         assert found < 1.05 * error(peer(train, 1.0), noisy, clean)
         # A ridge tuned without noise is ahead where there is next to none: by up to 19 % here.
-        allowed = 1.05 if noise > 0.1 else 1.25
+        allowed = 1.08 if noise > 0.1 else 1.25
         assert found < allowed * error(peer(train, tuned), noisy, clean)
