@@ -140,8 +140,8 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if folds is not None:
             if isinstance(folds, Integral):
                 folds = fold_labels(n, int(folds), seed_of(self.random_state))
-            judge = judge or KernelJudge(raw, w)
-            self.held_out_scores_ = self._held_out(X, raw, judge, w, folds)
+            judges = judge or KernelJudge(raw, w)
+            self.held_out_scores_ = self._held_out(X, raw, judges, w, folds)
             self.held_out_score_ = float(mean_score(self.held_out_scores_))
         return self
 
