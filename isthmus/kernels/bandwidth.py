@@ -17,7 +17,7 @@ from isthmus.kernels.sparse_rows import pair_distances, squared_lengths
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
-_COPIES = 1e-12  # of the largest distance
+_COPIES = 1e-9  # of the largest distance: eigenvectors of repeated rows differ by no more
 _HALF = 1e-12  # of the total weight: how near to one half the sum of weights counts as such
 
 
