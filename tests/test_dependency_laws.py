@@ -5,12 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import DependencyRegressor, KernelMap, Rows
 from isthmus.preimages import FixedPoint
 from isthmus.preimages.ranks import ranks
-from isthmus.regression import PLS, ReducedRankRegression
+from isthmus.regression import PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
 MAPS = [
     Ridge(0.01),
@@ -92,3 +93,49 @@ def test_of_two_equal_neighbours_the_smaller_is_taken():
         middle = embedding.transform(np.array([[0.0, 1.0]]))
         losses = method._fitted_losses(method._targets(middle))
         assert_allclose(method._nearest_objects(losses), [[-1.0, 1.0]])
+
+
+@pytest.mark.parametrize("map_", [StiefelRegression(2), ManifoldPLS(2)], ids=str)
+@pytest.mark.parametrize("preimage", ["auto", "fixed_point"])
+def test_maps_on_manifolds_too(map_, preimage, data):
+    """They are iterated to their own tolerance, from where the data lead and not from the rows."""
+    X, Y = data
+    rng = np.random.default_rng(7)
+    once = predicted(X, Y, map_, preimage, X)
+    noisy = predicted(X, Y + 1e-13 * rng.normal(size=Y.shape), map_, preimage, X)
+    assert moved(once, noisy) < 1e-4
+    order = rng.permutation(len(X))
+    assert moved(once, predicted(X[order], Y[order], map_, preimage, X)) < 1e-4
+
+
+@pytest.mark.parametrize("preimage", PREIMAGES)
+@pytest.mark.parametrize("n_components", [3, None])
+def test_a_kernel_map_and_back(preimage, n_components, data):
+    """Few components leave many objects behind the same scores: none of them may win by accident."""
+    _, Y = data
+    rng = np.random.default_rng(7)
+
+    def back(rows):
+        model = KernelMap(n_components, preimage=preimage).fit(rows)
+        return model.inverse_transform(model.transform(Y))
+
+    once = back(Y)
+    assert moved(once, back(Y + 1e-13 * rng.normal(size=Y.shape))) < PREIMAGES[preimage]
+    assert moved(once, back(Y[rng.permutation(len(Y))])) < PREIMAGES[preimage]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial"])
+def test_a_plain_pipeline_scales_no_rounding(kernel, data):
+    """Eigenvalues below 1e-10 of the largest are not coordinates, so that dividing by deviations raises
+    rounding of 1e-16 to about 1e-6 and no further."""
+    X, Y = data
+    rng = np.random.default_rng(7)
+
+    def answers(rows, outputs):
+        return make_pipeline(KernelMap(kernel=kernel), PLS(2)).fit(rows, outputs).predict(X + 0.1)
+
+    once = answers(X, Y)
+    assert moved(once, answers(X, Y + 1e-13 * rng.normal(size=Y.shape))) < 1e-5
+    assert moved(once, answers(X + 1e-13 * rng.normal(size=X.shape), Y)) < 1e-5
+    order = rng.permutation(len(X))
+    assert moved(once, answers(X[order], Y[order])) < 1e-5

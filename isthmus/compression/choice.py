@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import Array
@@ -24,6 +25,8 @@ def may_move(problem: Problem, points: Any, rows: OutputRows, error: float, most
     vectors = isinstance(points, np.ndarray) and points.ndim == 2 and len(points)
     smooth = getattr(problem.kernel, "has_input_gradient", False)
     if not vectors or not smooth or problem.indefinite or rows.expansion.is_precomputed:
+        return False
+    if issparse(rows.rows):
         return False
     n, (r, d) = len(rows.outputs), points.shape
     return n >= _FEWEST and error > _POOR and float(n) * r * (r + d) * most <= _MOST_WORK

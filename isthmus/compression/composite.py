@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_count
 from isthmus.compression.models import CompressedClassifier, predicts_classes, wrap_parts
+from isthmus.compression.path import CompressionPath
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import has_common_expansion
 from isthmus.kernels.gram import take
@@ -24,7 +26,8 @@ def holds_models(model: Any) -> bool:
     """Whether a model is a pipeline, a search or several classifiers, compressed through its parts."""
     if hasattr(model, "to_expansion") and not isinstance(model, CompressedClassifier):
         return False
-    return _is_search(model) or isinstance(model, Pipeline) or _has_parts(model)
+    is_held = isinstance(model, Pipeline | CalibratedClassifierCV)
+    return is_held or _is_search(model) or _has_parts(model)
 
 
 def compress_inside(
@@ -39,6 +42,8 @@ def compress_inside(
         return compress(_best(model), n_points, **options)
     if isinstance(model, Pipeline):
         return _pipeline(model, compress, n_points, options)
+    if isinstance(model, CalibratedClassifierCV):
+        return _calibrated(model, compress, n_points, options)
     return _classifiers(model, compress, n_points, options)
 
 
@@ -48,6 +53,8 @@ def count_points(model: Any) -> int:
         return count_points(_best(model))
     if isinstance(model, Pipeline):
         return count_points(model.steps[-1][1])
+    if isinstance(model, CalibratedClassifierCV):
+        return max(count_points(part.estimator) for part in model.calibrated_classifiers_)
     if _has_parts(model):
         return max(count_points(part) for part in _parts(model)[0])
     return Expansion.from_model(model).n_points
@@ -91,6 +98,28 @@ def _pipeline(
 
 def _transform(before: Pipeline, X: Any) -> Any:
     return before.transform(X) if len(before.steps) else X
+
+
+def _calibrated(
+    model: CalibratedClassifierCV,
+    compress: Callable[..., Any],
+    n_points: int | None,
+    options: dict[str, Any],
+) -> CalibratedClassifierCV:
+    """The model with its classifiers compressed; what turns their values into probabilities stays."""
+    check_is_fitted(model)
+    parts = []
+    for part in model.calibrated_classifiers_:
+        part = copy.copy(part)
+        kernel_model = getattr(part.estimator, "estimator", part.estimator)  # inside a frozen one
+        known = part.estimator if holds_models(part.estimator) else kernel_model
+        size = None if n_points is None else min(n_points, count_points(known))
+        part.estimator = compress(known, size, **options)
+        parts.append(part)
+    small = copy.copy(model)
+    small.calibrated_classifiers_ = parts
+    small.compression_ = CompressionPath.of_parts([part.estimator.compression_ for part in parts])
+    return small
 
 
 # -- several classifiers in one ----------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from isthmus.compression.arguments import (
     DEFAULT_TOL,
@@ -281,6 +282,11 @@ def _construct(problem: Problem, choice: _Choice, rows: OutputRows, max_iter: in
     if not getattr(problem.kernel, "has_input_gradient", False):
         raise ValueError(
             f"method='construct' needs a kernel with gradients, kernel == {problem.kernel}: use 'greedy'."
+        )
+    if issparse(choice.points) or issparse(rows.rows):
+        raise ValueError(
+            "method='construct' moves points, which fills the zeros of sparse rows: use 'greedy', or give "
+            "dense rows if they fit into memory."
         )
     moved = move_points(
         problem.kernel,

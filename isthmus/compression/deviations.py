@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
@@ -49,17 +50,31 @@ class Deviations:
         levels = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), white.shape) + white
         if not (levels > 0).all():
             return None
-        K = np.asarray(gram(kernel, points), dtype=np.float64)
-        r = len(K)
-        K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
-        data = np.zeros((r, r))
-        for part in row_blocks(len(levels), max(1, _BLOCK // r)):
-            across = np.asarray(gram(kernel, take(X, part), points), dtype=np.float64)
-            data += across.T @ (across / levels[part][:, None])
-        identity = np.eye(r)
-        explained = cho_solve(cho_factor(K), identity) - cho_solve(cho_factor(K + data), identity)
+        explained = _explained(kernel, X, points, 1.0 / levels)
         scale = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
         return cls(points, kernel, explained, float(white[0]), scale)
+
+    @classmethod
+    def of_latent(cls, binary: Any, expansion: Expansion) -> Deviations | None:
+        """Those of the latent function of two classes: its noise is one over the curvature at the mode."""
+        if not expansion.n_points:
+            return None
+        kernel, X = expansion.kernel, binary.X_train_
+        own = np.asarray(binary.kernel_.diag(X[:1]), dtype=np.float64)
+        white = own - np.asarray(gram_diagonal(kernel, X[:1]), dtype=np.float64)
+        curvature = np.asarray(binary.pi_ * (1.0 - binary.pi_), dtype=np.float64)
+        explained = _explained(kernel, X, expansion.points, curvature)
+        return cls(expansion.points, kernel, explained, float(white[0]), np.ones(1))
+
+    def covariance(self, X: Any, one_output: bool) -> Array:
+        """Covariances (n, n) of new rows, or (n, n, q) for several outputs."""
+        n = len(X)
+        check_memory(16.0 * n * n, f"The covariance of {n} rows", "ask for fewer rows at a time.")
+        k = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
+        K = np.asarray(gram(self.kernel, X), dtype=np.float64) - k @ self.explained @ k.T
+        K[np.diag_indices(n)] += self.noise
+        found = K[:, :, None] * self.scale**2
+        return found[:, :, 0] if one_output else found
 
     def __call__(self, X: Any, one_output: bool) -> Array:
         """Standard deviations (n,), or (n, q) for several outputs."""
@@ -69,3 +84,17 @@ class Deviations:
             variances[part] -= np.einsum("ij,ij->i", k @ self.explained, k)
         found = np.sqrt(np.maximum(variances, 0.0))[:, None] * self.scale
         return found[:, 0] if one_output else found
+
+
+def _explained(kernel: Any, X: Any, points: Any, precision: Array) -> Array:
+    """The difference of the two inverses, with the precision of each training row."""
+    K = np.asarray(gram(kernel, points), dtype=np.float64)
+    r = len(K)
+    K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
+    data = np.zeros((r, r))
+    for part in row_blocks(len(precision), max(1, _BLOCK // r)):
+        across = np.asarray(gram(kernel, take(X, part), points), dtype=np.float64)
+        data += across.T @ (across * precision[part][:, None])
+    identity = np.eye(r)
+    inverses = cho_solve(cho_factor(K), identity), cho_solve(cho_factor(K + data), identity)
+    return np.asarray(inverses[0] - inverses[1])

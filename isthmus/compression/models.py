@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -15,15 +16,24 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import validate_data
 from isthmus.compression.deviations import Deviations
 from isthmus.compression.path import CompressionPath
+from isthmus.compression.probabilities import (
+    from_latent,
+    from_pairs,
+    latent_deviations,
+    normalised,
+    sigmoid_parameters,
+)
 from isthmus.compression.thresholds import tells_pairs_apart
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import is_latent_binary
+from isthmus.kernels.sparse_rows import takes_sparse_rows
 
 
 class Compressed(BaseEstimator):
@@ -79,7 +89,7 @@ class Compressed(BaseEstimator):
                 f"estimator == {type(model).__name__} stays one when compressed: fit it and give it to "
                 "isthmus.compress, or put this estimator around the kernel model inside it."
             )
-        for name in ("expansion_", "estimators_", "deviations_"):
+        for name in ("expansion_", "estimators_", "deviations_", "latent_", "sigmoids_"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(small).items() if k.endswith("_")})
         return self
@@ -102,7 +112,8 @@ class Compressed(BaseEstimator):
         other = clone(self)
         other.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
         other.expansion_ = expansion
-        other.__dict__.pop("deviations_", None)  # they are those of the points before
+        for name in ("deviations_", "latent_"):
+            other.__dict__.pop(name, None)  # they are those of the points before
         return other
 
     def _values(self, X: Any) -> Array:
@@ -110,7 +121,10 @@ class Compressed(BaseEstimator):
         return self.expansion_(self._check_rows(X) if _takes_numbers(self.expansion_) else X)
 
     def _check_rows(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        sparse = "csr" if takes_sparse_rows(self.expansion_.kernel) else False
+        return validate_data(
+            self, X, reset=False, dtype=(np.float64, np.float32), accept_sparse=sparse
+        )
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
@@ -122,18 +136,21 @@ class CompressedRegressor(RegressorMixin, Compressed):
 
     deviations_: Deviations | None = None
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict outputs; of a Gaussian process, with ``return_std=True``, their deviations too."""
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict outputs; of a Gaussian process, if asked for, their deviations or covariances too."""
         values = self._values(X)
-        if not return_std:
+        if return_std and return_cov:
+            raise RuntimeError("return_std and return_cov: at most one of them can be asked for.")
+        if not return_std and not return_cov:
             return values
         if self.deviations_ is None:
             raise ValueError(
-                "return_std=True needs a compressed GaussianProcessRegressor with noise: "
-                f"{type(self.estimator_).__name__} has no deviations."
+                f"return_{'std' if return_std else 'cov'}=True needs a compressed "
+                f"GaussianProcessRegressor with noise: {type(self.estimator_).__name__} has no deviations."
             )
         rows = self._check_rows(X) if _takes_numbers(self.expansion_) else X
-        return values, self.deviations_(rows, values.ndim == 1)
+        ask = self.deviations_ if return_std else self.deviations_.covariance
+        return values, ask(rows, values.ndim == 1)
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
@@ -144,9 +161,11 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     ``estimators_`` holds them, one per estimator of the model; ``expansion_`` does not exist.
 
     Of a Gaussian process the latent mean is kept, whose sign decides between two classes and whose largest
-    value between one and the rest. Its variance, and so ``predict_proba``, needs all points and is not
-    offered; scikit-learn compares probabilities between one and the rest, which differ from the
-    largest mean in a few rows near a boundary.
+    value between one and the rest. scikit-learn compares probabilities between one and the rest, which
+    differ from the largest mean in a few rows near a boundary.
+
+    ``predict_proba`` is there if the model had it: by the latent variance of a process that knows its
+    training rows through the points that are left, or by the sigmoids of ``SVC(probability=True)``.
 
     Attributes
     ----------
@@ -155,6 +174,9 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     multi_class_ : {"one_vs_rest", "one_vs_one"}
         What they tell apart.
     """
+
+    latent_: list[Deviations] | None = None
+    sigmoids_: tuple[Array, Array] | None = None
 
     def decision_function(self, X: Any) -> Array:
         """Return decision values: one per row for two classes, otherwise one per class."""
@@ -174,6 +196,29 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         # As libsvm does: votes alone, the first class among equals.
         n = len(self.classes_)
         return self.classes_[_per_class(values > 0, values <= 0, n).argmax(axis=1)]
+
+    @available_if(lambda self: self._has_probabilities())
+    def predict_proba(self, X: Any) -> Array:
+        """Return probabilities of the classes, (n_samples, n_classes)."""
+        if hasattr(self, "estimators_"):
+            likely = np.column_stack([part.predict_proba(X)[:, 1] for part in self.estimators_])
+        elif self.sigmoids_ is not None:
+            return from_pairs(self._values(X), *self.sigmoids_, len(self.classes_))
+        else:
+            assert self.latent_ is not None
+            means = self._values(X).reshape(-1, len(self.latent_))
+            rows = self._check_rows(X) if _takes_numbers(self.expansion_) else X
+            spreads = np.column_stack([part(rows, True) for part in self.latent_])
+            likely = from_latent(means, spreads)
+        if likely.shape[1] == 1:
+            return np.column_stack([1.0 - likely, likely])
+        return normalised(likely)
+
+    def _has_probabilities(self) -> bool:
+        if hasattr(self, "estimators_"):
+            each = all(part._has_probabilities() for part in self.estimators_)
+            return each and (len(self.estimators_) == 1 or self.multi_class_ == "one_vs_rest")
+        return self.sigmoids_ is not None or self.latent_ is not None
 
     def _by_class(self, values: Array) -> Array:
         """One value a class from those of every function; libsvm counts its first class positive."""
@@ -243,6 +288,9 @@ def wrap_model(model: Any, expansion: Expansion) -> Compressed:
     wrapper.estimator_, wrapper.expansion_ = clone(model), expansion
     if isinstance(wrapper, CompressedRegressor):
         wrapper.deviations_ = Deviations.of(model, expansion)
+    if isinstance(wrapper, CompressedClassifier):
+        wrapper.latent_ = latent_deviations(model, expansion)
+        wrapper.sigmoids_ = sigmoid_parameters(model)
     return wrapper
 
 
@@ -298,4 +346,5 @@ def _takes_numbers(expansion: Expansion) -> bool:
     points = expansion.points
     if expansion.is_precomputed:
         return True
-    return isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind in "fiub"
+    is_table = issparse(points) or (isinstance(points, np.ndarray) and points.ndim == 2)
+    return is_table and points.dtype.kind in "fiub"

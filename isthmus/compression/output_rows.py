@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from isthmus._linalg import Array, row_blocks
 from isthmus.compression.pursuit import Pursuit
@@ -14,7 +15,7 @@ from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem, memory_bound
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.gram import gram_diagonal, length, take
 
 _BLOCK = 2**22  # kernel values at a time
 _COPIES = 8  # of them, in other bases and beside the outputs
@@ -27,11 +28,11 @@ class OutputRows:
         self.expansion, self.problem = expansion, problem
         self.own = X is None
         constant = np.broadcast_to(expansion.intercept, (problem.coef.shape[1],))
-        self.rows = problem.points if X is None else X
+        self.rows = problem.points if X is None else X.tocsr() if issparse(X) else X
         if X is None:
             self.outputs = problem.values + constant
         else:
-            self.outputs = expansion(X).reshape(len(X), -1)
+            self.outputs = expansion(X).reshape(length(X), -1)
 
     def fit(self, points: Any, order: NDArray | None, pursuit: Pursuit) -> OutputFit:
         """Least squares on the outputs with the first 0, 1, .. points."""
@@ -61,7 +62,7 @@ class OutputRows:
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
         n_values = min(_BLOCK, int(memory_bound() / (8 * _COPIES)))
-        size = max(1, n_values // max(len(points), 1))
+        size = max(1, n_values // max(length(points), 1))
         for part in row_blocks(len(self.outputs), size):
             yield self._values(part, points, order), self.outputs[part]
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from isthmus._linalg import Array
 from isthmus._validation import check_memory
@@ -18,6 +19,7 @@ from isthmus.features import KernelMap
 from isthmus.features.axes import NO_DIFFERENCE
 from isthmus.features.cost import is_affordable
 from isthmus.kernels import gram
+from isthmus.kernels.gram import length
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 
@@ -27,7 +29,13 @@ _NO_SPREAD = 1e-6
 
 
 def solve_dual(
-    inputs: Any, map_: Any, X: Any, Psi: Array, *, leave_one_out: bool
+    inputs: Any,
+    map_: Any,
+    X: Any,
+    Psi: Array,
+    *,
+    leave_one_out: bool,
+    weights: Array | None = None,
 ) -> tuple[Any, DualRidge] | None:
     """Return the kernel and the solution of phi and T as one ridge problem; None if they are not one.
 
@@ -52,12 +60,12 @@ def solve_dual(
             return None
     else:
         check_memory(n_bytes, what, "KernelMap(solver='landmarks') takes n x n_landmarks numbers.")
-    kernel = inputs._resolve(X)
+    kernel = inputs._resolve(X, weights)
     if not getattr(kernel, "positive_semidefinite", False):
         return None  # the kernel map handles negative eigenvalues
     K = gram(kernel, X, n_jobs=inputs.n_jobs)
     _check_differences(kernel, K, alpha)
-    solved = dual_ridge(K, Psi, alpha, leave_one_out=leave_one_out)
+    solved = dual_ridge(K, Psi, alpha, leave_one_out=leave_one_out, weights=weights)
     return None if solved is None else (kernel, solved)
 
 
@@ -78,11 +86,27 @@ def _check_differences(kernel: Any, K: Array, alpha: float) -> None:
         )
 
 
-def embed_inputs(inputs: Any, map_: Any, X: Any) -> Array:
+def embed_inputs(inputs: Any, map_: Any, X: Any, weights: Array | None = None) -> Array:
     """Fit phi and return its coordinates; the number of landmarks may follow from the ridge weight of T."""
     if type(inputs) is KernelMap:
-        return np.asarray(inputs._fit(X, ridge_weight(map_)))
-    return inputs.fit_transform(X)
+        return np.asarray(inputs._fit(X, ridge_weight(map_), weights))
+    if weights is None:
+        return inputs.fit_transform(X)
+    if not has_fit_parameter(inputs, "sample_weight"):
+        return inputs.fit_transform(X)  # it does not learn from rows by their weight
+    return inputs.fit(X, sample_weight=weights).transform(X)
+
+
+def fit_map(map_: Any, Phi: Array, Psi: Array, weights: Array | None) -> Any:
+    """Fit T, with weights where there are any."""
+    if weights is None:
+        return map_.fit(Phi, Psi)
+    if not has_fit_parameter(map_, "sample_weight"):
+        raise TypeError(
+            f"sample_weight is given, and the map {type(map_).__name__} does not take it: use Ridge, or a "
+            "regression of isthmus."
+        )
+    return map_.fit(Phi, Psi, sample_weight=weights)
 
 
 def scales_columns(map_: Any, inputs: Any) -> bool:
@@ -123,7 +147,7 @@ def join_stages(inputs: Any, map_: Any, Phi: Array) -> tuple[Expansion, Array | 
     if np.abs(linear - direct).max() > _LINEAR_TOL * max(float(np.abs(direct).max()), 1e-300):
         return None
     coef, offset = inputs.collapse(W)
-    values = Phi @ W - offset if len(inputs.points_) == len(Phi) else None
+    values = Phi @ W - offset if length(inputs.points_) == len(Phi) else None
     return Expansion(inputs.points_, coef, inputs.kernel_, offset, values=values), V, intercept
 
 

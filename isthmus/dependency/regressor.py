@@ -22,6 +22,7 @@ from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
 from isthmus.dependency.linear_part import (
     embed_inputs,
+    fit_map,
     for_all_outputs,
     in_kernel_units,
     join_stages,
@@ -34,7 +35,13 @@ from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.dependency.unseen import ENOUGH_TO_HOLD_OUT, held_out_alpha, unseen_scores
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
-from isthmus.features.samples import check_samples, set_kernel_tags
+from isthmus.features.samples import (
+    accepts_sparse,
+    check_samples,
+    set_kernel_tags,
+    weighted_samples,
+)
+from isthmus.kernels.gram import length
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
@@ -148,15 +155,19 @@ class DependencyRegressor(
 
     # -- fit -----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> DependencyRegressor:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DependencyRegressor:
         """Fit all stages.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features) or sequence of objects
-            Inputs; kernel values where the kernel is precomputed; ``Rows`` (vector outputs, landmarks).
+            Inputs, rows of a sparse matrix too; kernel values where the kernel is precomputed; ``Rows``
+            (vector outputs, landmarks).
         y : array of shape (n_samples,) or (n_samples, n_targets), or sequence of objects
             Outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A sample of weight w counts as w equal ones in both embeddings, in the map and in a learned
+            pre-image; one of weight zero is left out. Copies of a sample are held out together.
 
         Returns
         -------
@@ -166,7 +177,7 @@ class DependencyRegressor(
         check_option("solver", self.solver, ("auto", "dual", "stages"))
         check_flag("scale_y", self.scale_y)
         self._choose_defaults(X, y)
-        source = as_rows(X, y)
+        source = as_rows(X, y, sample_weight)
         if source is not None:
             return fit_source(self, source)
         inputs = KernelMap() if self._phi_x is None else clone(self._phi_x)
@@ -175,22 +186,25 @@ class DependencyRegressor(
             if isinstance(stage, KernelMap):
                 stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
+        kernel = getattr(inputs, "kernel", "linear")
+        X, weights, Y = weighted_samples(kernel, X, sample_weight, Y)
         check_enough_samples(len(Y))
         forget_stages(self)
-        self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs))
+        self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs), weights)
         map_ = in_kernel_units(map_, inputs, self._phi_y)
         Y = Y if self.y_scale_ is None else Y / self.y_scale_
-        Psi = self._embed_outputs(Y)
-        if not (dual := self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_)):
+        Psi = self._embed_outputs(Y, weights)
+        can_be_dual = self.solver != "stages"
+        if not (dual := can_be_dual and self._fit_dual(X, Psi, inputs, map_, weights)):
             if self.solver == "dual":
                 raise ValueError(
                     "solver == 'dual' needs KernelMap(n_components=None), exact and centred, as inputs and "
                     "Ridge or ReducedRankRegression with alpha > 0, of full rank, as map: use 'auto'."
                 )
-            self._fit_stages(X, Psi, inputs, map_)
+            self._fit_stages(X, Psi, inputs, map_, weights)
         self.solver_ = "dual" if dual else "stages"
         if self.outputs_ is not None:
-            self._fit_preimage(X, Y, Psi, inputs, map_)
+            self._fit_preimage(X, Y, Psi, inputs, map_, weights)
         self.__dict__.pop("_loo_scores", None)
         return self
 
@@ -201,7 +215,8 @@ class DependencyRegressor(
             )
         kernel = getattr(inputs, "kernel", "linear")
         if takes_vectors(kernel, X):
-            X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=1)
+            sparse = "csr" if accepts_sparse(kernel) else False
+            X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=1, accept_sparse=sparse)
         else:
             X = check_samples(self, X, kernel, reset=True)
         self._y_is_1d = False
@@ -217,7 +232,7 @@ class DependencyRegressor(
         self._single = single and is_single(X) and is_single(Y)
         return X, Y
 
-    def _output_scale(self, Y: Any, by_map: bool) -> Array | None:
+    def _output_scale(self, Y: Any, by_map: bool, weights: Array | None) -> Array | None:
         if not self.scale_y and not (by_map and self._linear_outputs()):
             return None
         if not self._linear_outputs():
@@ -225,23 +240,32 @@ class DependencyRegressor(
                 "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
                 "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
             )
-        return spreads(np.asarray(Y, dtype=np.float64))
+        Y = np.asarray(Y, dtype=np.float64)
+        if weights is None:
+            return spreads(Y)
+        mean = np.average(Y, axis=0, weights=weights)
+        deviations = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=weights))
+        return np.where(deviations > 0, deviations, 1.0)
 
-    def _embed_outputs(self, Y: Any) -> Array:
+    def _embed_outputs(self, Y: Any, weights: Array | None = None) -> Array:
         """Return the output scores; with a linear kernel on vectors, the outputs themselves."""
         self.outputs_: Any = None
         if self._linear_outputs():
             return np.asarray(Y, dtype=np.float64)
         check_output_memory(self._phi_y, len(Y), self._vector_outputs)
         self.outputs_ = clone(self._phi_y).set_params(preimage=None)
-        return np.asarray(self.outputs_.fit_transform(Y), dtype=np.float64)
+        scores = self.outputs_.fit_transform(Y, sample_weight=weights)
+        return np.asarray(scores, dtype=np.float64)
 
     # -- one linear system ---------------------------------------------------------------------
 
-    def _fit_dual(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> bool:
+    def _fit_dual(
+        self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
+    ) -> bool:
         """Fit phi and T as one ridge problem; return False if they are not one."""
         unseen = self.cv is not None and self.outputs_ is not None
-        if (found := solve_dual(inputs, map_, X, Psi, leave_one_out=unseen)) is None:
+        found = solve_dual(inputs, map_, X, Psi, leave_one_out=unseen, weights=weights)
+        if found is None:
             return False
         kernel, solved = found
         if solved.left_out is not None:
@@ -254,11 +278,13 @@ class DependencyRegressor(
 
     # -- stages --------------------------------------------------------------------------------
 
-    def _fit_stages(self, X: Any, Psi: Array, inputs: Any, map_: Any) -> None:
+    def _fit_stages(
+        self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
+    ) -> None:
         self.inputs_ = inputs
-        Phi = embed_inputs(inputs, map_, X)
+        Phi = embed_inputs(inputs, map_, X, weights)
         self.map_ = for_all_outputs(map_, Psi.shape[1])
-        self.map_.fit(Phi, Psi[:, 0] if Psi.shape[1] == 1 else Psi)
+        fit_map(self.map_, Phi, Psi[:, 0] if Psi.shape[1] == 1 else Psi, weights)
         self.expansion_, self.y_loadings_ = None, None
         self.embedding_intercept_ = np.zeros(Psi.shape[1])
         joined = join_stages(inputs, self.map_, Phi)
@@ -267,16 +293,21 @@ class DependencyRegressor(
 
     # -- pre-image -----------------------------------------------------------------------------
 
-    def _fit_preimage(self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any) -> None:
+    def _fit_preimage(
+        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None
+    ) -> None:
         chosen = self._phi_y.preimage
         method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
         coordinates = Psi
         if isinstance(method, Learned) and self.cv is not None:
-            coordinates = unseen_scores(self, X, Psi, inputs, map_)
+            coordinates = unseen_scores(self, X, Psi, inputs, map_, weights)
             if len(method.alphas()) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
-                alpha = held_out_alpha(self, X, Y, Psi, inputs, map_, method)
+                alpha = held_out_alpha(self, X, Y, Psi, inputs, map_, method, weights)
                 method.set_params(alpha=alpha)
-        self.preimage_ = method.fit(Y, coordinates, self.outputs_)
+        if isinstance(method, Learned):
+            self.preimage_ = method.fit(Y, coordinates, self.outputs_, sample_weight=weights)
+        else:
+            self.preimage_ = method.fit(Y, coordinates, self.outputs_)
         self._fit_sizes(X, Y, method)
         self._fit_candidates(X, Y)
 
@@ -295,7 +326,7 @@ class DependencyRegressor(
 
     def _scores(self, X: Any) -> Array:
         if self.expansion_ is None:
-            return np.reshape(self.map_.predict(self.inputs_.transform(X)), (len(X), -1))
+            return np.reshape(self.map_.predict(self.inputs_.transform(X)), (length(X), -1))
         values = self.expansion_(X)
         if self.y_loadings_ is not None:
             values = values @ self.y_loadings_.T
@@ -359,7 +390,8 @@ class DependencyRegressor(
     def _check_new(self, X: Any) -> Any:
         kernel = getattr(self._phi_x, "kernel", "rbf" if self._phi_x is None else "linear")
         if takes_vectors(kernel, X):
-            return validate_data(self, X, reset=False, dtype=_FLOATS)
+            sparse = "csr" if accepts_sparse(kernel) else False
+            return validate_data(self, X, reset=False, dtype=_FLOATS, accept_sparse=sparse)
         return check_samples(self, X, kernel, reset=False)
 
     def __sklearn_tags__(self) -> Any:

@@ -23,7 +23,9 @@ ENOUGH_TO_HOLD_OUT = 20
 _HELD_OUT = 5  # every fifth sample
 
 
-def unseen_scores(model: Any, X: Any, Psi: Array, inputs: Any, map_: Any) -> Array:
+def unseen_scores(
+    model: Any, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
+) -> Array:
     """Return output scores predicted for held-out samples."""
     if hasattr(model, "_loo_scores"):
         scores: Array = model._loo_scores
@@ -31,13 +33,30 @@ def unseen_scores(model: Any, X: Any, Psi: Array, inputs: Any, map_: Any) -> Arr
     folds = min(int(model.cv), len(Psi)) if model.cv is not None else 2
     if folds < 2:
         raise ValueError(f"cv == {model.cv}, must be >= 2 or None.")
-    stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
     splits = PredefinedSplit(ranks(Psi, X) % folds)
-    return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
+    if weights is None:
+        stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
+        return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
+    scores = np.empty_like(Psi)
+    for kept, held in splits.split():
+        rows, new = take(X, kept), take(X, held)
+        if get_tags(model).input_tags.pairwise:
+            rows, new = rows[:, kept], new[:, kept]
+        part = clone(model)
+        part._fit_stages(rows, Psi[kept], clone(inputs), clone(map_), weights[kept])
+        scores[held] = part._scores(new)
+    return scores
 
 
 def held_out_alpha(
-    model: Any, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, method: Learned
+    model: Any,
+    X: Any,
+    Y: Any,
+    Psi: Array,
+    inputs: Any,
+    map_: Any,
+    method: Learned,
+    weights: Array | None = None,
 ) -> float:
     """Return the ridge weight of the pre-image that is best on a held-out fifth of the samples.
 
@@ -52,9 +71,10 @@ def held_out_alpha(
     part = clone(model)
     part.outputs_ = model.outputs_
     inputs, map_ = clone(inputs), clone(map_)
-    if model.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_):
-        part._fit_stages(X_rest, Psi_rest, inputs, map_)
-    unseen = unseen_scores(part, X_rest, Psi_rest, inputs, map_)
+    own, others = (None, None) if weights is None else (weights[held], weights[rest])
+    if model.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_, others):
+        part._fit_stages(X_rest, Psi_rest, inputs, map_, others)
+    unseen = unseen_scores(part, X_rest, Psi_rest, inputs, map_, others)
     predicted = part._scores(X_held)
-    errors = method.held_out_errors(Y[rest], unseen, Y[held], predicted)
+    errors = method.held_out_errors(Y[rest], unseen, Y[held], predicted, others, own)
     return float(method.alphas()[int(np.argmin(errors))])

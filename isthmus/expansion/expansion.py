@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import Array
 from isthmus.expansion.noise import without_noise
 from isthmus.kernels import gram
+from isthmus.kernels.gram import length
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 
@@ -64,9 +66,9 @@ class Expansion:
         self.values = None if values is None else np.asarray(values, dtype=np.float64)
         if self.coef.ndim not in (1, 2):
             raise ValueError(f"coef has {self.coef.ndim} dimensions, must have 1 or 2.")
-        if len(self.coef) != len(points):
+        if len(self.coef) != length(points):
             raise ValueError(
-                f"coef has {len(self.coef)} rows, points has {len(points)}: they must agree."
+                f"coef has {len(self.coef)} rows, points has {length(points)}: they must agree."
             )
         if not np.isfinite(self.coef).all():
             place = tuple(int(i) for i in np.argwhere(~np.isfinite(self.coef))[0])
@@ -108,7 +110,7 @@ class Expansion:
     def without_intercept(self, X: Any) -> Array:
         """``sum_i a_i k(x_i, x)`` alone."""
         X = _rows(X)
-        n, size = len(X), max(1, _BLOCK // max(self.n_points, 1))
+        n, size = length(X), max(1, _BLOCK // max(self.n_points, 1))
         values = np.empty((n, *self.coef.shape[1:]))
         for begin in range(0, n, size):
             end = min(begin + size, n)
@@ -119,7 +121,7 @@ class Expansion:
         """``k(x, x_i)`` for new points in rows and the points in columns."""
         if not self.is_precomputed:
             if self.n_points == 0:
-                return np.empty((len(X), 0))
+                return np.empty((length(X), 0))
             return np.asarray(gram(self.kernel, X, self.points))
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] <= int(np.max(self.points, initial=-1)):
@@ -165,7 +167,9 @@ class Expansion:
 
 
 def _rows(X: Any) -> Any:
-    """Samples that can be taken by number: data frames as arrays, others as they are."""
+    """Samples that can be taken by number: data frames as arrays, sparse matrices by rows."""
+    if issparse(X):
+        return X.tocsr()
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 

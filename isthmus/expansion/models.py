@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
@@ -17,6 +18,8 @@ from isthmus._linalg import Array
 from isthmus.expansion.expansion import Expansion
 from isthmus.kernels import Kernel
 from isthmus.kernels.resolve import resolve_kernel
+
+_DENSE_BYTES = 2**26  # of a dense copy of sparse points
 
 
 class MatrixFunction(Kernel):
@@ -76,9 +79,15 @@ def _dense(X: Any) -> Any:
     return X.toarray() if hasattr(X, "toarray") else X
 
 
+def _points(X: Any) -> Any:
+    """Points of a model; sparse ones stay sparse where a dense copy would be large."""
+    is_large = issparse(X) and 8.0 * X.shape[0] * X.shape[1] > _DENSE_BYTES
+    return X.tocsr() if is_large else _dense(X)
+
+
 def _svm(model: Any) -> Expansion:
     gamma = getattr(model, "_gamma", None)
-    points = _dense(model.support_vectors_)
+    points = _points(model.support_vectors_)
     kernel = model.kernel
     if callable(kernel):  # support vectors are not kept: the rows of the fit are
         points = np.asarray(model._BaseLibSVM__Xfit)[model.support_]
@@ -121,7 +130,7 @@ def _with_params(model: Any, points: Any) -> Any:
 def _kernel_ridge(model: Any) -> Expansion:
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return Expansion(np.arange(len(model.dual_coef_)), model.dual_coef_, "precomputed")
-    points = _dense(model.X_fit_)
+    points = _points(model.X_fit_)
     kernel = _named(_with_params(model, points), model.gamma, model, points)
     return Expansion(points, model.dual_coef_, kernel)
 
@@ -136,7 +145,7 @@ def _kernel_pca(model: Any) -> Expansion:
     # Training scores are K coef + intercept: no kernel value is needed.
     values = axes * model.eigenvalues_ - intercept
     precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
-    points = np.arange(len(axes)) if precomputed else _dense(model.X_fit_)
+    points = np.arange(len(axes)) if precomputed else _points(model.X_fit_)
     kernel = _with_params(model, points)
     kernel = _named(kernel, getattr(model, "gamma_", None), model, points)
     return Expansion(points, coef, kernel, intercept, values=values)

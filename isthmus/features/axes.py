@@ -29,6 +29,15 @@ class MapOptions:
     random_state: Any
     n_jobs: int | None
     ridge: float | None = None  # weight that the number of landmarks is to follow from
+    sample_weight: NDArray | None = None  # positive; None counts all samples alike
+
+    def shares(self, n: int) -> NDArray:
+        """Return what each of n samples has of their mean; zeros without centring."""
+        if not self.center:
+            return np.zeros(n)
+        if self.sample_weight is None:
+            return np.full(n, 1.0 / n)
+        return np.asarray(self.sample_weight / self.sample_weight.sum())
 
     def rank_tol(self, dtype: Any) -> float:
         """Return the fraction of the largest eigenvalue below which others count as zero."""

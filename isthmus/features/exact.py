@@ -17,6 +17,7 @@ from isthmus.kernels import gram
 from isthmus.kernels.centering import center_train
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
 from isthmus.kernels.composite import is_psd
+from isthmus.kernels.gram import length
 from isthmus.kernels.wrappers import is_precomputed
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64
@@ -24,7 +25,7 @@ DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float6
 
 def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes by the eigendecomposition of the Gram matrix of ``X``."""
-    n = len(X)
+    n, weights = length(X), options.sample_weight
     remedy = "solver='landmarks' takes n x n_landmarks numbers."
     check_memory(EIGEN_BYTES * n * n, f"The eigendecomposition of {n} x {n} numbers", remedy)
     K = _gram(kernel, X, options)
@@ -33,32 +34,41 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     if K is X:  # precomputed: the caller's matrix is not centred in place
         K = K.copy()
     diagonal = K.diagonal().astype(np.float64)
-    noise = _noise(K, dtype)
+    noise = _noise(K, dtype) * (1.0 if weights is None else float(weights.mean()))
     if options.center:
-        K, row_means, mean = center_train(K, copy=False)
+        share = None if weights is None else options.shares(n)
+        K, row_means, mean = center_train(K, copy=False, share=share)
         lengths = K.diagonal().astype(np.float64)
     else:
         row_means, mean, lengths = np.zeros(n), 0.0, diagonal
+    counted = lengths
+    if weights is not None:
+        counted, root = lengths * weights, np.sqrt(weights)
+        K *= root[:, None]
+        K *= root
     values, vectors = _spectrum(kernel, K, dtype, noise, options)
     r = choose_rank(
         values,
         options.n_components,
         kernel=kernel,
-        trace=float(np.maximum(values, 0).sum()) if len(values) == n else float(lengths.sum()),
+        trace=float(np.maximum(values, 0).sum()) if len(values) == n else float(counted.sum()),
         tol=options.rank_tol(dtype),
         noise=noise,
     )
     values, vectors = values[:r].astype(np.float64), vectors[:, :r]
+    if weights is not None:  # from eigenvectors of weighted rows to the rows themselves
+        vectors = vectors / root[:, None]
     scores = vectors * (np.sqrt(values) * column_signs(vectors))
+    duals = scores / values if weights is None else scores * (weights[:, None] / values)
     return KernelAxes(
         scores=scores.astype(dtype),
         eigenvalues=values,
         residual=np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0),
         mean=mean,
         points=np.arange(n) if is_precomputed(kernel) else X,
-        dual_coef=(scores / values).astype(dtype),
+        dual_coef=duals.astype(dtype),
         row_means=row_means,
-        mean_coef=np.full(n, 1.0 / n if options.center else 0.0),
+        mean_coef=options.shares(n),
     )
 
 

@@ -11,7 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.features.samples import check_no_kernel, check_samples
+from isthmus.features.samples import (
+    accepts_sparse,
+    check_no_kernel,
+    check_samples,
+    weighted_samples,
+)
 from isthmus.features.sampling import fit_sample
 from isthmus.kernels import RBF, L2Laplacian, Laplacian
 from isthmus.kernels.resolve import resolve_kernel
@@ -63,16 +68,22 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.gamma = gamma
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> FourierFeatures:
-        """Draw the waves; ``X`` only sets the width of the kernel and the number of columns."""
-        source = as_rows(X)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FourierFeatures:
+        """Draw the waves; ``X`` only sets the width of the kernel and the number of columns.
+
+        Sparse rows and ``sample_weight`` are as in :meth:`KernelMap.fit`.
+        """
+        source = as_rows(X, None, sample_weight)
         if source is not None:
             return fit_sample(self, source)
         check_no_kernel(self.n_components, type(self).__name__)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         X = check_samples(self, X, "rbf", reset=True)
         rng = check_random_state(self.random_state)
-        self.kernel_ = resolve_kernel(self.kernel, X, gamma=self.gamma, random_state=rng)
+        X, weights = weighted_samples("rbf", X, sample_weight)
+        self.kernel_ = resolve_kernel(
+            self.kernel, X, gamma=self.gamma, random_state=rng, sample_weight=weights
+        )
         self.waves_ = _draw(self.kernel_, X.shape[1], (self.n_components + 1) // 2, rng).astype(
             X.dtype
         )
@@ -84,7 +95,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         X = check_samples(self, X, "rbf", reset=False)
         half = self.waves_.shape[1]
-        F = np.empty((len(X), 2 * half), dtype=X.dtype)
+        F = np.empty((X.shape[0], 2 * half), dtype=X.dtype)
         angles = X @ self.waves_.astype(X.dtype, copy=False)
         np.cos(angles, out=F[:, :half])
         np.sin(angles, out=F[:, half:])
@@ -98,6 +109,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
         return tags
 
 

@@ -13,15 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_array, check_option
-from isthmus.expansion import Expansion
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact
 from isthmus.features.low_rank import fit_fourier, fit_landmarks
-from isthmus.features.samples import check_component_number, check_samples, set_kernel_tags
+from isthmus.features.map_expansions import MapExpansions
+from isthmus.features.samples import (
+    check_component_number,
+    check_samples,
+    set_kernel_tags,
+    weighted_samples,
+)
 from isthmus.features.streamed import fit_map
 from isthmus.kernels.checks import check_precomputed
-from isthmus.kernels.gram import gram, gram_blocks, gram_diagonal
+from isthmus.kernels.gram import gram_blocks, gram_diagonal, length
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.blockwise import maps_blocks
@@ -32,7 +37,6 @@ _OF_ONE_SOLVER = (
     "features_ feature_means_ components_ points_ dual_coef_ row_means_ mean_coef_ preimage_ offset_ "
     "trace_error_ compression_"
 ).split()
-_MEAN_RIDGE = 1e-10
 
 
 def _has_preimage(self: Any) -> bool:
@@ -44,7 +48,7 @@ def _has_preimage(self: Any) -> bool:
     return True
 
 
-class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Map samples to the feature space of a kernel: kernel principal components.
 
     With the centred Gram matrix :math:`K_c = U \Lambda U^\top` the axes are
@@ -54,6 +58,11 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ``center=False`` gives the map whose inner products are the kernel: at full rank
     ``transform(x) @ transform(x_i) = k(x, x_i)`` for every ``x``. Placed before a linear method it makes
     it a kernel method.
+
+    Coordinates have the standard deviations of their axes, which fall to 1e-5 of the largest by default
+    (``tol``). A method that divides its columns by their deviations gives all of them the same weight and
+    amplifies rounding to about 1e-6: use ``PLS(scale=False)`` in a pipeline, or
+    :class:`DependencyRegressor`, which does so by itself.
 
     Parameters
     ----------
@@ -158,43 +167,57 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- fit ------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> KernelMap:
-        """Find the axes of ``X``: samples, a square matrix of kernel values, or ``Rows``."""
-        self._fit(X)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelMap:
+        """Find the axes of ``X``: samples, a square matrix of kernel values, or ``Rows``.
+
+        Rows of a sparse matrix stay sparse. A sample of weight w counts as w equal ones, in the mean,
+        the axes, the eigenvalues and the median rule; one of weight zero is left out.
+        """
+        self._fit(X, sample_weight=sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> NDArray:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray:
         """Fit and return the coordinates of the training samples."""
-        return self._fit(X)
+        scores = self._fit(X, sample_weight=sample_weight)
+        is_whole = sample_weight is None or len(scores) == length(X)
+        return scores if is_whole else self.transform(X)
 
-    def _fit(self, X: Any, ridge: float | None = None) -> Any:
-        """Fit and return the coordinates; ``ridge`` is the weight of a ridge regression on them."""
-        if (source := as_rows(X)) is not None:
+    def _fit(self, X: Any, ridge: float | None = None, sample_weight: Any = None) -> Any:
+        """Fit and return the coordinates of the samples that count.
+
+        ``ridge`` is the weight of a ridge regression on them.
+        """
+        if (source := as_rows(X, None, sample_weight)) is not None:
             fit_map(self, source)
             return self.transform(X)
         self._check_options()
         X = check_samples(self, X, self.kernel, reset=True)
-        if self.center and len(X) < 2:
+        X, weights = weighted_samples(self.kernel, X, sample_weight)
+        n = length(X)
+        if self.center and n < 2:
             raise ValueError(
                 "n_samples=1 (1 sample): a centred map needs at least 2; center=False takes one."
             )
-        self.kernel_ = self._resolve(X)
+        self.kernel_ = self._resolve(X, weights)
         X = check_precomputed(X, copy=False) if is_precomputed(self.kernel_) else X
-        self.solver_ = self._chosen_solver(len(X))
+        self.solver_ = self._chosen_solver(n)
         self._forget_axes()
-        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(len(X), ridge))
+        self._is_weighted = weights is not None
+        axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(n, ridge, weights))
         for name, value in axes.attributes().items():
             setattr(self, name, value)
         self.n_components_ = len(axes.eigenvalues)
         if self.preimage is not None:
-            self._fit_preimage(X, axes.scores)
+            self._fit_preimage(X, axes.scores, weights)
         return axes.scores
 
     def _forget_axes(self) -> None:
         for name in _OF_ONE_SOLVER:
             self.__dict__.pop(name, None)  # set by an earlier fit with another solver
 
-    def _options(self, n: int | None = None, ridge: float | None = None) -> MapOptions:
+    def _options(
+        self, n: int | None = None, ridge: float | None = None, weights: NDArray | None = None
+    ) -> MapOptions:
         is_free = self.solver == "auto" and self.n_landmarks == "auto"
         return MapOptions(
             self.n_components,
@@ -206,6 +229,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.random_state,
             self.n_jobs,
             ridge if is_free else None,
+            weights,
         )
 
     def _check_options(self) -> None:
@@ -220,22 +244,29 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "give a kernel object, or preimage=None."
             )
 
-    def _resolve(self, X: Any) -> Any:
-        return resolve_kernel(self.kernel, X, gamma=self.gamma, random_state=self.random_state)
+    def _resolve(self, X: Any, weights: NDArray | None = None) -> Any:
+        return resolve_kernel(
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            random_state=self.random_state,
+            sample_weight=weights,
+        )
 
     def _chosen_solver(self, n: int) -> str:
         if self.solver != "auto":
             return self.solver
         return "exact" if can_decompose(n) else "landmarks"
 
-    def _fit_preimage(self, X: Any, scores: NDArray) -> None:
-        from isthmus.preimages import make_preimage
+    def _fit_preimage(self, X: Any, scores: NDArray, weights: NDArray | None) -> None:
+        from isthmus.preimages import Learned, make_preimage
 
         # A copy that shares all arrays: model files cannot hold a map that holds itself.
         embedding = copy(self)
         embedding.preimage = None
         method = make_preimage(self.preimage, self.kernel_, X)
-        self.preimage_ = method.fit(X, scores, embedding=embedding)
+        options = {"sample_weight": weights} if isinstance(method, Learned) else {}
+        self.preimage_ = method.fit(X, scores, embedding=embedding, **options)
 
     # -- new samples ----------------------------------------------------------------------------
 
@@ -248,7 +279,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self._centred_features(X) @ self.components_
         coef = self._coef()
         dtype = _result_type(X, getattr(self, "offset_", coef))
-        Z = np.empty((len(X), self.n_components_), dtype=dtype)
+        Z = np.empty((length(X), self.n_components_), dtype=dtype)
         for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
             # Coefficients of centred axes sum to zero: taking the means away first saves digits.
             Z[rows] = (K - self.row_means_ if self.center else K) @ coef
@@ -278,113 +309,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._check_width(Z)
         return self.preimage_.inverse(Z, return_loss=return_loss, **options)
 
-    # -- expansions -----------------------------------------------------------------------------
-
-    def expand(self, Z: Any) -> NDArray:
-        r"""Return coefficients ``G`` (t, n_points) of the points with coordinates ``Z`` (t, n_components_).
-
-        :math:`\Psi = \bar\phi + \sum_j b_j v_j = \sum_i G_i \phi(x_i)`. The mean is in it: in the
-        exact form the entries of each centred row sum to 1.
-        """
-        check_is_fitted(self)
-        Z = np.atleast_2d(np.asarray(Z))
-        self._check_width(Z)
-        self._refuse_fourier("expand")
-        return Z @ self._coef().T + self._mean_coef("expand")
-
-    def collapse(self, W: Any) -> tuple[NDArray, NDArray]:
-        """Return ``coef, offset`` with ``transform(x) @ W = gram(kernel_, x, points_) @ coef + offset``."""
-        check_is_fitted(self)
-        self._refuse_fourier("collapse")
-        coef = self._coef() @ np.asarray(W)
-        offset = -(self.row_means_ @ coef)
-        if hasattr(self, "offset_"):
-            offset = offset + self.offset_ @ np.asarray(W)
-        return coef, offset
-
-    def to_expansion(self) -> Expansion:
-        """Return the coordinates as functions ``sum_i a_i k(x_i, x) + b``."""
-        check_is_fitted(self)
-        coef, offset = self.collapse(np.eye(self.n_components_))
-        is_exact = self.solver_ == "exact"
-        values = self.dual_coef_ * self.eigenvalues_ - offset if is_exact else None
-        return Expansion(self.points_, coef, self.kernel_, offset, values=values)
-
-    def with_expansion(self, expansion: Expansion) -> KernelMap:
-        """Return a copy whose coordinates are other functions, usually of fewer points.
-
-        ``inverse_transform`` stays that of the original, with the samples that it needs.
-
-        Parameters
-        ----------
-        expansion : Expansion
-            One function per component, with this map's kernel.
-
-        Returns
-        -------
-        other : KernelMap
-            A fitted map; ``offset_`` is what its coordinates have beside those of its axes.
-        """
-        check_is_fitted(self)
-        self._refuse_fourier("with_expansion")
-        coef = expansion.coef.reshape(expansion.n_points, -1)
-        if coef.shape[1] != self.n_components_:
-            raise ValueError(
-                f"expansion has {coef.shape[1]} outputs, must have {self.n_components_}, one per component."
-            )
-        other = copy(self)
-        for name in ("offset_", "compression_"):
-            other.__dict__.pop(name, None)
-        other.solver_ = "landmarks"  # points that stand for others, the means known apart
-        other.points_, other.dual_coef_ = expansion.points, coef
-        other.row_means_, other.mean_coef_ = self._mean_at(expansion.points)
-        offset = expansion.intercept + other.row_means_ @ coef
-        # Few coefficients may be large: they stay in float64, the coordinates do not.
-        before = self.offset_ if hasattr(self, "offset_") else self.dual_coef_
-        other.offset_ = offset.astype(before.dtype)
-        return other
-
-    def _mean_at(self, points: Any) -> tuple[NDArray, NDArray | None]:
-        """``<mean, phi(z)>`` at other points, and the nearest vector to the mean in their span."""
-        n = len(points)
-        if not self.center or not n:
-            return np.zeros(n), np.zeros(n)
-        if is_precomputed(self.kernel_):
-            places = {int(point): place for place, point in enumerate(self.points_)}
-            return self.row_means_[[places[int(point)] for point in points]], None
-        means = np.asarray(gram(self.kernel_, points, self.points_), dtype=np.float64)
-        means = means @ self.mean_coef_
-        K = np.asarray(gram(self.kernel_, points), dtype=np.float64)
-        K[np.diag_indices_from(K)] += _MEAN_RIDGE * max(float(K.trace()) / n, 1e-300)
-        return means, np.linalg.solve(K, means)
-
-    def _mean_coef(self, name: str) -> NDArray:
-        if self.mean_coef_ is None:
-            raise ValueError(
-                f"{name} needs kernel values of the points that are left, and the kernel is "
-                "precomputed: use the map before compression."
-            )
-        return self.mean_coef_
-
-    def _coef(self) -> NDArray:
-        """Coefficients of the axes on the points themselves."""
-        if self.solver_ == "exact" and self.center:
-            return self.dual_coef_ - self.dual_coef_.mean(axis=0)
-        return self.dual_coef_
-
     def _centred_features(self, X: Any) -> NDArray:
         F = self.features_.transform(X)
         return F - self.feature_means_ if self.center else F
-
-    def _check_width(self, Z: NDArray) -> None:
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, must have {self.n_components_}.")
-
-    def _refuse_fourier(self, name: str) -> None:
-        if self.solver_ == "fourier":
-            raise ValueError(
-                f"{name} needs points; random Fourier features have none: use solver='landmarks'."
-            )
 
     @property
     def _n_features_out(self) -> int:

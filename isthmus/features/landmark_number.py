@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import row_blocks
+from isthmus._linalg import Array, row_blocks
 from isthmus.kernels.checks import check_gram_finite
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.selection import landmark_factor, pivot_tol, select_landmarks
@@ -24,7 +24,15 @@ _FIRST = 100  # landmarks that are tried; then twice as many each time
 
 
 def choose_landmarks(
-    kernel: Any, X: Any, share: float, selection: str, most: int, random_state: Any, *, tell: bool
+    kernel: Any,
+    X: Any,
+    share: float,
+    selection: str,
+    most: int,
+    random_state: Any,
+    *,
+    tell: bool,
+    sample_weight: Array | None = None,
 ) -> tuple[NDArray, float]:
     r"""Choose as few landmarks as explain a share of the trace.
 
@@ -43,6 +51,8 @@ def choose_landmarks(
         No more landmarks than these.
     tell : bool
         Whether to warn if the share is not reached.
+    sample_weight : array of shape (n_samples,), default=None
+        How much a sample counts in the trace, and how likely it is drawn; None: all alike.
 
     Returns
     -------
@@ -61,10 +71,12 @@ def choose_landmarks(
     drawn = "uniform" if selection == "kmeans" else selection
     limit = min(most, len(others))
     candidates = _rows(kernel, X, others)
+    weights = None if sample_weight is None else sample_weight[others]
+    counts = None if sample_weight is None else sample_weight[held]
     m = min(_FIRST, limit)
     while True:
-        chosen = others[select_landmarks(kernel, candidates, m, drawn, seed)]
-        kept, errors = trace_errors(kernel, X, chosen, held)
+        chosen = others[select_landmarks(kernel, candidates, m, drawn, seed, weights)]
+        kept, errors = trace_errors(kernel, X, chosen, held, counts)
         if not len(kept):  # a kernel that is zero, of which the caller tells
             return chosen, 1.0
         enough = np.flatnonzero(errors <= 1.0 - share)
@@ -74,8 +86,8 @@ def choose_landmarks(
         m = min(2 * m, limit)
     number = enough[0] + 1 if len(enough) else len(kept)
     if selection == "kmeans":
-        chosen = select_landmarks(kernel, candidates, int(number), selection, seed)
-        errors = trace_errors(kernel, X, chosen, held)[1]
+        chosen = select_landmarks(kernel, candidates, int(number), selection, seed, weights)
+        errors = trace_errors(kernel, X, chosen, held, counts)[1]
         number = len(errors)
     else:
         chosen = chosen[kept[:number]]
@@ -91,7 +103,9 @@ def choose_landmarks(
     return chosen, error
 
 
-def trace_errors(kernel: Any, X: Any, chosen: NDArray, held: NDArray) -> tuple[NDArray, NDArray]:
+def trace_errors(
+    kernel: Any, X: Any, chosen: NDArray, held: NDArray, counts: Array | None = None
+) -> tuple[NDArray, NDArray]:
     """Return the landmarks that do not depend on others, in order, and what the first 1, 2, ... leave."""
     is_matrix = isinstance(kernel, Precomputed)
     points = chosen if is_matrix or chosen.ndim == 2 else take(X, chosen)
@@ -103,10 +117,11 @@ def trace_errors(kernel: Any, X: Any, chosen: NDArray, held: NDArray) -> tuple[N
     for rows in row_blocks(len(held), _BLOCK):
         some = take(X, held[rows])
         lengths = X[held[rows], held[rows]] if is_matrix else gram_diagonal(kernel, some)
-        total += float(np.asarray(lengths, dtype=np.float64).sum())
+        own = np.ones(length(some)) if counts is None else counts[rows]
+        total += float(own @ np.asarray(lengths, dtype=np.float64))
         K = gram(kernel, some, points).astype(np.float64, copy=False)
         F = solve_triangular(L, K.T, lower=True, check_finite=False)
-        explained += np.einsum("ij,ij->i", F, F)
+        explained += np.einsum("ij,ij,j->i", F, F, own)
     left = 1.0 - np.cumsum(explained) / max(total, np.finfo(float).tiny)
     return kept, np.maximum(left, 0.0)
 

@@ -20,6 +20,7 @@ from isthmus.features.samples import (
     check_no_kernel,
     check_samples,
     set_kernel_tags,
+    weighted_samples,
 )
 from isthmus.features.sampling import fit_sample
 from isthmus.kernels import Precomputed, gram, gram_blocks
@@ -31,7 +32,7 @@ from isthmus.kernels.checks import (
     largest_eigenvalue,
 )
 from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.gram import gram_diagonal, length, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
@@ -116,49 +117,67 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Landmarks:
+    indices_: NDArray | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
         """Choose the landmarks among ``X``: rows, objects, a square matrix of kernel values, or ``Rows``.
 
-        Those of ``Rows`` are chosen from a uniform sample of them, drawn in one pass.
+        Those of ``Rows`` are chosen from a uniform sample of them, drawn in one pass. Sparse rows stay
+        sparse. Samples are drawn in proportion to ``sample_weight``, and centres of k-means, the median
+        rule and the error of a fraction count them by it.
         """
-        source = as_rows(X)
+        source = as_rows(X, None, sample_weight)
         if source is not None:
             return fit_sample(self, source)
-        return self._fit(X)
+        self._fit(X, sample_weight=sample_weight)
+        if sample_weight is not None and self.indices_ is not None:  # among all rows again
+            counted = np.flatnonzero(np.asarray(sample_weight))
+            self.indices_ = counted[self.indices_] if len(counted) > 1 else self.indices_
+        return self
 
-    def _fit(self, X: Any, most: int | None = None, *, tell: bool = True) -> Landmarks:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit and return the features of the training samples."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def _fit(
+        self, X: Any, most: int | None = None, *, tell: bool = True, sample_weight: Any = None
+    ) -> Landmarks:
         """Fit to samples; a fraction takes no more than ``most`` landmarks, told if these are too few."""
-        X, points = self._choose(X, most, tell)
+        X, points = self._choose(X, most, tell, sample_weight)
         is_matrix = is_precomputed(self.kernel_)
         K = X[np.ix_(points, points)] if is_matrix else gram(self.kernel_, points)
         self._keep(points, K)
         return self
 
-    def _fit_features(self, X: Any, most: int | None = None, *, tell: bool = True) -> NDArray:
+    def _fit_features(
+        self, X: Any, most: int | None = None, *, tell: bool = True, sample_weight: Any = None
+    ) -> NDArray:
         """Fit and return the features of ``X``: kernel values among landmarks are rows of the others.
 
         The same span as by ``fit``, but rounding may order the landmarks differently.
         """
         if is_precomputed(self.kernel):
-            return self._fit(X, most, tell=tell)._features(X)
-        X, points = self._choose(X, most, tell)
+            return self._fit(X, most, tell=tell, sample_weight=sample_weight)._features(X)
+        X, points = self._choose(X, most, tell, sample_weight)
         if self.indices_ is None:  # centres of k-means are no rows
             self._keep(points, gram(self.kernel_, points))
             return self._features(X)
-        _check_size(X, len(points))
+        _check_size(X, length(points))
         K = gram(self.kernel_, X, points, n_jobs=self.n_jobs)
         among = K[self.indices_]
         np.fill_diagonal(among, gram_diagonal(self.kernel_, points))
         kept = self._keep(points, among)
-        if not np.array_equal(kept, np.arange(len(points))):
+        if not np.array_equal(kept, np.arange(length(points))):
             K = np.take(K, kept, axis=1)
         factor = np.asfortranarray(self.factor_, dtype=K.dtype)
         for rows in row_blocks(len(K), max(1, BLOCK_BYTES // (8 * K.shape[1]))):
             K[rows] = _in_basis(factor, K[rows], overwrite=True)
         return K
 
-    def _choose(self, X: Any, most: int | None, tell: bool) -> tuple[Any, Any]:
-        """Return the checked samples and the landmarks, as column numbers for a precomputed kernel."""
+    def _choose(
+        self, X: Any, most: int | None, tell: bool, sample_weight: Any = None
+    ) -> tuple[Any, Any]:
+        """Return the samples that count and the landmarks, as column numbers for a precomputed kernel."""
         check_option("selection", self.selection, ("auto", *METHODS))
         check_option("indefinite", self.indefinite, ("raise", "clip"))
         check_no_kernel(self.n_components, type(self).__name__)
@@ -168,27 +187,40 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError("n_components == None, must be an integer >= 1.")
         self.__dict__.pop("trace_error_", None)
         X = check_samples(self, X, self.kernel, reset=True)
+        X, weights = weighted_samples(self.kernel, X, sample_weight)
+        n = length(X)
         self.kernel_ = resolve_kernel(
-            self.kernel, X, gamma=self.gamma, random_state=self.random_state
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            random_state=self.random_state,
+            sample_weight=weights,
         )
         if is_precomputed(self.kernel_):
             X = check_precomputed(X, copy=False)
-            if m < len(X):  # among all samples, not only among landmarks
+            if m < n:  # among all samples, not only among landmarks
                 self._check_all(X)
         if share is not None:
-            most = most_landmarks(len(X), FACTOR_OPERATIONS) if most is None else most
+            most = most_landmarks(n, FACTOR_OPERATIONS) if most is None else most
             chosen, self.trace_error_ = choose_landmarks(
-                self.kernel_, X, share, self._selection(X), most, self.random_state, tell=tell
+                self.kernel_,
+                X,
+                share,
+                self._selection(X),
+                most,
+                self.random_state,
+                tell=tell,
+                sample_weight=weights,
             )
         else:
-            if m > len(X):
+            if m > n:
                 warnings.warn(
-                    f"n_components == {m} landmarks are more than the {len(X)} samples: all are taken.",
+                    f"n_components == {m} landmarks are more than the {n} samples: all are taken.",
                     UserWarning,
                     stacklevel=4,
                 )
             chosen = select_landmarks(
-                self.kernel_, X, min(m, len(X)), self._selection(X), self.random_state
+                self.kernel_, X, min(m, n), self._selection(X), self.random_state, weights
             )
         self.indices_ = chosen if chosen.ndim == 1 else None
         by_place = self.indices_ is not None and not is_precomputed(self.kernel_)
@@ -246,7 +278,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return np.maximum(lengths - np.einsum("ij,ij->i", F, F, dtype=np.float64), 0.0)
 
     def _features(self, X: Any) -> NDArray:
-        n, m = len(X), self.n_components_
+        n, m = length(X), self.n_components_
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
         _check_size(X, m)
         F = np.empty((n, m), dtype=dtype)
@@ -271,7 +303,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def _check_size(X: Any, m: int) -> None:
     size = 4 if getattr(X, "dtype", None) == np.float32 else 8
-    check_memory(float(size * len(X) * m), f"{len(X)} x {m} features", "n_components takes less")
+    n = length(X)
+    check_memory(float(size * n * m), f"{n} x {m} features", "a smaller n_components takes less.")
 
 
 def _in_basis(factor: NDArray, K: NDArray, *, overwrite: bool) -> NDArray:

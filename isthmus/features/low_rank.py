@@ -13,15 +13,17 @@ from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
 from isthmus.features.cost import EIGEN_OPERATIONS, is_share, most_landmarks, share_for_ridge
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram import gram_diagonal, length
 
 
 def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of landmarks."""
     lengths = gram_diagonal(kernel, X).astype(np.float64)
-    number, most = options.n_landmarks, most_landmarks(len(X), EIGEN_OPERATIONS)
+    number, most = options.n_landmarks, most_landmarks(length(X), EIGEN_OPERATIONS)
     if options.ridge is not None:
-        number, most = share_for_ridge(options.ridge, float(lengths.sum())), int(number)
+        counted = lengths if options.sample_weight is None else lengths * options.sample_weight
+        trace = float(counted.sum())
+        number, most = share_for_ridge(options.ridge, trace), int(number)
     landmarks = Landmarks(
         number,
         kernel,
@@ -30,7 +32,9 @@ def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         random_state=options.random_state,
         n_jobs=options.n_jobs,
     )
-    F = landmarks._fit_features(X, most, tell=options.ridge is None)
+    F = landmarks._fit_features(
+        X, most, tell=options.ridge is None, sample_weight=options.sample_weight
+    )
     means = _means(F, options)
     values, axes, scores = _principal_axes(kernel, F, means, options)
     L = landmarks.factor_
@@ -58,7 +62,7 @@ def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     return KernelAxes(
         scores=scores,
         eigenvalues=values,
-        residual=_residual(np.ones(len(X)), F, means, scores),
+        residual=_residual(np.ones(len(F)), F, means, scores),
         mean=float(means @ means),
         features=waves,
         feature_means=means.astype(F.dtype),
@@ -76,6 +80,8 @@ def number_of_waves(options: MapOptions) -> int:
 
 
 def _means(F: NDArray, options: MapOptions) -> NDArray:
+    if options.center and options.sample_weight is not None:
+        return np.asarray(options.shares(len(F)) @ F)
     return F.mean(axis=0, dtype=np.float64) if options.center else np.zeros(F.shape[1])
 
 
@@ -90,14 +96,17 @@ def _principal_axes(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Return the leading eigenvalues and eigenvectors of ``F'F``, centred, and the coordinates."""
     n, m = F.shape
+    weights = options.sample_weight
+    Fw = F if weights is None else F * np.sqrt(weights)[:, None]
     if m <= n:
-        second = (F.T @ F).astype(np.float64)
+        second = (Fw.T @ Fw).astype(np.float64)
         total = float(second.trace())
-        second -= n * np.outer(means, means)
+        second -= (n if weights is None else float(weights.sum())) * np.outer(means, means)
     else:
         Fc = F.astype(np.float64) - means
+        Fc = Fc if weights is None else Fc * np.sqrt(weights)[:, None]
         second = Fc @ Fc.T
-        total = float((F.astype(np.float64) ** 2).sum())
+        total = float((Fw.astype(np.float64) ** 2).sum())
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     r = choose_rank(

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
-from isthmus._validation import refuse_dask, validate_data
-from isthmus.kernels.resolve import kernel_names
+from isthmus._validation import check_weights, refuse_dask, validate_data
+from isthmus.kernels.gram import take
+from isthmus.kernels.resolve import NAMES, kernel_names
 from isthmus.kernels.samples import takes_vectors
+from isthmus.kernels.sparse_rows import takes_sparse_rows
 from isthmus.kernels.wrappers import is_precomputed
 
 
@@ -20,7 +23,12 @@ def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:
     refuse_dask(X=X)
     if takes_vectors(kernel, X):
         X = validate_data(
-            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            estimator,
+            X,
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            accept_sparse=False if is_precomputed(kernel) else "csr",
         )
         check_finite(X)
         return X
@@ -53,22 +61,52 @@ def check_no_kernel(n_components: Any, owner: str) -> None:
         )
 
 
-def check_finite(X: NDArray, name: str = "X") -> None:
+def check_finite(X: Any, name: str = "X") -> None:
     """Refuse NaN and infinity, and say where the first is."""
-    if np.isfinite(X.sum(dtype=np.float64)):
+    values: NDArray = X.data if issparse(X) else X
+    if np.isfinite(values.sum(dtype=np.float64)):
         return
-    bad = ~np.isfinite(X)
+    bad = ~np.isfinite(values)
     if bad.any():
-        row, column = np.argwhere(bad)[0]
+        if issparse(X):
+            places = X.tocoo()
+            row, column = places.row[bad.argmax()], places.col[bad.argmax()]
+        else:
+            row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"Input {name} contains NaN or infinity, first at row {row}, column {column} "
             f"({X[row, column]})."
         )
 
 
+def accepts_sparse(kernel: Any) -> bool:
+    """Whether a kernel, given by name or as an object, takes rows of a sparse matrix."""
+    if isinstance(kernel, str):
+        return kernel in NAMES and takes_sparse_rows(NAMES[kernel]())
+    return isinstance(kernel, GPKernel) and takes_sparse_rows(kernel)
+
+
+def weighted_samples(kernel: Any, X: Any, sample_weight: Any, *more: Any) -> tuple[Any, ...]:
+    """Samples that count, their weights (None for all alike) and what else belongs to them.
+
+    Samples of zero weight are left out: a fit without them is the same fit.
+    """
+    weights = check_weights(sample_weight, X)
+    if weights is None or weights.all():
+        return X, weights, *more
+    if is_precomputed(kernel):
+        raise ValueError(
+            f"sample_weight[{int(weights.argmin())}] == 0: a precomputed kernel matrix has a row and a "
+            "column of every sample. Leave out those of samples that do not count."
+        )
+    kept = np.flatnonzero(weights)
+    return take(X, kept), weights[kept], *(take(part, kept) for part in more)
+
+
 def set_kernel_tags(tags: Any, kernel: Any) -> Any:
     """Tags of an estimator whose samples are what its kernel takes."""
     tags.input_tags.pairwise = is_precomputed(kernel)
+    tags.input_tags.sparse = accepts_sparse(kernel)
     if not takes_vectors(kernel):
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True

@@ -6,61 +6,90 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import require_squares
+from isthmus._linalg import Array, require_squares
+from isthmus.kernels.sparse_rows import pair_distances, squared_lengths
 
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
+_COPIES = 1e-9  # of the largest distance: eigenvectors of repeated rows differ by no more
+_HALF = 1e-12  # of the total weight: how near to one half the sum of weights counts as such
 
 
-def median_gamma(X: Any, *, metric: Any = "sqeuclidean", random_state: Any = None) -> float:
+def median_gamma(
+    X: Any,
+    *,
+    metric: Any = "sqeuclidean",
+    random_state: Any = None,
+    sample_weight: Array | None = None,
+) -> float:
     """Return ``1 / (2 median(squared distance))`` over at most 1000 rows drawn with ``random_state``.
 
     For other metrics (``"cityblock"``, ``"euclidean"``) it is one over the median distance, so that
     rescaling the data changes nothing. Pairs of equal rows are left out, so that repeating all rows
     changes nothing either. If all rows are equal the result is 1. ``metric`` may be a kernel object:
     its squared distances ``k(x, x) + k(y, y) - 2 k(x, y)`` are taken over at most 300 of the objects
-    ``X``, which need not be rows of numbers.
+    ``X``, which need not be rows of numbers. A pair counts by the product of the two weights, as often
+    as it would among repeated rows.
     """
     if isinstance(metric, GPKernel):
-        return 0.5 / (_median_of_positive(_kernel_distances(metric, X, random_state)) or 0.5)
-    rows = _some_rows(np.asarray(X), random_state)
-    rows = rows - rows.mean(axis=0)
-    require_squares("X", rows)
-    width = _median_of_positive(pdist(rows, metric))
+        rows, weights = _some(X, MAX_OBJECTS, random_state, sample_weight)
+        distances = _kernel_distances(metric, rows)
+        return 0.5 / (_median_of_positive(distances, _of_pairs(weights)) or 0.5)
+    rows, weights = _some(_as_rows(X), MAX_ROWS, random_state, sample_weight)
+    rows = rows.astype(np.float64)
+    if issparse(rows):
+        require_squares("X", rows.data)
+        distances = pair_distances(rows, metric)
+    else:
+        rows = rows - rows.mean(axis=0)
+        require_squares("X", rows)
+        distances = pdist(rows, metric)
+        # Copies of a computed row, as of scores, differ by rounding.
+        same = _COPIES**2 if metric == "sqeuclidean" else _COPIES
+        distances[distances <= same * distances.max(initial=0.0)] = 0.0
+    width = _median_of_positive(distances, _of_pairs(weights))
     if width is None:
         return 1.0
     return 0.5 / width if metric == "sqeuclidean" else 1.0 / width
 
 
-def product_gamma(X: Any, *, random_state: Any = None) -> float:
+def product_gamma(X: Any, *, random_state: Any = None, sample_weight: Array | None = None) -> float:
     """One over the median squared norm, so that ``gamma x'x`` is about 1."""
-    rows = _some_rows(np.asarray(X), random_state)
-    require_squares("X", rows)
-    return 1.0 / (_median_of_positive(np.einsum("ij,ij->i", rows, rows)) or 1.0)
+    rows, weights = _some(_as_rows(X), MAX_ROWS, random_state, sample_weight)
+    require_squares("X", rows.data if issparse(rows) else rows)
+    squares = squared_lengths(rows.astype(np.float64))
+    return 1.0 / (_median_of_positive(squares, weights) or 1.0)
 
 
-def _some_rows(X: NDArray, random_state: Any) -> NDArray:
-    X = np.atleast_2d(X)
-    if len(X) > MAX_ROWS:
-        X = X[_draw(len(X), MAX_ROWS, random_state)]
-    return X.astype(np.float64)
+def _as_rows(X: Any) -> Any:
+    return X.tocsr() if issparse(X) else np.atleast_2d(np.asarray(X))
 
 
-def _draw(n: int, size: int, random_state: Any) -> NDArray:
-    return np.sort(check_random_state(random_state).choice(n, size, replace=False))
-
-
-def _kernel_distances(kernel: GPKernel, X: Any, random_state: Any) -> NDArray:
-    """Squared distances of all pairs of some objects; those of equal objects are exactly zero."""
+def _some(X: Any, most: int, random_state: Any, weights: Array | None) -> tuple[Any, Array | None]:
+    """All samples with their weights, or as many of them as are looked at."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n > MAX_OBJECTS:
-        chosen = _draw(n, MAX_OBJECTS, random_state)
-        X = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+    if n <= most:
+        return X, weights
+    chosen = np.sort(check_random_state(random_state).choice(n, most, replace=False))
+    rows = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+    return rows, None if weights is None else weights[chosen]
+
+
+def _of_pairs(weights: Array | None) -> Array | None:
+    if weights is None:
+        return None
+    i, j = np.triu_indices(len(weights), 1)
+    return np.asarray(weights[i] * weights[j])
+
+
+def _kernel_distances(kernel: GPKernel, X: Any) -> NDArray:
+    """Squared distances of all pairs of some objects; those of equal objects are exactly zero."""
     K = np.asarray(kernel(X), dtype=np.float64)
     i, j = np.triu_indices(len(K), 1)
     sizes = K.diagonal()[i] + K.diagonal()[j]
@@ -68,6 +97,16 @@ def _kernel_distances(kernel: GPKernel, X: Any, random_state: Any) -> NDArray:
     return np.where(D > _SAME * sizes, D, 0.0)
 
 
-def _median_of_positive(values: NDArray) -> float | None:
-    values = values[values > 0]
-    return float(np.median(values)) if values.size else None
+def _median_of_positive(values: NDArray, weights: Array | None = None) -> float | None:
+    counted = values > 0 if weights is None else (values > 0) & (weights > 0)
+    if not counted.any():
+        return None
+    if weights is None:
+        return float(np.median(values[counted]))
+    order = np.argsort(values[counted], kind="stable")
+    values, sums = values[counted][order], np.cumsum(weights[counted][order])
+    half = 0.5 * sums[-1]
+    place = int(np.searchsorted(sums, half * (1.0 - _HALF)))
+    # As among repeated values: of an even number the two in the middle are averaged.
+    is_between = abs(sums[place] - half) <= _HALF * sums[-1]
+    return float(values[place] + values[place + 1]) / 2 if is_between else float(values[place])

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import row_blocks
+from isthmus.kernels.sparse_rows import refuse_sparse
 
 TILE, WIDE_TILE = 256, 1536
 """Rows of the strips in which a square Gram matrix is filled, and rows and columns of the tiles of
@@ -23,11 +25,13 @@ class Kernel(GPKernel):
     ``k(X, Y)``, ``k.diag(X)``, ``k1 + k2``, ``k1 * k2``, ``k ** 2``, hyperparameters with bounds
     and ``theta`` are scikit-learn's protocol, so that kernels of both sides work on both sides.
     Beyond it, ``positive_semidefinite`` says whether every Gram matrix is known to be so, and
-    kernels with ``has_input_gradient`` give gradients with respect to the samples.
+    kernels with ``has_input_gradient`` give gradients with respect to the samples; those with
+    ``takes_sparse_rows`` take rows of a sparse matrix and never make a dense copy of them.
     """
 
     has_input_gradient: bool = False
     positive_semidefinite: bool = True
+    takes_sparse_rows: bool = False
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         """Gradient of ``sum_i W[t, i] k(x_i, z_t)`` with respect to ``z_t``, one row each (t, d)."""
@@ -88,6 +92,8 @@ class VectorKernel(Kernel):
             raise ValueError("eval_gradient=True needs Y=None: the gradient is that of k(X, X).")
         X = as_vectors(X)
         Y = None if Y is None else as_vectors(Y)
+        refuse_sparse(self, X)
+        refuse_sparse(self, Y)
         if Y is not None and Y.shape[1] != X.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns, Y has {Y.shape[1]}: they must agree.")
         K = self._gram(X, Y)
@@ -97,19 +103,21 @@ class VectorKernel(Kernel):
 
     def _gram(self, X: NDArray, Y: NDArray | None) -> NDArray:
         A, B = self._operands(X, Y)
-        K: NDArray = np.empty((len(A), len(B)), dtype=_common_type(X, X if Y is None else Y))
+        K: NDArray = np.empty(
+            (A.shape[0], B.shape[0]), dtype=_common_type(X, X if Y is None else Y)
+        )
         if Y is None:
             self._fill_symmetric(A, B, K)
             np.fill_diagonal(K, self.diag(X))
             return K
-        for rows in row_blocks(len(A), WIDE_TILE):
-            for columns in row_blocks(len(B), WIDE_TILE):
+        for rows in row_blocks(A.shape[0], WIDE_TILE):
+            for columns in row_blocks(B.shape[0], WIDE_TILE):
                 self._fill(A[rows], B[columns], K[rows, columns])
         return K
 
     def _fill_symmetric(self, A: NDArray, B: NDArray, K: NDArray) -> None:
         """The lower half tile by tile, and its mirror image: symmetric to the last digit."""
-        for rows in row_blocks(len(A), TILE):
+        for rows in row_blocks(A.shape[0], TILE):
             for columns in row_blocks(rows.stop, 3 * TILE):
                 self._fill(A[rows], B[columns], K[rows, columns])
             K[: rows.start, rows] = K[rows, : rows.start].T
@@ -134,8 +142,8 @@ class VectorKernel(Kernel):
 
 
 def as_vectors(X: Any) -> NDArray:
-    """Rows of floating point numbers, float32 kept."""
-    X = np.asarray(X)
+    """Rows of floating point numbers, float32 kept; a sparse matrix by rows."""
+    X = X.tocsr() if issparse(X) else np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     return X if X.ndim == 2 else np.atleast_2d(X)

@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import Product as GPProduct
 from sklearn.gaussian_process.kernels import Sum as GPSum
 
 from isthmus.kernels.base import Kernel, as_vectors
+from isthmus.kernels.sparse_rows import takes_sparse_rows
 
 FOREIGN_PSD = "sklearn.gaussian_process.kernels"
 
@@ -33,6 +34,7 @@ class Constant(Kernel, ConstantKernel):
     """The same value for every pair: the weight of a kernel in a product, an offset in a sum."""
 
     has_input_gradient = True
+    takes_sparse_rows = True
     __repr__ = ConstantKernel.__repr__
 
     @property
@@ -59,6 +61,10 @@ class _Pair(Kernel):
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
         return is_psd(self.k1) and is_psd(self.k2)
+
+    @property
+    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
+        return takes_sparse_rows(self.k1) and takes_sparse_rows(self.k2)
 
     def _scale_and_kernel(self) -> tuple[float, GPKernel] | None:
         """A constant of the pair and the other kernel: no matrix is needed for the constant."""
@@ -124,6 +130,10 @@ class Power(Kernel, Exponentiation):
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
         return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
 
+    @property
+    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
+        return takes_sparse_rows(self.kernel)
+
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         outer = self.exponent * self.kernel(Z, X) ** (self.exponent - 1)
         return self.kernel.weighted_gradient(Z, X, W * outer)
@@ -163,6 +173,10 @@ class OverKernel(Kernel):
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
         return is_psd(self.kernel)
+
+    @property
+    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
+        return takes_sparse_rows(self.kernel)
 
     def is_stationary(self) -> bool:
         return bool(self.kernel.is_stationary())

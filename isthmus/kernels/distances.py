@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import row_blocks
 from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
+from isthmus.kernels.sparse_rows import (
+    append_columns,
+    city_distances,
+    multiply_rows,
+    squared_lengths,
+)
 
 PROFILE_FLOOR = 1e-12
 """Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""
@@ -40,7 +47,7 @@ class DistanceKernel(VectorKernel):
 
     def diag(self, X: Any) -> NDArray:
         X = as_vectors(X)
-        return np.ones(len(X), dtype=X.dtype)
+        return np.ones(X.shape[0], dtype=X.dtype)
 
     def is_stationary(self) -> bool:
         return True
@@ -75,8 +82,11 @@ class RBF(EuclideanKernel):
     r"""Gaussian kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|^2)`.
 
     One matrix product: rows are moved to a common centre first, so that an offset common to all
-    of them costs no digits, and the squared norms ride along as two more columns.
+    of them costs no digits, and the squared norms ride along as two more columns. Rows of a sparse
+    matrix stay where they are, because moving them would fill their zeros.
     """
+
+    takes_sparse_rows = True
 
     def profile(self, d: NDArray) -> NDArray:
         return np.exp(-positive(self, "gamma", self.gamma) * d)
@@ -90,13 +100,17 @@ class RBF(EuclideanKernel):
     def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
         gamma = positive(self, "gamma", self.gamma)
         dtype = _common_type(X, X if Y is None else Y)
-        centre = (X if Y is None else Y).mean(axis=0, dtype=np.float64)
+        points = X if Y is None else Y
+        if issparse(X) or issparse(points):
+            A = _beside_norms(X, gamma, dtype, left=True)
+            return A, _beside_norms(points, gamma, dtype, left=False)
+        centre = points.mean(axis=0, dtype=np.float64)
         A = _with_norms(X, centre, gamma, dtype, left=True)
-        B = _with_norms(X if Y is None else Y, centre, gamma, dtype, left=False)
+        B = _with_norms(points, centre, gamma, dtype, left=False)
         return A, B
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
-        np.matmul(A, B.T, out=out)  # 2 g x'y - g |x|^2 - g |y|^2
+        multiply_rows(A, B, out)  # 2 g x'y - g |x|^2 - g |y|^2
         np.minimum(out, 0.0, out=out)
         np.exp(out, out=out)
 
@@ -121,11 +135,24 @@ def _with_norms(X: NDArray, centre: NDArray, gamma: float, dtype: type, *, left:
     return A
 
 
+def _beside_norms(X: Any, gamma: float, dtype: type, *, left: bool) -> Any:
+    """The same columns of rows that stay where they are, of which one side may be dense."""
+    if not issparse(X):
+        return _with_norms(X, np.zeros(X.shape[1]), gamma, dtype, left=left)
+    X = X.astype(dtype, copy=False) * dtype(np.sqrt(2.0 * gamma))
+    norms, ones = -0.5 * squared_lengths(X), np.ones(X.shape[0])
+    return append_columns(X, *((norms, ones) if left else (ones, norms)))
+
+
 class Laplacian(DistanceKernel):
     r"""Laplacian kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|_1)`."""
 
+    takes_sparse_rows = True
+
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
-        np.multiply(cdist(A, B, "cityblock"), -positive(self, "gamma", self.gamma), out=out)
+        sparse = issparse(A) or issparse(B)
+        distances = city_distances(A, B) if sparse else cdist(A, B, "cityblock")
+        np.multiply(distances, -positive(self, "gamma", self.gamma), out=out)
         np.exp(out, out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:

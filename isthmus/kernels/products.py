@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus.kernels.base import VectorKernel, as_vectors, free, positive
+from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
 
 class DotProductKernel(VectorKernel):
     """``k(x, y) = f(x'y)``, with the slope and the inverse of ``f`` for pre-images."""
 
     has_input_gradient = True
+    takes_sparse_rows = True
 
     @abstractmethod
     def profile(self, t: NDArray) -> NDArray:
@@ -31,14 +33,13 @@ class DotProductKernel(VectorKernel):
         """The dot product with this value of ``f``; ``ValueError`` where ``f`` has no inverse."""
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
-        np.matmul(A, B.T, out=out)
+        multiply_rows(A, B, out)
         values = self.profile(out)
         if values is not out:
             out[...] = values
 
     def diag(self, X: Any) -> NDArray:
-        X = as_vectors(X)
-        return self.profile(np.einsum("ij,ij->i", X, X))
+        return self.profile(squared_lengths(as_vectors(X)))
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
@@ -185,29 +186,25 @@ class Cosine(VectorKernel):
     r"""Cosine of the angle, :math:`k(x, y) = x^\top y / (\|x\| \|y\|)`; 0 with a row of zeros."""
 
     has_input_gradient = True
+    takes_sparse_rows = True
 
     def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
         A, B = super()._operands(X, Y)
-        unit = _unit_rows(A)
-        return unit, unit if Y is None else _unit_rows(B)
+        unit = unit_rows(A)
+        return unit, unit if Y is None else unit_rows(B)
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
-        np.matmul(A, B.T, out=out)
+        multiply_rows(A, B, out)
 
     def diag(self, X: Any) -> NDArray:
         X = as_vectors(X)
-        return X.any(axis=1).astype(X.dtype)
+        return (squared_lengths(X) > 0).astype(X.dtype)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
         norms = np.linalg.norm(Z, axis=1)[:, None]
-        radial = (W * self(Z, X)).sum(axis=1)[:, None] * _unit_rows(Z)
-        return np.divide(W @ _unit_rows(X) - radial, norms, out=np.zeros_like(Z), where=norms > 0)
+        radial = (W * self(Z, X)).sum(axis=1)[:, None] * unit_rows(Z)
+        return np.divide(W @ unit_rows(X) - radial, norms, out=np.zeros_like(Z), where=norms > 0)
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
         return np.zeros_like(as_vectors(Z))
-
-
-def _unit_rows(X: NDArray) -> NDArray:
-    norms = np.linalg.norm(X, axis=1)[:, None]
-    return X / np.where(norms > 0, norms, 1)

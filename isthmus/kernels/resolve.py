@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
+from isthmus._linalg import Array
 from isthmus.kernels.bandwidth import median_gamma, product_gamma
 from isthmus.kernels.base import Kernel
 from isthmus.kernels.composite import Constant, Normalised, Power, Product, Sum
@@ -17,6 +18,7 @@ from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacia
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.histograms import HistogramIntersection
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
+from isthmus.kernels.sparse_rows import refuse_sparse
 from isthmus.kernels.wrappers import Function, Metric, Precomputed
 
 NAMES: dict[str, type[Kernel]] = {
@@ -40,6 +42,7 @@ def resolve_kernel(
     *,
     gamma: float | None = None,
     random_state: Any = None,
+    sample_weight: Array | None = None,
     **params: Any,
 ) -> Any:
     """Return a kernel object with every number set; one of this package if there is an equal.
@@ -57,6 +60,8 @@ def resolve_kernel(
         Inverse width of a kernel given by name; ignored if the kernel has none.
     random_state : int, RandomState or None, default=None
         Seed for the rows from which the median rule is computed.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples in the median rule; None counts all alike.
     **params
         Further parameters of a kernel given by name, or arguments of a function.
 
@@ -69,7 +74,8 @@ def resolve_kernel(
         found = _by_name(kernel, gamma, params)
     else:
         found = _by_object(kernel, X, gamma, params)
-    return _with_numbers(found, X, random_state)
+    refuse_sparse(found, X)
+    return _with_numbers(found, X, random_state, sample_weight)
 
 
 def _by_name(name: str, gamma: float | None, params: dict[str, Any]) -> Kernel:
@@ -177,12 +183,12 @@ CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 # -- numbers that were left open ----------------------------------------------------------------
 
 
-def _with_numbers(kernel: Any, X: Any, random_state: Any) -> Any:
+def _with_numbers(kernel: Any, X: Any, random_state: Any, weights: Array | None) -> Any:
     for part in _parts(kernel):
         if isinstance(part, Precomputed) and part.n_samples is None and X is not None:
             part.n_samples = int(np.shape(X)[1]) if np.ndim(X) == 2 else None
         elif getattr(part, "gamma", 1.0) is None:
-            part.gamma = _open_gamma(part, X, random_state)
+            part.gamma = _open_gamma(part, X, random_state, weights)
     return kernel
 
 
@@ -192,14 +198,14 @@ def _parts(kernel: Any) -> list[Any]:
     return [*(part for k in inner for part in _parts(k)), kernel]
 
 
-def _open_gamma(kernel: Any, X: Any, random_state: Any) -> float:
+def _open_gamma(kernel: Any, X: Any, random_state: Any, weights: Array | None) -> float:
     if X is None:
         raise ValueError(
             f"gamma == None in {kernel!r} needs data to be set from: give X, or a number."
         )
+    options: dict[str, Any] = {"random_state": random_state, "sample_weight": weights}
     if isinstance(kernel, Gaussian):
-        return median_gamma(X, metric=kernel.kernel, random_state=random_state)
+        return median_gamma(X, metric=kernel.kernel, **options)
     if isinstance(kernel, DistanceKernel):
-        metric = OPEN_METRICS[type(kernel)]
-        return median_gamma(X, metric=metric, random_state=random_state)
-    return product_gamma(X, random_state=random_state)
+        return median_gamma(X, metric=OPEN_METRICS[type(kernel)], **options)
+    return product_gamma(X, **options)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
+from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from isthmus._validation import check_option
+from isthmus._linalg import Array
+from isthmus._validation import check_memory, check_option
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 
@@ -23,7 +25,12 @@ _ROWS_PER_CENTRE = 50
 
 
 def select_landmarks(
-    kernel: Any, X: Any, n: int, selection: str = "uniform", random_state: Any = None
+    kernel: Any,
+    X: Any,
+    n: int,
+    selection: str = "uniform",
+    random_state: Any = None,
+    sample_weight: Array | None = None,
 ) -> NDArray:
     """Choose ``n`` samples that represent all.
 
@@ -40,6 +47,9 @@ def select_landmarks(
         (each the sample least explained by those before); drawn by ridge leverage scores.
     random_state : int, RandomState or None
         Seed of what is drawn.
+    sample_weight : array of shape (n_samples,), default=None
+        Positive weights: samples are drawn in proportion, and means of k-means count by them. Pivots of a
+        Cholesky factorisation do not depend on them, no more than on repeated samples.
 
     Returns
     -------
@@ -52,12 +62,13 @@ def select_landmarks(
         raise ValueError(f"n == {n}, must be >= 1 and <= n_samples = {n_samples}.")
     rng = check_random_state(random_state)
     if selection == "kmeans":
-        return _centres(kernel, X, n, rng)
+        return _centres(kernel, X, n, rng, sample_weight)
     if selection == "cholesky":
         return pivoted_cholesky(kernel, X, n)[1]
     if selection == "leverage":
-        return _by_leverage(kernel, X, n, rng)
-    return np.sort(rng.choice(n_samples, n, replace=False))
+        return _by_leverage(kernel, X, n, rng, sample_weight)
+    shares = None if sample_weight is None else sample_weight / sample_weight.sum()
+    return np.sort(rng.choice(n_samples, n, replace=False, p=shares))
 
 
 def kernel_columns(kernel: Any, X: Any, indices: Any, **options: Any) -> NDArray:
@@ -126,26 +137,38 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     return np.tril(factor[:rank, :rank]) * scale[order, None], alive[order]
 
 
-def _centres(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray:
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or isinstance(kernel, Precomputed):
+def _centres(
+    kernel: Any, X: Any, n: int, rng: np.random.RandomState, weights: Array | None
+) -> NDArray:
+    vectors = issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
+    if not vectors or isinstance(kernel, Precomputed):
         raise ValueError(
             "selection == 'kmeans' needs vectors; use 'cholesky', 'uniform' or 'leverage'."
         )
-    enough = _ROWS_PER_CENTRE * n
-    rows = X if len(X) <= enough else X[rng.choice(len(X), enough, replace=False)]
+    what = f"{n} centres of k-means, which are dense"
+    check_memory(8.0 * n * X.shape[1], what, "selection='uniform' keeps sparse rows sparse.")
+    n_samples, enough = X.shape[0], _ROWS_PER_CENTRE * n
+    rows = X
+    if n_samples > enough:
+        some = rng.choice(n_samples, enough, replace=False)
+        rows, weights = X[some], None if weights is None else weights[some]
     seed = int(rng.randint(np.iinfo(np.int32).max))
     with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)
-        means = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit(rows)
+        means = KMeans(n, n_init=1, max_iter=20, random_state=seed)
+        means.fit(rows, sample_weight=weights)
     centres = means.cluster_centers_
-    if len(np.unique(means.labels_)) < n:
+    if len(np.unique(means.labels_)) < n and not issparse(rows):
         distinct = np.unique(rows, axis=0)  # of which the means are copies that differ by rounding
         centres = distinct if len(distinct) <= n else centres
     return np.unique(centres, axis=0).astype(X.dtype)
 
 
-def _by_leverage(kernel: Any, X: Any, n: int, rng: np.random.RandomState) -> NDArray:
+def _by_leverage(
+    kernel: Any, X: Any, n: int, rng: np.random.RandomState, weights: Array | None
+) -> NDArray:
     scores = leverage_scores(kernel, X, n, random_state=rng)
+    scores = scores if weights is None else scores * weights
     return np.sort(rng.choice(len(scores), n, replace=False, p=scores / scores.sum()))
 
 

@@ -19,17 +19,20 @@ class BlockMoments:
     """One walk over blocks of checked rows: the moments of each fold, and of all.
 
     ``folds`` gives the fold of each row; of the rows of ``sample``, in rising order, the inputs
-    themselves are kept.
+    themselves are kept. ``weights`` are those of all rows, None for ones.
     """
 
-    def __init__(self, blocks: Blocks, folds: NDArray, sample: NDArray) -> None:
+    def __init__(
+        self, blocks: Blocks, folds: NDArray, sample: NDArray, weights: Array | None = None
+    ) -> None:
         self.parts: dict[int, Moments] = {}
         kept = []
         for rows, X, Y in blocks:
             labels = folds[rows]
             for fold in np.unique(labels).tolist():
                 own = slice(None) if (labels == fold).all() else labels == fold
-                part = Moments.squares_of(X[own], Y[own], None, full_yy=True)
+                counts = None if weights is None else weights[rows][own]
+                part = Moments.squares_of(X[own], Y[own], counts, full_yy=True)
                 self.parts[fold] = self.parts[fold].merge(part) if fold in self.parts else part
             inside = sample[(sample >= rows.start) & (sample < rows.stop)]
             kept.append(X[inside - rows.start])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -20,12 +21,13 @@ from isthmus._validation import (
     check_option,
     validate_data,
 )
-from isthmus.features.samples import check_no_kernel
+from isthmus.features.samples import accepts_sparse, check_no_kernel
 from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
+from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, rank_of
 from isthmus.projections.features import FeatureProblem
@@ -55,12 +57,13 @@ class Projection(FittedProjection):
     solver: str
     n_landmarks: int
     selection: str
-    cv: int | None
+    cv: Any
     random_state: Any
+    _given_folds: Any = None  # a number of folds or the fold of each row that counts
 
     @abstractmethod
-    def _input_side(self, X: Any) -> KernelSide:
-        """Checked inputs with their kernel."""
+    def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
+        """Checked inputs with their kernel and weights."""
 
     @abstractmethod
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
@@ -68,36 +71,41 @@ class Projection(FittedProjection):
 
     _default_ridge = 1e-3  # alpha="auto", as a fraction of the trace of the input kernel
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the coordinates of ``X`` that predict ``y`` best.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), list of objects or (n_samples, n_samples)
-            Inputs: rows of numbers, objects for which ``kernel`` is made, or the kernel matrix. ``Rows``
-            hold both sides: landmarks and slices are those of a sample, moments those of all rows.
+            Inputs: rows of numbers (a sparse matrix stays sparse), objects for which ``kernel`` is made,
+            or the kernel matrix. ``Rows`` hold both sides: landmarks and slices are those of a sample,
+            moments those of all rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), list or matrix
             Outputs: numbers, names of classes, objects or a kernel matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight w counts as w equal rows; one of weight zero is left out. In held-out scores
+            a row is one neighbour whatever its weight, by which its error and its vote count.
 
         Returns
         -------
         self : object
             The fitted projection.
         """
-        self._fit(X, y)
+        self._fit(X, y, sample_weight)
         return self
 
     # -- fitting ------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any) -> tuple[Any, KernelSide, OutputSide]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, KernelSide, OutputSide]:
         self._check_parameters()
         seed = seed_of(self.random_state)
-        source = as_rows(X, y)
+        source = as_rows(X, y, sample_weight)
         problem: Any
         if source is not None:
             problem, inputs, outputs = prepare(self, source, seed)
         else:
-            inputs = self._input_side(X)
+            X, y, weights, self._given_folds = counted_rows(self, X, y, sample_weight)
+            inputs = self._input_side(X, weights)
             check_enough_samples(inputs.n)
             outputs = self._output_side(y, inputs)
             problem = self._problem(inputs, outputs, seed)
@@ -106,7 +114,8 @@ class Projection(FittedProjection):
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         folds = self._folds(inputs.n) if source is None else None
         if folds is not None:
-            labels, sample = fold_labels(inputs.n, folds, seed), judged_rows(inputs.n, seed)
+            labels, sample = self._labels(inputs.n, seed), judged_rows(inputs.n, seed)
+            assert labels is not None
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
@@ -115,7 +124,7 @@ class Projection(FittedProjection):
         assert ridge is not None  # one to be chosen always has folds
         fit = problem.fit()
         axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
-        if fit.rank == fit.n - 1 and outputs.coupling.x_weight < 1.0:
+        if fit.rank == fit.n_rows - 1 and outputs.coupling.x_weight < 1.0:
             warn_saturated(fit.rank, fit.n)
         self._finish(fit, axes, ridge, inputs)
         return fit, inputs, outputs
@@ -155,7 +164,8 @@ class Projection(FittedProjection):
         else:
             rows, new = take(inputs.rows, train), take(inputs.rows, sample)
             part.set_params(kernel=self.kernel_, gamma=None)  # as it was found
-        side = part._input_side(rows)
+        weights = None if inputs.weights is None else inputs.weights[train]
+        side = part._input_side(rows, weights)
         outputs = part._output_side(y[train], side)
         fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
 
@@ -173,10 +183,6 @@ class Projection(FittedProjection):
         check_option("selection", self.selection, ("auto", *METHODS))
         if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
-        if self.cv is not None and (
-            isinstance(self.cv, bool) or not isinstance(self.cv, Integral) or self.cv < 2
-        ):
-            raise ValueError(f"cv == {self.cv!r}, must be an integer >= 2 or None.")
 
     def _ridge(self) -> Ridge | None:
         """The ridge weight; None where it is to be chosen."""
@@ -185,8 +191,10 @@ class Projection(FittedProjection):
         return Ridge(check_alpha(self.alpha), False)
 
     def _folds(self, n: int) -> int | None:
+        if isinstance(self._given_folds, np.ndarray):
+            return int(self._given_folds.max()) + 1
         chosen = self.alpha == "cv" or self.n_components == "auto"
-        folds = DEFAULT_FOLDS if self.cv is None and chosen else self.cv
+        folds = DEFAULT_FOLDS if self._given_folds is None and chosen else self._given_folds
         if folds is None or n < 2 * folds:
             if chosen:
                 raise ValueError(
@@ -237,7 +245,7 @@ class Projection(FittedProjection):
         )
         L = outputs.side.output_gram() if outputs.side is not None else None
         if L is not None and outputs.judge is None:
-            outputs.judge = KernelJudge(L)
+            outputs.judge = KernelJudge(L, inputs.weights)
         return GramProblem(
             inputs.gram(),
             outputs.coupling,
@@ -249,13 +257,15 @@ class Projection(FittedProjection):
             indefinite=inputs.indefinite,
             precision=inputs.precision,
             folds=self._labels(n, seed),
+            weights=inputs.weights,
         )
 
     def _by_features(self, inputs: KernelSide) -> bool:
         if self.solver != "auto":
             return self.solver == "features"
         if inputs.linear:  # the inputs are the features, exactly
-            return inputs.rows.shape[1] < inputs.n
+            if inputs.rows.shape[1] < inputs.n or not issparse(inputs.rows):
+                return bool(inputs.rows.shape[1] < inputs.n)
         return inputs.n > EXACT_ROWS and not inputs.precomputed
 
     def _feature_problem(
@@ -266,13 +276,21 @@ class Projection(FittedProjection):
         labels = self._labels(n, seed)
         sample = None if labels is None else judged_rows(n, seed)
         problem = FeatureProblem(
-            blocks, outputs.coupling, n, method=self.eigenproblem, folds=labels, sample=sample
+            blocks,
+            outputs.coupling,
+            n,
+            method=self.eigenproblem,
+            folds=labels,
+            sample=sample,
+            weights=inputs.weights,
         )
         if sample is not None:
             outputs.judge = blocks.judge(sample)
         return problem
 
     def _labels(self, n: int, seed: int) -> NDArray | None:
+        if isinstance(self._given_folds, np.ndarray):
+            return self._given_folds
         cv = self._folds(n)
         return None if cv is None else fold_labels(n, cv, seed)
 
@@ -330,15 +348,22 @@ class KernelProjection(Projection):
     gamma: float | None
     n_jobs: int | None
 
-    def _input_side(self, X: Any) -> KernelSide:
+    def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         if needs_vectors(self.kernel) or looks_like_vectors(X):
-            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            X = validate_data(
+                self,
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=2,
+                accept_sparse=False if is_precomputed(self.kernel) else "csr",
+            )
         else:
             X = list(X)
         side = KernelSide.make(
             X,
             self.kernel,
             self.n_jobs,
+            weights,
             gamma=self.gamma,
             random_state=seed_of(self.random_state),
         )
@@ -363,6 +388,7 @@ class KernelProjection(Projection):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = accepts_sparse(self.kernel)
         return tags
 
 

@@ -114,14 +114,14 @@ class KernelCCA(COIR):
                     f"{name} == 0, must be > 0: without a ridge on both sides every correlation is 1."
                 )
 
-    def _fit(self, X: Any, y: Any) -> Any:
-        if as_rows(X, y) is not None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if as_rows(X, y, sample_weight) is not None:
             raise ValueError("KernelCCA does not take Rows: fit a sample of the rows in memory.")
-        fit, inputs, outputs = super()._fit(X, y)
+        fit, inputs, outputs = super()._fit(X, y, sample_weight)
         self.correlations_ = np.sqrt(self.eigenvalues_)
         # z_y = S_y z_x / rho, up to the scale of the coordinates
         if fit.solver == "features":
-            self._output_side_of_features(fit, outputs, self._scores(inputs))
+            self._output_side_of_features(fit, outputs, self._scores(inputs), inputs.weights)
         else:
             self._output_side_of_rows(fit, outputs, fit.project(self.dual_coef_))
         return fit, inputs, outputs
@@ -132,15 +132,18 @@ class KernelCCA(COIR):
         ]
         return np.vstack(parts) + self.offset_
 
-    def _output_side_of_features(self, fit: Any, outputs: OutputSide, z: Array) -> None:
+    def _output_side_of_features(
+        self, fit: Any, outputs: OutputSide, z: Array, weights: Array | None
+    ) -> None:
         moments, coupling = fit.moments, outputs.coupling
         cross = np.zeros((len(moments.y_mean), z.shape[1]))
         for rows, _, T in fit.problem.blocks():
-            cross += (T - moments.y_mean).T @ z[rows]
-        root = coupling.root(moments.n_samples, moments.y_mean, moments.yy)
+            own = z[rows] if weights is None else z[rows] * weights[rows][:, None]
+            cross += (T - moments.y_mean).T @ own
+        root = coupling.root(moments.weight, moments.y_mean, moments.yy, moments.n_samples)
         coef = root @ (root.T @ cross)
-        variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.n_samples
-        coef = coef * (z.std(axis=0) / np.sqrt(variances))
+        variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.weight
+        coef = coef * (_spread(z, weights) / np.sqrt(variances))
         self.y_points_, self.y_offset_ = None, -moments.y_mean @ coef
         self.y_dual_coef_ = coef
         if outputs.features is not None:
@@ -148,20 +151,24 @@ class KernelCCA(COIR):
             self.y_dual_coef_ = outputs.features.collapse(coef)
 
     def _output_side_of_rows(self, fit: Any, outputs: OutputSide, z: Array) -> None:
-        coupling = outputs.coupling
+        coupling, w = outputs.coupling, fit.weights
         assert isinstance(coupling, OutputSmoother)
         if outputs.side is None:
             assert outputs.T is not None
-            T, mean = outputs.T, outputs.T.mean(axis=0)
-            root = coupling.root(len(T), mean, (T - mean).T @ (T - mean))
-            coef = root @ (root.T @ ((T - mean).T @ z))
-            coef = coef * (z.std(axis=0) / ((T - mean) @ coef).std(axis=0))
+            T, mean = outputs.T, np.average(outputs.T, axis=0, weights=w)
+            weighted = T - mean if w is None else (T - mean) * w[:, None]
+            root = coupling.root(fit.n, mean, weighted.T @ (T - mean), len(T))
+            coef = root @ (root.T @ (weighted.T @ z))
+            coef = coef * (_spread(z, w) / _spread((T - mean) @ coef, w))
             self.y_points_, self.y_dual_coef_, self.y_offset_ = None, coef, -mean @ coef
             return
-        L, row_means, _ = center_train(fit.problem.L)
-        coef = ridge_gram(L, coupling.ridge(float(np.trace(L)))).solve(z)
-        coef = coef * (z.std(axis=0) / (L @ coef).std(axis=0))
-        self.y_dual_coef_ = coef - coef.mean(axis=0)
+        share = fit.centre.share
+        L, row_means, _ = center_train(fit.problem.L, share=share)
+        Lw = L if w is None else L * np.sqrt(w)[:, None] * np.sqrt(w)
+        ridge = ridge_gram(Lw, coupling.ridge(float(np.trace(Lw))))
+        coef = ridge.solve(z) if w is None else fit.root * ridge.solve(fit.root * z)
+        coef = coef * (_spread(z, w) / _spread(L @ coef, w))
+        self.y_dual_coef_ = coef - share[:, None] * coef.sum(axis=0)
         self.y_points_ = outputs.side.points
         self.y_offset_ = -row_means @ self.y_dual_coef_
 
@@ -183,3 +190,9 @@ class KernelCCA(COIR):
         else:
             values = gram(self.kernel_y_, list(y), self.y_points_)
         return np.asarray(values) @ self.y_dual_coef_ + self.y_offset_
+
+
+def _spread(z: Array, weights: Array | None) -> Array:
+    """Standard deviation of each column."""
+    mean = np.average(z, axis=0, weights=weights)
+    return np.sqrt(np.average((z - mean) ** 2, axis=0, weights=weights))

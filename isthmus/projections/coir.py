@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
@@ -24,7 +25,7 @@ AUTO_ALPHA_Y = 1e-2
 
 
 def kernel_outputs(
-    estimator: Any, y: Any, n: int, *, allow_nan: bool = False
+    estimator: Any, y: Any, n: int, weights: Array | None = None, *, allow_nan: bool = False
 ) -> tuple[KernelSide, VectorJudge | None]:
     """Return the outputs with their kernel, and a judge if they are vectors."""
     kernel = estimator.kernel_y
@@ -37,18 +38,19 @@ def kernel_outputs(
                 f"y has shape {L.shape}, a precomputed output kernel must be ({n}, {n})."
             )
         L = L if L.dtype == np.float32 else L.astype(np.float64)
-        return KernelSide.make(L, kernel), None
+        return KernelSide.make(L, kernel, None, weights), None
     if needs_vectors(kernel) or (looks_like_vectors(y) and not is_categorical(np.asarray(y))):
         y = check_y(y, n, name, allow_nan=allow_nan)
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y is complex.")
         Y = output_vectors(y)
-        return KernelSide.make(Y, kernel, random_state=seed), VectorJudge(Y)
+        side = KernelSide.make(Y, kernel, None, weights, random_state=seed)
+        return side, VectorJudge(Y, weights)
     if y is None:
         check_y(y, n, name)
     y = list(y)
     check_lengths(n, len(y))
-    return KernelSide.make(y, kernel, estimator.n_jobs, random_state=seed), None
+    return KernelSide.make(y, kernel, estimator.n_jobs, weights, random_state=seed), None
 
 
 class COIR(KernelProjection):
@@ -157,14 +159,14 @@ class COIR(KernelProjection):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Any, KernelSide, OutputSide]:
-        fit, inputs, outputs = super()._fit(X, y)
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, KernelSide, OutputSide]:
+        fit, inputs, outputs = super()._fit(X, y, sample_weight)
         smoother: Any = outputs.coupling
         self.alpha_y_ = smoother.ridge(fit.trace_y)
         return fit, inputs, outputs
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
-        side, judge = kernel_outputs(self, y, inputs.n)
+        side, judge = kernel_outputs(self, y, inputs.n, inputs.weights)
         self.kernel_y_ = side.kernel
         coupling = self._smoother()
         if side.linear and side.rows.shape[1] < inputs.n // 2:

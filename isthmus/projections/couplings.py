@@ -24,6 +24,8 @@ from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus._linalg.eigen import leading_pairs
 from isthmus.projections.eigen import Apply, ridge_gram
 
+_NO_ROWS = 1e-9  # of all weights: what is left of a slice whose rows were taken away
+
 
 class Coupling(ABC):
     """A way to turn outputs into ``G``."""
@@ -32,18 +34,27 @@ class Coupling(ABC):
     balanced = False  # whether both sides are brought to trace n
 
     @abstractmethod
-    def root(self, n: int, mean: Array, tt: Array) -> Array:
-        """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments."""
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+        """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments.
+
+        ``n`` is the sum of the weights; ``n_rows`` is given where rows do not all count once.
+        """
 
     def check_landmarks(self, kept: int, asked: int) -> None:
         """Refuse landmarks of the outputs from which ``G`` cannot be had."""
         return
 
-    def factor(self, T: Array) -> Array | None:
-        """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q."""
-        mean = T.mean(axis=0)
+    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+        """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q.
+
+        Rows of Q are multiplied by the roots of their weights.
+        """
+        mean = np.average(T, axis=0, weights=weights)
         centred = T - mean
-        return centred @ self.root(len(T), mean, centred.T @ centred)
+        if weights is None:
+            return centred @ self.root(len(T), mean, centred.T @ centred)
+        centred *= np.sqrt(weights)[:, None]
+        return centred @ self.root(float(weights.sum()), mean, centred.T @ centred, len(T))
 
     @abstractmethod
     def operator(self, L: Array, K: Array) -> Apply:
@@ -53,13 +64,16 @@ class Coupling(ABC):
 class SliceMeans(Coupling):
     """``T`` are slice indicators; a slice without rows (in a fold) counts for nothing."""
 
-    def root(self, n: int, mean: Array, tt: Array) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
         counts = n * mean
-        return np.diag(np.where(counts > 0.5, 1.0 / np.sqrt(np.maximum(counts, 0.5)), 0.0))
+        some = counts > _NO_ROWS * n
+        return np.diag(np.where(some, 1.0 / np.sqrt(np.where(some, counts, 1.0)), 0.0))
 
-    def factor(self, T: Array) -> Array:
+    def factor(self, T: Array, weights: Array | None = None) -> Array:
         # Not centred: S takes a constant away whatever is left in Q.
-        return T / np.sqrt(np.maximum(T.sum(axis=0), 0.5))
+        counts = T.sum(axis=0) if weights is None else weights @ T
+        T = T if weights is None else T * np.sqrt(weights)[:, None]
+        return T / np.sqrt(np.where(counts > 0, counts, 1.0))
 
     def operator(self, L: Array, K: Array) -> Apply:
         raise NotImplementedError("slices are indicators, never a Gram matrix")
@@ -75,10 +89,10 @@ class OutputSmoother(Coupling):
         """The ridge weight for outputs of this total variance."""
         return self.alpha_y * trace if self.relative else self.alpha_y
 
-    def root(self, n: int, mean: Array, tt: Array) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
         alpha = self.ridge(float(np.trace(tt)))
         if alpha == 0.0:
-            return self._range(n, tt)
+            return self._range(int(n) if n_rows is None else n_rows, tt)
         A = tt + alpha * np.eye(len(tt))
         return inverse_factor(A)
 
@@ -131,11 +145,11 @@ class Mixture(Coupling):
         self.beta = beta
         self.x_weight = 1.0 - beta
 
-    def root(self, n: int, mean: Array, tt: Array) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
         return np.sqrt(self.beta) * np.eye(len(mean))
 
-    def factor(self, T: Array) -> Array | None:
-        return super().factor(T) if self.x_weight == 0.0 else None
+    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+        return super().factor(T, weights) if self.x_weight == 0.0 else None
 
     def operator(self, L: Array, K: Array) -> Apply:
         a, b = self.x_weight, self.beta

@@ -68,8 +68,9 @@ def rank_of(eigenvalues: Array) -> int:
 class RidgeGram:
     """Centred Gram matrix with a ridge: products with ``K``, ``S`` and ``(K + alpha I)^-1``."""
 
-    def __init__(self, K: Array, alpha: float) -> None:
+    def __init__(self, K: Array, alpha: float, weight: float | None = None) -> None:
         self.K, self.alpha, self.n = K, alpha, len(K)
+        self.weight = self.n if weight is None else weight  # of all rows
         A = K.copy().T  # symmetric; in LAPACK's order, so that it is not copied again
         A.flat[:: self.n + 1] += alpha
         self._factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
@@ -100,14 +101,15 @@ class RidgeGram:
 
     def decomposed(self) -> EigenGram:
         """The same by eigenvectors."""
-        return EigenGram(self.K, self.alpha)
+        return EigenGram(self.K, self.alpha, self.weight)
 
 
 class EigenGram:
     """The same by one eigendecomposition, which serves every ridge weight."""
 
-    def __init__(self, K: Array, alpha: float = 0.0) -> None:
+    def __init__(self, K: Array, alpha: float = 0.0, weight: float | None = None) -> None:
         self.K, self.alpha, self.n = K, alpha, len(K)
+        self.weight = self.n if weight is None else weight
         values, vectors = leading_pairs(K)
         self.rank = int((values > GRAM_RANK_TOL * max(values[0], 0.0)).sum())
         self.values, self.vectors = values[: self.rank], vectors[:, : self.rank]
@@ -158,7 +160,7 @@ def ridge_gram(K: Array, alpha: float) -> RidgeGram | EigenGram:
 
 def solve_dense(inputs: EigenGram, G: Array, method: str, r: int | None = None) -> Axes:
     """Form 4: in the eigenbasis of ``K``, where features are ``U sqrt(l)``."""
-    values, U, n = inputs.values, inputs.vectors, inputs.n
+    values, U, n = inputs.values, inputs.vectors, inputs.weight
     GU = U.T @ (G @ U)
     ridge = values + inputs.alpha
     weights = np.sqrt(values / ridge) if method == "generalised" else np.sqrt(values / n)
@@ -178,12 +180,12 @@ def solve_factor(
     if method == "generalised":
         P = inputs.smoothed_square(Q, half)
     else:
-        P = Q.T @ inputs.times(Q) / inputs.n
+        P = Q.T @ inputs.times(Q) / inputs.weight
     eigenvalues, u = leading_pairs((P + P.T) / 2, r)
     # Directions are divided by the roots of their eigenvalues, which rounding must not decide.
     kept = max(rank_of(eigenvalues), 1)
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
-    u = u * np.sqrt(inputs.n / np.maximum(eigenvalues, np.finfo(float).tiny))
+    u = u * np.sqrt(inputs.weight / np.maximum(eigenvalues, np.finfo(float).tiny))
     coef = inputs.other_half(half @ u)
     return Axes(eigenvalues, coef, float(np.trace(P)))
 
@@ -217,8 +219,9 @@ def solve_krylov(
         block = _new_directions(GSY[:, -block.shape[1] :], Y)[:, :room]
         Y, SY = np.hstack([Y, block]), np.hstack([SY, S(block)])
     y = Y @ c[:, :r]
-    scale = np.sqrt(n) if method == "generalised" else n
-    eigenvalues = values[:r] if method == "generalised" else values[:r] / n
+    total = inputs.weight
+    scale = np.sqrt(total) if method == "generalised" else total
+    eigenvalues = values[:r] if method == "generalised" else values[:r] / total
     return Axes(eigenvalues, scale * inputs.solve(y), float("nan"))
 
 
@@ -240,7 +243,12 @@ def _ritz(SY: Array, GSY: Array, Y: Array) -> tuple[Array, Array]:
 
 
 def solve_features(
-    whitening: Array, n: int, cross: Array, square: Array | None, method: str, r: int | None = None
+    whitening: Array,
+    n: float,
+    cross: Array,
+    square: Array | None,
+    method: str,
+    r: int | None = None,
 ) -> Axes:
     """Form 1: ``F' G F = cross cross' + square``, with ``whitening`` of :func:`ridge_whitening`."""
     if method == "generalised":

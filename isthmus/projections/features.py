@@ -44,12 +44,13 @@ class FeatureProblem(Problem):
         method: str = "generalised",
         folds: Rows | None = None,
         sample: Rows | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.blocks, self.coupling, self.method, self.n = blocks, coupling, method, n
         self.folds = np.zeros(n, dtype=np.intp) if folds is None else folds
         self.sample = np.empty(0, dtype=np.intp) if sample is None else sample
         self.rounding = blocks.rounding
-        self.parts = BlockMoments(blocks(), self.folds, self.sample)
+        self.parts = BlockMoments(blocks(), self.folds, self.sample, weights)
         self.most = min(n - 1, len(self.parts.whole.xx))
 
     def fit(self) -> FeatureFit:
@@ -65,7 +66,8 @@ class FeatureFit(Fit):
     solver = "features"
 
     def __init__(self, problem: FeatureProblem, moments: Moments) -> None:
-        self.problem, self.moments, self.n = problem, moments, moments.n_samples
+        self.problem, self.moments = problem, moments
+        self.n, self.n_rows = moments.weight, moments.n_samples
         self.xx = moments.xx
         self.trace = float(np.trace(self.xx))
         size = float(self.n * (moments.x_mean @ moments.x_mean)) + self.trace
@@ -78,7 +80,8 @@ class FeatureFit(Fit):
             self.factor_x = balance(self.trace, self.n, "X")
             factor_y = balance(spread, self.n, "y")
             self.xx, self.trace = self.factor_x * self.xx, float(self.n)
-        root = problem.coupling.root(self.n, moments.y_mean, moments.yy * factor_y)
+        yy = moments.yy * factor_y
+        root = problem.coupling.root(self.n, moments.y_mean, yy, self.n_rows)
         self.cross = np.sqrt(self.factor_x * factor_y) * (moments.xy @ root)
         weight = problem.coupling.x_weight
         self.square = weight * (self.xx @ self.xx) if weight else None
@@ -87,8 +90,9 @@ class FeatureFit(Fit):
         alpha = ridge.at(self.trace)
         whitening, rank = ridge_whitening(self.xx, alpha)
         self.rank = rank if alpha == 0 else None
-        if rank < min(len(self.xx), self.n - 1):
-            warn_rank(rank, min(len(self.xx), self.n - 1))
+        full = min(len(self.xx), self.n_rows - 1)
+        if rank < full:
+            warn_rank(rank, full)
         axes = solve_features(whitening, self.n, self.cross, self.square, self.problem.method, r)
         axes.coef = axes.coef * np.sqrt(self.factor_x)
         return axes

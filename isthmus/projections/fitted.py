@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,11 +59,14 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _expansion(self, X: Any) -> Array:
         if self.points_ is None:
-            return np.asarray(X, dtype=np.float64) @ self.dual_coef_
+            return np.asarray((X if issparse(X) else X.astype(np.float64)) @ self.dual_coef_)
         return np.asarray(gram(self.kernel_, X, self.points_), dtype=np.float64) @ self.dual_coef_
 
     def _check_new(self, X: Any) -> Any:
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        return validate_data(
+            self, X, dtype=[np.float64, np.float32], reset=False, accept_sparse=sparse
+        )
 
     @staticmethod
     def _out_dtype(X: Any) -> Any:

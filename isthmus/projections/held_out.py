@@ -6,7 +6,7 @@ rows it has not seen, by nearest-neighbour regression on the coordinates.
 
 from __future__ import annotations
 
-import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,24 @@ def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
     return labels
 
 
+def check_folds(cv: Any, n: int) -> Any:
+    """Return a number of folds, or the fold of each row for splits whose test parts divide all rows."""
+    if cv is None:
+        return None
+    if isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2:
+        return int(cv)
+    if not isinstance(cv, list | tuple) or len(cv) < 2:
+        raise ValueError(
+            f"cv == {cv!r}, must be an integer >= 2, None or a list of splits, each (train, test)."
+        )
+    labels = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(cv):
+        labels[np.asarray(test)] = k
+    if (labels < 0).any() or sum(len(test) for _, test in cv) != n:
+        raise ValueError(f"cv: every one of the {n} rows must be in the test part of one split.")
+    return labels
+
+
 def judged_rows(n: int, seed: int) -> NDArray[np.intp]:
     """Rows that are judged, all or a sample of many, drawn apart from the folds."""
     if n <= SCORE_ROWS:
@@ -48,38 +66,51 @@ class VectorJudge:
     """R2 of each output over its observed entries; NaN where those of a test fold do not vary.
 
     Of a missing entry of a neighbour nothing is known: the others are averaged, and where none is observed
-    the mean of the training rows stands in.
+    the mean of the training rows stands in. A neighbour counts by its weight, and is one of the nearest
+    whatever that is.
     """
 
-    def __init__(self, Y: Array) -> None:
+    def __init__(self, Y: Array, weights: Array | None = None) -> None:
         self.Y = Y
+        self.weights = np.ones(len(Y)) if weights is None else weights
         self.has_holes = bool(np.isnan(Y).any())
 
     def take(self, rows: NDArray) -> VectorJudge:
         """The judge of some of the rows."""
-        return VectorJudge(self.Y[rows])
+        return VectorJudge(self.Y[rows], self.weights[rows])
 
     def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
         """A score for each output, (q,)."""
-        truth, known = self.Y[test], self.Y[train]
+        truth, known, own = self.Y[test], self.Y[train], self.weights[test]
+        counts = self.weights[train]
         if not self.has_holes:
-            return _explained(truth, known[near].mean(axis=1))
-        with warnings.catch_warnings():  # means of nothing
-            warnings.simplefilter("ignore", RuntimeWarning)
-            guess: Array = np.nanmean(known[near], axis=1)
-            guess = np.asarray(np.where(np.isnan(guess), np.nanmean(known, axis=0), guess))
+            shares = counts[near] / counts[near].sum(axis=1, keepdims=True)
+            return _explained(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
+        with np.errstate(invalid="ignore"):  # means of nothing
+            guess = _observed_mean(known[near], counts[near], axis=1)
+            guess = np.where(np.isnan(guess), _observed_mean(known, counts, axis=0), guess)
         columns = zip(truth.T, guess.T, strict=True)
         return np.concatenate(
-            [_explained(t[~np.isnan(t), None], g[~np.isnan(t), None]) for t, g in columns]
+            [
+                _explained(t[~np.isnan(t), None], g[~np.isnan(t), None], own[~np.isnan(t)])
+                for t, g in columns
+            ]
         )
 
 
-def _explained(truth: Array, guess: Array) -> Array:
+def _observed_mean(values: Array, weights: Array, axis: int) -> Array:
+    """Weighted mean of what is observed; NaN where nothing is."""
+    counts = np.where(np.isnan(values), 0.0, weights[..., None])
+    sums = (np.nan_to_num(values) * counts).sum(axis=axis)
+    return np.asarray(sums / counts.sum(axis=axis))
+
+
+def _explained(truth: Array, guess: Array, weights: Array) -> Array:
     found = np.full(truth.shape[1], np.nan)
     if len(truth) > 1:
-        errors = ((truth - guess) ** 2).sum(axis=0)
-        totals = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-        varied = totals > 1e-12 * np.maximum((truth**2).sum(axis=0), np.finfo(float).tiny)
+        errors = weights @ (truth - guess) ** 2
+        totals = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
+        varied = totals > 1e-12 * np.maximum(weights @ truth**2, np.finfo(float).tiny)
         found[varied] = 1.0 - errors[varied] / totals[varied]
     return found
 
@@ -87,19 +118,22 @@ def _explained(truth: Array, guess: Array) -> Array:
 class KernelJudge:
     """R2 in the feature space of an output kernel, for outputs that are not vectors."""
 
-    def __init__(self, L: Array) -> None:
+    def __init__(self, L: Array, weights: Array | None = None) -> None:
         self.L = L
+        self.weights = np.ones(len(L)) if weights is None else weights
 
     def take(self, rows: NDArray) -> KernelJudge:
         """The judge of some of the rows."""
-        return KernelJudge(self.L[np.ix_(rows, rows)])
+        return KernelJudge(self.L[np.ix_(rows, rows)], self.weights[rows])
 
     def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
         """One score, (1,)."""
         L, chosen = self.L, train[near]  # (t, k)
-        own = L[test, test]
-        cross = L[test[:, None], chosen].mean(axis=1)
-        among = L[chosen[:, :, None], chosen[:, None, :]].mean(axis=(1, 2))
-        errors = (own - 2.0 * cross + among).sum()
-        total = own.sum() - L[np.ix_(test, test)].sum() / len(test)
+        own, w = L[test, test], self.weights[test]
+        shares = self.weights[chosen] / self.weights[chosen].sum(axis=1, keepdims=True)
+        cross = np.einsum("tk,tk->t", shares, L[test[:, None], chosen])
+        values = L[chosen[:, :, None], chosen[:, None, :]]
+        among = np.einsum("tj,tjk,tk->t", shares, values, shares)
+        errors = w @ (own - 2.0 * cross + among)
+        total = w @ own - w @ L[np.ix_(test, test)] @ w / w.sum()
         return np.array([1.0 - errors / total if total > 0 else np.nan])

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,7 @@ from isthmus._validation import check_enough_samples, check_memory, validate_dat
 from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
+from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import mean_score
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
 from isthmus.projections.problem import OF_ROWS, require_variation
@@ -54,7 +56,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Most iterations of the descent; 0 is gKDR alone.
     tol : float, default=1e-5
         Relative decrease of the criterion at which to stop.
-    cv : int or None, default=None
+    cv : int, list of splits or None, default=None
         Folds for ``held_out_score_``, one complete fit per fold.
     random_state : int, RandomState or None, default=None
         Seed for the median rule and the folds.
@@ -98,7 +100,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> KDR:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KDR:
         """Find the directions.
 
         Parameters
@@ -107,32 +109,39 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), list or matrix
             Outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in :meth:`COIR.fit`.
 
         Returns
         -------
         self : object
             The fitted projection.
         """
+        X, y, weights, folds = counted_rows(self, X, y, sample_weight)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_enough_samples(len(X))
         self._check(X.shape[1])
         n = len(X)
         check_memory(GRAM_MATRICES * 8.0 * n * n, f"KDR of {n} rows", "fit fewer of them, or COIR.")
-        side, judge = kernel_outputs(self, y, len(X))
+        side, judge = kernel_outputs(self, y, len(X), weights)
         self.kernel_y_ = side.kernel
         raw = side.output_gram()
-        L = center_train(raw)[0]
-        require_variation(float(np.trace(L)), float(np.abs(raw.diagonal()).sum()), "y")
+        w = np.ones(n) if weights is None else weights
+        L = weighted_centre(raw, w)
+        require_variation(float(np.trace(L)), float(w @ np.abs(raw.diagonal())), "y")
         X = X.astype(np.float64)
-        size, self._mean = float((X**2).sum()), X.mean(axis=0)
+        size, self._mean = float((X**2).sum()), np.average(X, axis=0, weights=weights)
         X -= self._mean  # distances keep their digits far from zero
         require_variation(float((X**2).sum()), size, "X", OF_ROWS)
-        B = self._solve(X, L)
+        B = self._solve(X, L, w)
         self.components_ = (B * column_signs(X @ B)).T
-        self.alpha_ = self._ridge(len(X))
+        self.alpha_ = self._ridge(float(w.sum()))
         self.held_out_score_, self.held_out_scores_ = np.nan, None
-        if self.cv is not None:
-            self.held_out_scores_ = self._held_out(X, raw, judge or KernelJudge(raw))
+        if folds is not None:
+            if isinstance(folds, Integral):
+                folds = fold_labels(n, int(folds), seed_of(self.random_state))
+            judges = judge or KernelJudge(raw, w)
+            self.held_out_scores_ = self._held_out(X, raw, judges, w, folds)
             self.held_out_score_ = float(mean_score(self.held_out_scores_))
         return self
 
@@ -149,29 +158,33 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _solve(self, X: Array, L: Array) -> Array:
+    def _solve(self, X: Array, L: Array, w: Array) -> Array:
         r = min(int(self.n_components), X.shape[1])
-        ridge = self._ridge(len(X))
-        B = gradient_directions(X, L, ridge, r, self._gamma(X))
+        ridge = self._ridge(float(w.sum()))
+        B = gradient_directions(X, L, ridge, r, self._gamma(X, w), w)
         # Distances in the subspace are shorter than those of all inputs, so they have a width of their own.
-        gamma = self._gamma(X @ B)
-        B, self.objective_, self.n_iter_ = descend(B, X, L, gamma, ridge, self.max_iter, self.tol)
+        gamma = self._gamma(X @ B, w)
+        options = gamma, ridge, self.max_iter, self.tol
+        B, self.objective_, self.n_iter_ = descend(B, X, L, *options, w)
         return B
 
-    def _ridge(self, n: int) -> float:
+    def _ridge(self, n: float) -> float:
         return AUTO_ALPHA * n if isinstance(self.alpha, str) else float(self.alpha)
 
-    def _gamma(self, X: Array) -> float:
+    def _gamma(self, X: Array, w: Array) -> float:
         if self.gamma is not None:
             return float(self.gamma)
-        return median_gamma(X, random_state=seed_of(self.random_state))
+        weights = None if (w == 1).all() else w
+        return median_gamma(X, random_state=seed_of(self.random_state), sample_weight=weights)
 
-    def _held_out(self, X: Array, raw: Array, judge: VectorJudge | KernelJudge) -> Array:
-        folds, scores = fold_labels(len(X), int(self.cv or 2), seed_of(self.random_state)), []
-        kept = self.objective_, self.n_iter_
+    def _held_out(
+        self, X: Array, raw: Array, judge: VectorJudge | KernelJudge, w: Array, folds: NDArray
+    ) -> Array:
+        scores, kept = [], (self.objective_, self.n_iter_)
         for k in range(int(folds.max()) + 1):
             train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
-            B = self._solve(X[train], center_train(raw[np.ix_(train, train)])[0])
+            L = weighted_centre(raw[np.ix_(train, train)], w[train])
+            B = self._solve(X[train], L, w[train])
             scores.append(judge.scores(neighbours(X[train] @ B, X[test] @ B), train, test))
         self.objective_, self.n_iter_ = kept
         return mean_score(np.array(scores).T)
@@ -194,48 +207,81 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def criterion(B: Array, X: Array, L: Array, gamma: float, ridge: float) -> tuple[float, Array]:
+def weighted_centre(K: Array, w: Array) -> Array:
+    """A Gram matrix seen from the weighted mean, rows and columns times the roots of their weights."""
+    K, root = center_train(K, share=w / w.sum())[0], np.sqrt(w)
+    K *= root[:, None]
+    K *= root
+    return K
+
+
+def criterion(
+    B: Array, X: Array, L: Array, gamma: float, ridge: float, w: Array | None = None
+) -> tuple[float, Array]:
     r"""Value and gradient of :math:`\operatorname{tr} L (K_B + \text{ridge})^{-1}`.
 
     With :math:`A = K_B + \text{ridge}` the gradient is :math:`4 \gamma X^\top (\operatorname{diag}(W 1) -
-    W) X B`, :math:`W = (H A^{-1} L A^{-1} H) \circ k`, of the Gaussian kernel ``exp(-gamma |.|^2)``.
+    W) X B`, :math:`W = (H^\top A^{-1} L A^{-1} H) \circ k`, of the Gaussian kernel ``exp(-gamma |.|^2)``.
+    :math:`H = D^{1/2} (I - 1 s^\top)` centres and weighs rows, with the weights :math:`D` and their shares
+    s; :math:`L` and :math:`K_B` are such matrices.
     """
+    w = np.ones(len(X)) if w is None else w
     Z = X @ B
     squares = (Z**2).sum(axis=1)
     k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0))
-    A = center_train(k)[0]
+    A = weighted_centre(k, w)
     A.flat[:: len(A) + 1] += ridge
     factor = cho_factor(A, lower=True, overwrite_a=True)
     AL = cho_solve(factor, L)
-    inner = center_train(cho_solve(factor, AL.T))[0]  # H A^-1 L A^-1 H
-    W = inner * k
+    W = _times_centring(cho_solve(factor, AL.T), w) * k
     laplacian_X = W.sum(axis=1)[:, None] * X - W @ X
     return float(np.trace(AL)), 4.0 * gamma * laplacian_X.T @ Z
 
 
-def gradient_directions(X: Array, L: Array, ridge: float, r: int, gamma: float) -> Array:
+def _times_centring(M: Array, w: Array) -> Array:
+    """``H' M H`` of the criterion."""
+    root, share = np.sqrt(w), w / w.sum()
+    M = M * root[:, None] * root
+    sums = M.sum(axis=0)
+    M -= np.outer(share, sums)
+    M -= np.outer(sums, share)
+    M += sums.sum() * np.outer(share, share)
+    return M
+
+
+def gradient_directions(
+    X: Array, L: Array, ridge: float, r: int, gamma: float, w: Array | None = None
+) -> Array:
     """gKDR: leading eigenvectors of the averaged ``D_i' (K + ridge)^-1 L (K + ridge)^-1 D_i``.
 
     ``D_i`` (n, p) holds the gradients of ``k(x_j, x)`` at ``x_i``.
     """
+    w = np.ones(len(X)) if w is None else w
     squares = (X**2).sum(axis=1)
     k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0))
-    A = center_train(k)[0]
+    A, root = weighted_centre(k, w), np.sqrt(w)
     A.flat[:: len(A) + 1] += ridge
     factor = cho_factor(A, lower=True, overwrite_a=True)
-    inner = cho_solve(factor, cho_solve(factor, L).T)
+    inner = root[:, None] * cho_solve(factor, cho_solve(factor, L).T) * root
     M = np.zeros((X.shape[1], X.shape[1]))
     for i in range(len(X)):
         D = 2.0 * gamma * k[:, i, None] * (X - X[i])
-        M += D.T @ (inner @ D)
-    return eigh(M / len(X))[1][:, ::-1][:, :r]
+        M += w[i] * (D.T @ (inner @ D))
+    return eigh(M / w.sum())[1][:, ::-1][:, :r]
 
 
 def descend(
-    B: Array, X: Array, L: Array, gamma: float, ridge: float, max_iter: int, tol: float
+    B: Array,
+    X: Array,
+    L: Array,
+    gamma: float,
+    ridge: float,
+    max_iter: int,
+    tol: float,
+    w: Array | None = None,
 ) -> tuple[Array, float, int]:
     """Steepest descent with Barzilai-Borwein steps, retracted by QR, backtracking on the value."""
-    value, gradient = criterion(B, X, L, gamma, ridge)
+    value, gradient = criterion(B, X, L, gamma, ridge, w)
     direction, step = _tangent(B, gradient), 0.0
     for iteration in range(1, max_iter + 1):
         norm = float(np.linalg.norm(direction))
@@ -244,7 +290,7 @@ def descend(
         step = step or 0.1 / norm
         for _ in range(20):
             trial = _retract(B - step * direction)
-            new_value, new_gradient = criterion(trial, X, L, gamma, ridge)
+            new_value, new_gradient = criterion(trial, X, L, gamma, ridge, w)
             # Armijo: a small share of the decrease that the slope promises is enough.
             if new_value <= value - 1e-4 * step * norm**2:
                 break

@@ -13,14 +13,17 @@ MISSING = ("error", "mean", "ridge", "zero")
 IMPUTE_RIDGE = 10.0
 
 
-def fill_outputs(Y: Array, missing: str) -> Array:
+def fill_outputs(Y: Array, missing: str, weights: Array | None = None) -> Array:
     """Holes filled with the observed mean of their output, or with zero; empty outputs dropped."""
     Y = _without_empty(Y)
-    means = np.nanmean(Y, axis=0) if missing == "mean" else np.zeros(Y.shape[1])
+    means = np.zeros(Y.shape[1])
+    if missing == "mean":
+        counts = ~np.isnan(Y) * (1.0 if weights is None else weights[:, None])
+        means = (np.nan_to_num(Y) * counts).sum(axis=0) / counts.sum(axis=0)
     return np.where(np.isnan(Y), means, Y)
 
 
-def fill_by_ridge(Z: Array, Y: Array, start: Array) -> Array:
+def fill_by_ridge(Z: Array, Y: Array, start: Array, weights: Array | None = None) -> Array:
     """Holes filled with a ridge regression of each output on coordinates, over its observed rows.
 
     Once: iterating to convergence was worse than one pass.
@@ -30,10 +33,13 @@ def fill_by_ridge(Z: Array, Y: Array, start: Array) -> Array:
         seen = ~np.isnan(Y[:, j])
         if seen.all():
             continue
-        z_mean, y_mean = Z[seen].mean(axis=0), Y[seen, j].mean()
+        own = None if weights is None else weights[seen]
+        z_mean = np.average(Z[seen], axis=0, weights=own)
+        y_mean = np.average(Y[seen, j], weights=own)
         A = Z[seen] - z_mean
-        H = A.T @ A + IMPUTE_RIDGE * np.eye(A.shape[1])
-        coef = np.linalg.solve(H, A.T @ (Y[seen, j] - y_mean))
+        weighted = A if own is None else A * own[:, None]
+        H = weighted.T @ A + IMPUTE_RIDGE * np.eye(A.shape[1])
+        coef = np.linalg.solve(H, weighted.T @ (Y[seen, j] - y_mean))
         filled[~seen, j] = y_mean + (Z[~seen] - z_mean) @ coef
     return filled
 

@@ -143,9 +143,9 @@ class MORP(KernelProjection):
             as_it_came = as_it_came.reshape(inputs.n, -1).astype(np.float64)
             y = self._filled(as_it_came, inputs)
             holes = as_it_came if np.isnan(as_it_came).any() else None
-        side, judge = kernel_outputs(self, y, inputs.n)
+        side, judge = kernel_outputs(self, y, inputs.n, inputs.weights)
         if holes is not None:  # what was put there is no output to be told
-            judge = VectorJudge(holes)
+            judge = VectorJudge(holes, inputs.weights)
         self.kernel_y_ = side.kernel
         coupling = Mixture(float(self.beta))
         if side.linear and not side.precomputed:
@@ -156,8 +156,8 @@ class MORP(KernelProjection):
         if not np.isnan(Y).any():
             return Y
         if self.missing != "ridge":
-            return fill_outputs(Y, self.missing)
-        start = fill_outputs(Y, "mean")
+            return fill_outputs(Y, self.missing, inputs.weights)
+        start = fill_outputs(Y, "mean", inputs.weights)
         first = MORP(
             self.n_components_impute,
             self.kernel_,
@@ -171,7 +171,8 @@ class MORP(KernelProjection):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        return fill_by_ridge(first.fit(inputs.rows, start).transform(inputs.rows), Y, start)
+        first.fit(inputs.rows, start, inputs.weights)
+        return fill_by_ridge(first.transform(inputs.rows), Y, start, inputs.weights)
 
     def _raw_scaling(self, n: int, eigenvalues: Array) -> Array:
         return np.sqrt(eigenvalues / n)

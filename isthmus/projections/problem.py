@@ -48,7 +48,7 @@ class Ridge:
         return self.value * trace if self.relative else self.value
 
 
-def balance(trace: float, n: int, side: str) -> float:
+def balance(trace: float, n: float, side: str) -> float:
     """The factor that brings a side to trace n."""
     if not trace > 0:
         raise ValueError(_constant(side))
@@ -94,7 +94,8 @@ class Fit(ABC):
     """What is learned from the rows of one fit."""
 
     solver: str
-    n: int
+    n: float  # sum of the weights of the rows
+    n_rows: int
     trace: float
     trace_y: float
     rank: int | None = None  # of the inputs, where a solution without a ridge asked for it
@@ -139,10 +140,11 @@ class GramProblem(Problem):
         indefinite: bool = False,
         precision: Any = np.float64,
         folds: Rows | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.K, self.T, self.L, self.coupling = K, T, L, coupling
         self.method, self.solver, self.seed, self.indefinite = method, solver, seed, indefinite
-        self.precision, self.folds = precision, folds
+        self.precision, self.folds, self.weights = precision, folds, weights
         self.n = len(K)
         self.most = self.n - 1
 
@@ -158,12 +160,16 @@ class GramFit(Fit):
     """A fit to rows of a Gram matrix."""
 
     def __init__(self, problem: GramProblem, rows: Rows, shared: bool) -> None:
-        self.problem, self.rows, self.n = problem, rows, len(rows)
-        everything = self.n == problem.n
-        self.centre = Centre(problem.K, rows)
-        self.K = self.centre.inside
+        self.problem, self.rows, self.n_rows = problem, rows, len(rows)
+        everything = self.n_rows == problem.n
+        weights = None if problem.weights is None else problem.weights[rows]
+        self.weights, self.n = weights, self.n_rows if weights is None else float(weights.sum())
+        self.root = None if weights is None else np.sqrt(weights)[:, None]
+        self.centre = Centre(problem.K, rows, weights)
+        self.K = self._weigh(self.centre.inside)
         self.trace = float(np.trace(self.K))
-        require_variation(self.trace, float(np.abs(problem.K.diagonal()[rows]).sum()), "X")
+        sizes = np.abs(problem.K.diagonal()[rows])
+        require_variation(self.trace, float((sizes * self.centre.weights).sum()), "X")
         self.factor_x = 1.0
         self.Q: Array | None = None
         self.L: Array | None = None
@@ -172,9 +178,16 @@ class GramFit(Fit):
         self._clip = problem.indefinite and self._indefinite()
         self._eigen: EigenGram | None = None
         if shared or self._clip or self.solver == "dense":
-            self._eigen = EigenGram(self.K)
+            self._eigen = EigenGram(self.K, weight=self.n)
         self._G: Any = None
         self._scores: tuple[Array, Array] | None = None
+
+    def _weigh(self, K: Array) -> Array:
+        """A centred Gram matrix, rows and columns times the roots of their weights, in place."""
+        if self.root is not None:
+            K *= self.root
+            K *= self.root.T
+        return K
 
     def _balance(self, everything: bool) -> None:
         problem, rows, n = self.problem, self.rows, self.n
@@ -182,12 +195,16 @@ class GramFit(Fit):
         T = problem.T if everything or problem.T is None else problem.T[rows]
         if problem.L is not None:
             L = problem.L if everything else problem.L[np.ix_(rows, rows)]
-            self.L = center_train(L)[0]
+            share = None if self.weights is None else self.centre.share
+            self.L = self._weigh(center_train(L, share=share)[0])
             self.trace_y = float(np.trace(self.L))
-            require_variation(self.trace_y, float(np.abs(L.diagonal()).sum()), "y")
+            sizes = np.abs(L.diagonal()) * self.centre.weights
+            require_variation(self.trace_y, float(sizes.sum()), "y")
         elif T is not None:
-            self.trace_y = float(len(T) * T.var(axis=0).sum())
-            T = T - T.mean(axis=0) if coupling.balanced else T
+            mean = np.average(T, axis=0, weights=self.weights)
+            squares = np.average((T - mean) ** 2, axis=0, weights=self.weights)
+            self.trace_y = float(n * squares.sum())
+            T = T - mean if coupling.balanced else T
         if coupling.balanced:
             self.factor_x = balance(self.trace, n, "X")
             self.K *= self.factor_x
@@ -195,11 +212,12 @@ class GramFit(Fit):
             if self.L is not None:
                 self.L *= balance(float(np.trace(self.L)), n, "y")
             elif T is not None:
-                T = T * np.sqrt(balance(float((T**2).sum()), n, "y"))
+                squares = self.centre.weights @ T**2
+                T = T * np.sqrt(balance(float(squares.sum()), n, "y"))
         if T is not None:
-            self.Q = coupling.factor(T)
+            self.Q = coupling.factor(T, self.weights)
             if self.Q is None:
-                self.L = T @ T.T
+                self.L = self._weigh(T @ T.T)
 
     def _choose(self, solver: str) -> str:
         if solver == "factor" and self.Q is None:
@@ -209,9 +227,9 @@ class GramFit(Fit):
             )
         if solver != "auto":
             return solver
-        if self.Q is not None and self.Q.shape[1] < self.n // 2:
+        if self.Q is not None and self.Q.shape[1] < self.n_rows // 2:
             return "factor"
-        return "dense" if self.n <= SMALL else "krylov"
+        return "dense" if self.n_rows <= SMALL else "krylov"
 
     def _indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues that must be cut off; warns or raises."""
@@ -237,11 +255,11 @@ class GramFit(Fit):
         """Products with the ridge smoother of the inputs."""
         if self._eigen is None and alpha > 0:
             try:
-                return RidgeGram(self.K, alpha)
+                return RidgeGram(self.K, alpha, self.n)
             except LinAlgError:  # a ridge below rounding, or a kernel that is not positive
                 pass
         if self._eigen is None:
-            self._eigen = EigenGram(self.K)
+            self._eigen = EigenGram(self.K, weight=self.n)
         return self._eigen.at(alpha)
 
     def solve(self, ridge: Ridge, r: int | None) -> Axes:
@@ -250,16 +268,18 @@ class GramFit(Fit):
         inputs = self.inputs(alpha)
         if alpha == 0:
             self.rank = inputs.decomposed().rank
-            if self.rank < self.n - 1:
-                warn_rank(self.rank, self.n - 1)
+            if self.rank < self.n_rows - 1:
+                warn_rank(self.rank, self.n_rows - 1)
         if self.solver == "factor" and self.Q is not None:
             axes = solve_factor(inputs, self.Q, method, r)
         elif self.solver == "krylov" and r is not None:
             rng = np.random.default_rng(self.problem.seed)
-            axes = solve_krylov(inputs, self.operator(), method, min(r, self.n - 1), rng)
+            axes = solve_krylov(inputs, self.operator(), method, min(r, self.n_rows - 1), rng)
         else:
-            axes = solve_dense(inputs.decomposed(), self.operator()(np.eye(self.n)), method, r)
+            axes = solve_dense(inputs.decomposed(), self.operator()(np.eye(self.n_rows)), method, r)
         axes.coef = axes.coef * self.factor_x  # for the kernel as it came
+        if self.root is not None:  # from weighted rows to the rows themselves
+            axes.coef = axes.coef * self.root
         return axes
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
@@ -271,15 +291,19 @@ class GramFit(Fit):
     def scores(self, coef: Array) -> Array:
         """Coordinates of the rows of the fit; asked for twice, computed once."""
         if self._scores is None or self._scores[0] is not coef:
-            self._scores = coef, self.K @ (coef / self.factor_x)
+            self._scores = coef, self._unweighted_scores(coef / self.factor_x)
         return self._scores[1]
+
+    def _unweighted_scores(self, coef: Array) -> Array:
+        return self.K @ coef if self.root is None else self.K @ (coef / self.root) / self.root
 
     def deviations(self, coef: Array) -> Array:
         """Standard deviation of each training coordinate, which has mean zero."""
-        return np.sqrt((self.scores(coef) ** 2).mean(axis=0))
+        return np.sqrt(np.average(self.scores(coef) ** 2, axis=0, weights=self.weights))
 
     def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
-        centred = coef - coef.mean(axis=0)  # the centring of kernel values, folded in
+        # The centring of kernel values, folded in.
+        centred = coef - self.centre.share[:, None] * coef.sum(axis=0)
         return inputs.points, centred, -self.centre.means @ centred
 
     def signs(self, axes: Axes) -> Array:

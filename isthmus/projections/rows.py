@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import Array
@@ -31,15 +32,23 @@ class KernelSide:
     rows: Any  # array, list of objects, or the square matrix of a precomputed kernel
     kernel: Any
     n_jobs: int | None = None
+    weights: Array | None = None  # positive; None counts all samples alike
 
     @classmethod
-    def make(cls, rows: Any, kernel: Any, n_jobs: int | None = None, **options: Any) -> KernelSide:
+    def make(
+        cls,
+        rows: Any,
+        kernel: Any,
+        n_jobs: int | None = None,
+        weights: Array | None = None,
+        **options: Any,
+    ) -> KernelSide:
         """Resolve the kernel with the samples."""
-        found = resolve_kernel(kernel, rows, **options)
+        found = resolve_kernel(kernel, rows, sample_weight=weights, **options)
         if isinstance(found, Precomputed):
             rows = check_precomputed(rows)
             found = Precomputed(len(rows))
-        return cls(rows, found, n_jobs)
+        return cls(rows, found, n_jobs, weights)
 
     @property
     def n(self) -> int:
@@ -81,7 +90,8 @@ class KernelSide:
         if not self.indefinite:
             return L
         check_gram_finite(L, self.kernel)
-        centred = center_train(L)[0]
+        share = None if self.weights is None else self.weights / self.weights.sum()
+        centred = center_train(L, share=share)[0]
         missing = missing_part(
             centred, self.precision, name="output kernel matrix, centred,", can_clip=False
         )
@@ -118,14 +128,14 @@ class InputFeatures:
             n_landmarks, side.kernel, selection=selection, random_state=seed, n_jobs=side.n_jobs
         )
         if keep:
-            self._kept = self.landmarks._fit_features(side.rows)
+            self._kept = self.landmarks._fit_features(side.rows, sample_weight=side.weights)
         else:
-            self.landmarks.fit(side.rows)
+            self.landmarks.fit(side.rows, sample_weight=side.weights)
 
     def __call__(self, rows: slice | NDArray) -> Array:
         """Features of some of the side's rows."""
         if self._kept is not None:
-            return np.asarray(self._kept[rows], dtype=np.float64)
+            return dense_block(self._kept[rows])
         assert self.landmarks is not None
         F = self.landmarks.transform(take(self.side.rows, rows))
         return np.asarray(F, dtype=np.float64)
@@ -146,6 +156,11 @@ class InputFeatures:
             return coef
         factor = self.landmarks.factor_
         return np.asarray(solve_triangular(factor, coef, trans=1, lower=True, check_finite=False))
+
+
+def dense_block(rows: Any) -> Array:
+    """A block of rows as a dense array of float64."""
+    return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
 
 
 # -- outputs ----------------------------------------------------------------------------------

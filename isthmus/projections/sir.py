@@ -32,12 +32,13 @@ class _Sliced(Projection):
             self.n_slices,
             self.slices,
             seed_of(self.random_state),
+            inputs.weights,
         )
         self.slice_labels_ = labels
         self.n_slices_ = J = int(labels.max()) + 1
         return OutputSide(
             SliceMeans(),
-            VectorJudge(output_vectors(y)),
+            VectorJudge(output_vectors(y), inputs.weights),
             T=indicators(labels),
             most=J - 1,
             reason=f"{J} slices have at most {J - 1} directions between their means. Use more slices "
@@ -74,8 +75,9 @@ class SIR(_Sliced):
     score_scale : {"eigenvalue", "unit", "raw"}, default="eigenvalue"
         Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or that of the
         eigenvectors.
-    cv : int or None, default=None
-        Folds for ``held_out_score_`` and for choices by cross-validation. None: no score, and 5 folds
+    cv : int, list of splits or None, default=None
+        Folds for ``held_out_score_`` and for choices by cross-validation; a list has a pair (train, test)
+        of row numbers per fold, and every row in one of the test parts. None: no score, and 5 folds
         if ``n_components="auto"`` or ``alpha="cv"``.
     random_state : int, RandomState or None, default=None
         Seed for k-means and the folds.
@@ -135,9 +137,9 @@ class SIR(_Sliced):
     n_landmarks = 10**9
     selection = "auto"
 
-    def _input_side(self, X: Any) -> KernelSide:
+    def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        return KernelSide(X, Linear())
+        return KernelSide(X, Linear(), None, weights)
 
     def _finish(self, fit: Any, axes: Any, ridge: Any, inputs: KernelSide) -> None:
         super()._finish(fit, axes, ridge, inputs)

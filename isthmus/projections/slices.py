@@ -12,6 +12,7 @@ from sklearn.utils import check_scalar
 from isthmus._linalg import spreads
 from isthmus._validation import check_option
 
+_WHOLE = 1e-9  # by which a share may miss a whole number of slices through rounding
 SLICINGS = ("auto", "classes", "quantiles", "kmeans")
 
 
@@ -21,13 +22,17 @@ def is_categorical(y: NDArray) -> bool:
 
 
 def slice_labels(
-    y: NDArray, n_slices: int, slices: str = "auto", random_state: Any = None
+    y: NDArray,
+    n_slices: int,
+    slices: str = "auto",
+    random_state: Any = None,
+    weights: NDArray | None = None,
 ) -> NDArray[np.intp]:
     """Number of the slice of each row, from 0 and without gaps.
 
     One output: quantiles, equal values together, or its values where there are no more of them than
     slices. Names: classes. Several outputs: k-means on outputs divided by their deviations, clusters
-    without rows dropped.
+    without rows dropped. Slices have equal weights, as far as equal values allow.
     """
     check_option("slices", slices, SLICINGS)
     check_scalar(n_slices, "n_slices", int, min_val=2)
@@ -44,9 +49,9 @@ def slice_labels(
             raise ValueError(
                 f"slices == 'quantiles' needs one output, y has {y.shape[1]}: use 'kmeans'."
             )
-        labels = _quantiles(y, n_slices)
+        labels = _quantiles(y, n_slices, weights)
     else:
-        labels = _clusters(y.reshape(len(y), -1), n_slices, random_state)
+        labels = _clusters(y.reshape(len(y), -1), n_slices, random_state, weights)
     if labels.max() == 0:
         raise ValueError(
             "y is constant: one slice takes every row, and at least two slices are needed."
@@ -54,24 +59,29 @@ def slice_labels(
     return labels
 
 
-def _quantiles(y: NDArray, n_slices: int) -> NDArray[np.intp]:
+def _quantiles(y: NDArray, n_slices: int, weights: NDArray | None) -> NDArray[np.intp]:
+    """Slice of each row by the share of the weights that have smaller values.
+
+    Equal values are in the slice of the first of them: the answer depends neither on the order of rows nor
+    on whether a row counts twice or is there twice.
+    """
     values, inverse = np.unique(y, return_inverse=True)
+    inverse = inverse.reshape(-1)
     if len(values) <= n_slices:
-        return inverse.reshape(-1)
-    order = np.argsort(y, kind="stable")
-    places = np.empty(len(y), dtype=np.intp)
-    for k, rows in enumerate(np.array_split(order, min(n_slices, len(y)))):
-        places[rows] = k
-    # Equal values fall into the slice of the first of them: the answer knows no order of rows.
-    lowest = np.full(len(values), n_slices, dtype=np.intp)
-    np.minimum.at(lowest, inverse.reshape(-1), places)
-    return np.unique(lowest[inverse.reshape(-1)], return_inverse=True)[1].reshape(-1)
+        return inverse
+    counts = np.bincount(inverse, weights)
+    below = np.cumsum(counts) - counts
+    places = np.floor(n_slices * below / counts.sum() + _WHOLE).astype(np.intp)
+    return np.unique(places[inverse], return_inverse=True)[1].reshape(-1)
 
 
-def _clusters(Y: NDArray, n_slices: int, random_state: Any) -> NDArray[np.intp]:
+def _clusters(
+    Y: NDArray, n_slices: int, random_state: Any, weights: NDArray | None
+) -> NDArray[np.intp]:
     distinct = len(np.unique(Y, axis=0))
     Y = (Y - Y.mean(axis=0)) / spreads(Y)  # distances between clusters are not to go by units
-    found = KMeans(min(n_slices, distinct), n_init=1, random_state=random_state).fit_predict(Y)
+    means = KMeans(min(n_slices, distinct), n_init=1, random_state=random_state)
+    found = means.fit_predict(Y, sample_weight=weights)
     return np.unique(found, return_inverse=True)[1].reshape(-1)
 
 

@@ -65,7 +65,9 @@ class SourceFit(FeatureFit):
 
 def _moments_of(outputs: Features, F: NDArray, Y: NDArray, w: Array | None) -> Moments:
     if w is not None and (w != 1).any():
-        raise ValueError("projections take no sample_weight: leave it out of the rows.")
+        raise ValueError(
+            "projections of Rows take no sample_weight: leave it out, or fit rows in memory."
+        )
     G = outputs(Y)
     return near_moments(F, G, None, Moments(F.shape[1], G.shape[1]))
 

@@ -12,7 +12,7 @@ from isthmus._linalg import Array
 
 @dataclass(frozen=True)
 class DualRidge:
-    """The solution of ``(K + alpha I) A + 1 b' = Y``, ``1'A = 0``.
+    """The solution of ``(K + alpha W^-1) A + 1 b' = Y``, ``1'A = 0``, with the weights W of the rows.
 
     A prediction is ``k(x, X) @ dual_coef + intercept``. It equals ridge regression on all centred
     kernel components, whose eigenvectors are never needed.
@@ -25,21 +25,27 @@ class DualRidge:
 
 
 def dual_ridge(
-    K: Array, Y: Array, alpha: float, *, leave_one_out: bool = False
+    K: Array,
+    Y: Array,
+    alpha: float,
+    *,
+    leave_one_out: bool = False,
+    weights: Array | None = None,
 ) -> DualRidge | None:
-    """Solve kernel ridge regression; None if ``K + alpha I`` is not positive definite to rounding.
+    """Solve kernel ridge regression; None if ``K + alpha W^-1`` is not positive definite to rounding.
 
-    ``K`` (n, n) is overwritten.
+    ``K`` (n, n) is overwritten. ``weights`` are positive, None for ones.
     """
     n, q = Y.shape
     K = np.asarray(K, dtype=np.float64, order="F")
-    K.flat[:: n + 1] += alpha
+    ridge = np.full(n, alpha) if weights is None else alpha / weights
+    K.flat[:: n + 1] += ridge
     factor, failed = lapack.dpotrf(
         K.T if K.flags.c_contiguous else K, lower=1, overwrite_a=1, clean=0
     )
     if failed:
         return None
-    mean = Y.mean(axis=0)  # centred outputs lose no digits to a large mean
+    mean = np.average(Y, axis=0, weights=weights)  # centred outputs lose no digits to a large mean
     solved, _ = lapack.dpotrs(factor, np.column_stack([Y - mean, np.ones(n)]), lower=1)
     u = solved[:, q]
     total = float(u.sum())
@@ -52,4 +58,4 @@ def dual_ridge(
     ):  # the residual of a left-out row is A_i / inverse_ii, with the intercept in it
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         left_out = Y - A / (inverse.diagonal() - u**2 / total)[:, None]
-    return DualRidge(A, intercept, Y - alpha * A - intercept, left_out)
+    return DualRidge(A, intercept, Y - ridge[:, None] * A - intercept, left_out)

@@ -39,7 +39,19 @@ ESTIMATORS = [
 ]
 
 
-@parametrize_with_checks(CONTRACT)
+def exceptions(estimator):
+    """Where weights are not copies; ``features/test_sparse_and_weights.py`` has the other cases."""
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    if isinstance(estimator, SIR):
+        return {names[0]: "30 inputs of 15 rows and no ridge: every direction explains all"}
+    if estimator.alpha == "cv":
+        return {names[0]: "copies of a row are several neighbours when a ridge is chosen"}
+    if getattr(estimator, "solver", "") == "features":
+        return dict.fromkeys(names, "landmarks are drawn")
+    return {}
+
+
+@parametrize_with_checks(CONTRACT, expected_failed_checks=exceptions)
 def test_sklearn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ranks of the tiny sets of the checks
