@@ -46,8 +46,10 @@ class Normal:
         none: independent of all, with variance one.
         """
         blocks = np.take(self.precision, pairs)
-        own = np.arange(len(columns))
-        blocks[own, own] += columns == len(self.W)
+        padding = columns == len(self.W)
+        if padding.any():
+            own = np.arange(len(columns))
+            blocks[own, own] += padding
         return _inverses(blocks)
 
     def latent_given_others(self, columns: NDArray) -> tuple[Array, Array, Array]:
@@ -67,21 +69,22 @@ class Gaps:
 
     def __init__(self, missing: NDArray) -> None:
         counts = missing.sum(axis=1)
-        packed = np.packbits(missing, axis=1)
-        packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
-        packed = np.ascontiguousarray(packed).view(np.uint64)
+        n, d = missing.shape
+        bits = np.packbits(missing, axis=1)
+        packed = np.zeros((n, -(-bits.shape[1] // 8)), dtype=np.uint64)
+        packed.view(np.uint8)[:, : bits.shape[1]] = bits
         order = np.lexsort((*packed.T, counts))
         order = order[np.searchsorted(counts[order], 1) :]  # complete rows come first
         counts, packed = counts[order], packed[order]
         is_new = np.ones(len(order), dtype=bool)
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
-        gap_row, gap_column = np.nonzero(missing)
+        gap_row, gap_column = np.divmod(np.flatnonzero(missing), max(d, 1))
         start = np.searchsorted(gap_row, order)
         # Rows, the places of their gaps (u, n), the pattern of each row, the gaps of each pattern (u, m).
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
         self._kept_pairs: dict[int, NDArray] = {}
-        d, first = missing.shape[1], 0
+        first = 0
         while first < len(order):
             # All rows with as many gaps, and with more until they are enough.
             u = counts[min(first + _TOGETHER, len(order)) - 1]
@@ -164,13 +167,12 @@ def _inverses(A: Array) -> tuple[Array, Array]:
         )[1]
     A = np.array(A, order="C")
     least = EPS * np.einsum("iim->im", A)  # rounding may leave a matrix indefinite by a little
-    log_det = np.zeros(m)
-    for k in range(u):
-        pivot = np.maximum(A[k, k], least[k])
-        log_det += np.log(pivot)
-        row, column = A[k] / pivot, A[:, k].copy()
-        A -= column[:, None] * row
-        A[k] = row
-        A[:, k] = column / -pivot
-        A[k, k] = 1.0 / pivot
-    return A, log_det
+    pivots, product = np.empty((u, m)), np.empty_like(A)
+    for k in range(u):  # each turns one row and column of A into those of minus its inverse
+        pivot = np.maximum(A[k, k], least[k], out=pivots[k])
+        row = A[k] / pivot
+        np.multiply(row[:, None], A[k], out=product)
+        A -= product
+        A[k] = A[:, k] = row
+        A[k, k] = -1.0 / pivot
+    return np.negative(A, out=A), np.log(pivots).sum(axis=0)
