@@ -27,7 +27,7 @@ class Normal:
         d, c = W.shape
         self.W, self.noise = W, noise
         Q, T = np.linalg.qr(np.vstack([W, np.sqrt(noise) * np.eye(c)]))
-        self.Q = Q[:d]
+        self.Q, self.latent_Q = Q[:d], Q[d:]
         self.log_det = 2 * float(np.log(np.abs(T.diagonal())).sum()) + (d - c) * np.log(noise)
 
     @cached_property
@@ -62,6 +62,18 @@ class Normal:
         B, log_det = _inverses(rest.transpose(1, 2, 0))
         n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
         return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
+
+    def squares(self, R: Array, work: Array) -> Array:
+        """Squares of rows in units of the covariance, as sums of squares that do not cancel.
+
+        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e. ``work`` is overwritten.
+        """
+        T = R @ self.Q
+        off = np.matmul(T, self.Q.T, out=work)
+        off -= R
+        T = T @ self.latent_Q.T
+        squares = np.einsum("ij,ij->i", off, off) + np.einsum("ij,ij->i", T, T)
+        return np.asarray(squares / self.noise)
 
 
 class Gaps:
@@ -115,7 +127,6 @@ class Gaps:
         w = np.ones(len(R)) if weights is None else weights
         # The rows over the noise less this are the precision times the rows.
         along = (R @ (normal.Q / normal.noise)) @ normal.Q.T
-        squares = np.einsum("ij,ij->i", R, R) / normal.noise
         correction, log_det = np.zeros((d + 1) * (d + 1)), 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
@@ -140,10 +151,9 @@ class Gaps:
             log_det += float(weight @ log_dets)
             np.add.at(correction, pairs.ravel(), covariance.ravel())
             np.put(R, places, filled)
-        # Along the gaps the precision times the filled rows is zero: their squares are a product with
-        # the rows as they were.
-        squares -= np.einsum("ij,ij->i", R, along)
-        return correction.reshape(d + 1, d + 1)[:d, :d], log_det, float(w @ squares)
+        # Conditional means leave the least squares, so that their own rounding does not count.
+        squares = float(w @ normal.squares(R, work=along))
+        return correction.reshape(d + 1, d + 1)[:d, :d], log_det, squares
 
     def _pairs(self, i: int, d: int) -> NDArray:
         """Where the pairs of gaps of a block are in a matrix of order d + 1, (u, u, m)."""
