@@ -1,6 +1,6 @@
 """Laws of treatments, transfers and kernels: what must not change when units, order or copies change.
 
-A treatment joins by being in ``TREATMENTS``, with the power of the unit of its curves that its answers have;
+A treatment joins by being in ``TREATMENTS``, with the power of the unit of its curves in its answers;
 a kernel of vectors by being in ``KERNELS``. ``test_laws.py`` has the regressions on top of kernel maps.
 """
 
