@@ -71,7 +71,7 @@ def test_unequal_noise_against_quadrature():
 def test_noise_that_differs_a_hundredfold():
     """Noise 0.02, 0.5 and 2: R-hat was 1.43 when chains followed trajectories alone, 1.003 at most now.
 
-    Split R-hat of 4000 draws with 2000 effective ones is 1.0005 on average; 1.02 is never reached by chance.
+    Split R-hat of 4000 draws with 2000 effective ones is 1.0005 on average; chance does not reach 1.02.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
