@@ -97,7 +97,7 @@ def test_blend_weights_of_rows_that_count_more_or_not_at_all():
 def test_rows_that_no_fold_leaves_out_have_no_error():
     rng = np.random.default_rng(3)
     Y = rng.normal(size=(30, 2))
-    predictions = Y + [0.1, 0.2]
+    predictions = Y + np.array([0.1, 0.2])
     predictions[:6] = np.nan  # as with folds in time
     trial = SimpleNamespace(Y=Y, predictions=predictions)
     expected = np.mean(np.array([0.01, 0.04]) / Y.var(axis=0))

@@ -20,6 +20,7 @@ from isthmus.auto.trials import Trial, simplest_good
 from isthmus.compression import refit
 from isthmus.compression.refit import fit_outputs
 from isthmus.compression.thresholds import _shift
+from isthmus.problems import scores as fold_scores
 from isthmus.projections import KernelSIR
 from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_scores
 from isthmus.regression.crossval import best_index
@@ -127,6 +128,12 @@ def test_intervals_take_the_next_error_up():
     assert np.isinf(half_widths(sorted_errors(np.ones((18, 1))), 18, 0.95)[0])
     # 0.56 * 25 is a hair more than 14, and is to be 14.
     assert half_widths(sorted_errors(np.arange(24.0)[:, None]), 24, 0.56)[0] == 13
+
+
+def test_a_constant_output_is_met_to_rounding_or_missed():
+    rows = fold_scores.TestRows(None, np.full((4, 1), 3.0), None, False, False)
+    errors = 3.0 * np.array([[2e-16], [1e-12], [1e-9]])
+    assert fold_scores._SCORES["r2"](errors**2, rows).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_thinned_errors_are_never_the_smaller():
