@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import ladder as ladder_module
-from isthmus.auto.answers import Answers
+from isthmus.auto.answers import Answers, _left_out_error
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.input_widths import fold_error
 from isthmus.auto.kernel_search import KernelSearch
@@ -91,6 +91,30 @@ def test_blend_weights_know_no_units():
 
 
 # -- trees ---------------------------------------------------------------------------------------
+
+
+def test_blend_weights_of_rows_that_count_more_or_not_at_all():
+    """A weight multiplies squared errors; a row that a method has not predicted is none."""
+    rng = np.random.default_rng(2)
+    Y = rng.normal(size=(40, 2))
+    parts = [Y + rng.normal(size=Y.shape) * sigma for sigma in (0.5, 0.7)]
+    weights = rng.uniform(0.1, 5, size=40)
+    roots = np.sqrt(weights)[:, None]
+    scaled = blend_weights(Y * roots, [part * roots for part in parts])
+    assert_allclose(blend_weights(Y, parts, weights), scaled, rtol=1e-8)
+    rest = blend_weights(Y[5:], [part[5:] for part in parts], weights[5:])
+    parts[1][:5] = np.nan
+    assert_allclose(blend_weights(Y, parts, weights), rest, rtol=1e-8)
+
+
+def test_rows_that_no_fold_leaves_out_have_no_error():
+    rng = np.random.default_rng(3)
+    Y = rng.normal(size=(30, 2))
+    predictions = Y + np.array([0.1, 0.2])
+    predictions[:6] = np.nan  # as with folds in time
+    trial = SimpleNamespace(Y=Y, predictions=predictions)
+    expected = np.mean(np.array([0.01, 0.04]) / Y.var(axis=0))
+    assert_allclose(_left_out_error(trial), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["extra", "boosting"])
@@ -437,7 +461,13 @@ def test_widths_per_input_do_not_flatter_themselves():
 
 @pytest.mark.parametrize(
     ("gains", "chosen"),
-    [([-0.1, -0.2], "blend"), ([0.0, 0.0], "blend"), ([0.3, -0.1], "blend"), ([0.1, 0.11], "pls")],
+    [
+        ([-0.1, -0.2], "blend"),
+        ([0.0, 0.0], "blend"),
+        ([0.3, -0.1], "blend"),
+        ([0.3, 0.05], "blend"),  # 1.4 standard errors
+        ([0.1, 0.11], "pls"),
+    ],
 )
 def test_the_blend_is_the_answer_if_no_method_is_surely_better(gains, chosen):
     """Better in the mean by more than two standard errors of the gain in the same folds."""

@@ -20,6 +20,7 @@ from isthmus.auto.trials import Trial, simplest_good
 from isthmus.compression import refit
 from isthmus.compression.refit import fit_outputs
 from isthmus.compression.thresholds import _shift
+from isthmus.problems import scores as fold_scores
 from isthmus.projections import KernelSIR
 from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_scores
 from isthmus.regression.crossval import best_index
@@ -125,6 +126,23 @@ def test_intervals_take_the_next_error_up():
         errors = sorted_errors(np.arange(n, dtype=float)[:, None])
         assert half_widths(errors, n, level)[0] == place
     assert np.isinf(half_widths(sorted_errors(np.ones((18, 1))), 18, 0.95)[0])
+    # 0.56 * 25 is a hair more than 14, and is to be 14.
+    assert half_widths(sorted_errors(np.arange(24.0)[:, None]), 24, 0.56)[0] == 13
+
+
+def test_a_constant_output_is_met_to_rounding_or_missed():
+    rows = fold_scores.TestRows(None, np.full((4, 1), 3.0), None, False, False)
+    errors = 3.0 * np.array([[2e-16], [1e-12], [1e-9]])
+    assert fold_scores._SCORES["r2"](errors**2, rows).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_thinned_errors_are_never_the_smaller():
+    errors = np.sort(np.random.default_rng(0).exponential(size=5001))
+    thinned = sorted_errors(errors[:, None])
+    assert len(thinned) == 2000
+    for level in (0.5, 0.9, 0.95, 0.99):
+        rank = int(np.ceil(level * 5002 - 1e-9))
+        assert errors[rank - 1] <= half_widths(thinned, 5001, level)[0] <= errors[rank + 5]
 
 
 # -- ranks and ridge weights ---------------------------------------------------------------------

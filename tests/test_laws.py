@@ -40,6 +40,7 @@ from isthmus.regression import (
     MultiblockPLS,
     RatingsRegressor,
     SequentialPLS,
+    SlopeBias,
     SparseFactors,
 )
 
@@ -52,6 +53,7 @@ BY_POSITION = "folds are cut by position"
 SAMPLED = "landmarks and frequencies are drawn by row number"
 EVIDENCE = "a row that counts twice is twice the evidence against the prior"
 CHAINS = "the chain visits outputs and inputs in another order"
+ORIGIN = "the kernel has an origin"
 
 
 @dataclass
@@ -123,6 +125,23 @@ CASES = [
         exempt={"outputs": CHAINS, "inputs": CHAINS, "duplicates": EVIDENCE, "weights": EVIDENCE},
         tolerance=1e-5,
     ),
+    *(
+        Case(
+            BayesianStiefelRegression(
+                2, n_draws=20, n_warmup=20, n_chains=1, random_state=0, **options
+            ),
+            exempt=dict.fromkeys(("outputs", "inputs", *more), CHAINS)
+            | dict.fromkeys(("duplicates", "weights"), EVIDENCE),
+            tolerance=1e-5,
+        )
+        for options, *more in (
+            ({"noise": "full"},),
+            ({"noise": "common"},),
+            ({"prior": "matrix_normal"},),
+            ({"prior": "half_normal"},),
+            ({"likelihood": "student"}, "rows"),  # each has a scale of its own, drawn in turn
+        )
+    ),
     Case(ComponentSearchCV(PLS(), n_components=4, cv=folds())),
     Case(ComponentSearchCV(PCR(), n_components=4, cv=folds(), rule="one_se")),
     Case(ComponentSearchCV(ReducedRankRegression(scale=True), n_components=3, cv=folds())),
@@ -130,10 +149,15 @@ CASES = [
     Case(
         make_pipeline(KernelMap(kernel="laplacian", n_components=8), ReducedRankRegression()), 1e-6
     ),
-    Case(
-        make_pipeline(KernelMap(kernel="polynomial", n_components=8), PCR(5)),
-        exempt={"shift": "a polynomial kernel has an origin"},
-        tolerance=1e-6,
+    Case(make_pipeline(KernelMap(kernel="l2_laplacian", n_components=8), PLS(3)), tolerance=1e-6),
+    Case(make_pipeline(KernelMap(kernel="linear"), PLS(3)), tolerance=1e-6),
+    *(
+        Case(
+            make_pipeline(KernelMap(kernel=kernel, n_components=5), PCR(4)),
+            exempt={"shift": ORIGIN},
+            tolerance=1e-6,
+        )
+        for kernel in ("polynomial", "cosine", "exponential")
     ),
     Case(
         make_pipeline(Landmarks(n_components=12, random_state=0), PLS(3)),
@@ -310,6 +334,43 @@ def test_classes_do_not_depend_on_units_order_or_names():
     assert (classifier.fit(X, names[labels]).predict(new) == names[expected]).all()
 
 
+@pytest.mark.parametrize(
+    ("loss", "outputs"),
+    [("logistic", lambda Y: Y > np.median(Y, axis=0)), ("poisson", lambda Y: np.rint(Y**2))],
+)
+def test_labels_and_counts_do_not_depend_on_units_shifts_order_or_copies(loss, outputs):
+    """Their own units are given: nothing but 0 and 1, or numbers of things."""
+    X, Y, new = make()
+    Y = outputs(Y).astype(float)
+    case = Case(StiefelRegression(2, loss=loss), tolerance=1e-3)
+    expected = predict(case, X, Y, new)
+    rows = np.random.default_rng(5).permutation(len(X))
+    same(case, predict(case, X * 1e6 - 1e6, Y, new * 1e6 - 1e6), expected)
+    same(case, predict(case, X[rows], Y[rows], new), expected)
+    same(case, predict(case, X[:, ::-1], Y[:, [2, 0, 1]], new[:, ::-1]), expected[:, [2, 0, 1]])
+    same(case, predict(case, np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0), new), expected)
+    same(case, predict(case, X, Y, new, sample_weight=np.full(len(X), 1e-6)), expected)
+
+
+@pytest.mark.parametrize("slope", [True, False])
+def test_a_corrected_model_does_not_depend_on_units_shifts_order_or_copies(slope):
+    X, Y, new = make()
+
+    def corrected(unit, shift, rows):
+        model = PLS(3).fit(X, unit * Y + shift)
+        drifted = unit * (1.2 * Y[rows] + 0.3) + shift
+        prediction = SlopeBias(model, slope=slope).fit(X[rows], drifted).predict(new)
+        return (prediction - shift) / unit
+
+    some = np.arange(8)
+    expected = corrected(1.0, 0.0, some)
+    assert np.abs(expected - PLS(3).fit(X, Y).predict(new)).max() > 0.1  # else nothing is corrected
+    units, shifts = np.array([1e-6, 1.0, 1e6]), np.array([0.0, 50.0, -7e6])
+    assert_allclose(corrected(units, shifts, some), expected, rtol=1e-7, atol=1e-7)
+    assert_allclose(corrected(1.0, 0.0, some[::-1]), expected, rtol=1e-10)
+    assert_allclose(corrected(1.0, 0.0, np.repeat(some, 2)), expected, rtol=1e-10)
+
+
 def test_an_explicit_delta_is_in_the_units_of_y():
     X, Y, new = make()
     plain = StiefelRegression(2, loss=Huber(delta=0.5)).fit(X, Y).predict(new)
@@ -324,7 +385,7 @@ def test_every_regression_is_on_trial():
         steps = getattr(case.estimator, "steps", [("", case.estimator)])
         for _, step in steps:
             on_trial.add(type(getattr(step, "estimator", step)).__name__)
-    # Two functions, and what classifies or corrects a model that is fitted already.
+    # Two functions, and what has a test of its own above, since it classifies or corrects a fitted model.
     others = {"IndicatorClassifier", "SlopeBias", "join_blocks", "spike"}
     assert set(isthmus.regression.__all__) - others <= on_trial
 

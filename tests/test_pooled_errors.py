@@ -89,6 +89,14 @@ def test_the_rules_by_hand():
         assert search.best_index_ == expected
 
 
+@pytest.mark.parametrize(("n", "chosen"), [(5, 0), (6, 1)])
+def test_one_per_cent_of_the_randomization_test(n, chosen):
+    """Equal differences in n rows: signs reach their sum with probability 0.0127 for 5, 0.0072 for 6."""
+    relative = np.array([np.full(n, 1.1), np.ones(n)])
+    pooled = PooledErrors(relative, np.full(n, 1 / n), np.ones((2, 1)))
+    assert choose_pooled(pooled, [1, 2], [None], "randomization") == chosen
+
+
 @pytest.mark.parametrize(("mean", "chosen"), [(1.57, 0), (1.585, 1)])
 def test_one_standard_error_of_the_pooled_error(mean, chosen):
     """0, 2, 0, 2 have the mean 1 and, with n - 1, the standard error 0.577."""

@@ -27,7 +27,7 @@ class Normal:
         d, c = W.shape
         self.W, self.noise = W, noise
         Q, T = np.linalg.qr(np.vstack([W, np.sqrt(noise) * np.eye(c)]))
-        self.Q = Q[:d]
+        self.Q, self.latent_Q = Q[:d], Q[d:]
         self.log_det = 2 * float(np.log(np.abs(T.diagonal())).sum()) + (d - c) * np.log(noise)
 
     @cached_property
@@ -46,8 +46,10 @@ class Normal:
         none: independent of all, with variance one.
         """
         blocks = np.take(self.precision, pairs)
-        own = np.arange(len(columns))
-        blocks[own, own] += columns == len(self.W)
+        padding = columns == len(self.W)
+        if padding.any():
+            own = np.arange(len(columns))
+            blocks[own, own] += padding
         return _inverses(blocks)
 
     def latent_given_others(self, columns: NDArray) -> tuple[Array, Array, Array]:
@@ -61,27 +63,40 @@ class Normal:
         n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
         return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
 
+    def squares(self, R: Array, work: Array) -> Array:
+        """Squares of rows in units of the covariance, as sums of squares that do not cancel.
+
+        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e. ``work`` is overwritten.
+        """
+        T = R @ self.Q
+        off = np.matmul(T, self.Q.T, out=work)
+        off -= R
+        T = T @ self.latent_Q.T
+        squares = np.einsum("ij,ij->i", off, off) + np.einsum("ij,ij->i", T, T)
+        return np.asarray(squares / self.noise)
+
 
 class Gaps:
     """Rows by their number of gaps; those of one pattern share a factorisation."""
 
     def __init__(self, missing: NDArray) -> None:
         counts = missing.sum(axis=1)
-        packed = np.packbits(missing, axis=1)
-        packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
-        packed = np.ascontiguousarray(packed).view(np.uint64)
+        n, d = missing.shape
+        bits = np.packbits(missing, axis=1)
+        packed = np.zeros((n, -(-bits.shape[1] // 8)), dtype=np.uint64)
+        packed.view(np.uint8)[:, : bits.shape[1]] = bits
         order = np.lexsort((*packed.T, counts))
         order = order[np.searchsorted(counts[order], 1) :]  # complete rows come first
         counts, packed = counts[order], packed[order]
         is_new = np.ones(len(order), dtype=bool)
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
-        gap_row, gap_column = np.nonzero(missing)
+        gap_row, gap_column = np.divmod(np.flatnonzero(missing), max(d, 1))
         start = np.searchsorted(gap_row, order)
         # Rows, the places of their gaps (u, n), the pattern of each row, the gaps of each pattern (u, m).
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
         self._kept_pairs: dict[int, NDArray] = {}
-        d, first = missing.shape[1], 0
+        first = 0
         while first < len(order):
             # All rows with as many gaps, and with more until they are enough.
             u = counts[min(first + _TOGETHER, len(order)) - 1]
@@ -112,7 +127,6 @@ class Gaps:
         w = np.ones(len(R)) if weights is None else weights
         # The rows over the noise less this are the precision times the rows.
         along = (R @ (normal.Q / normal.noise)) @ normal.Q.T
-        squares = np.einsum("ij,ij->i", R, R) / normal.noise
         correction, log_det = np.zeros((d + 1) * (d + 1)), 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
@@ -137,10 +151,9 @@ class Gaps:
             log_det += float(weight @ log_dets)
             np.add.at(correction, pairs.ravel(), covariance.ravel())
             np.put(R, places, filled)
-        # Along the gaps the precision times the filled rows is zero: their squares are a product with
-        # the rows as they were.
-        squares -= np.einsum("ij,ij->i", R, along)
-        return correction.reshape(d + 1, d + 1)[:d, :d], log_det, float(w @ squares)
+        # Conditional means leave the least squares, so that their own rounding does not count.
+        squares = float(w @ normal.squares(R, work=along))
+        return correction.reshape(d + 1, d + 1)[:d, :d], log_det, squares
 
     def _pairs(self, i: int, d: int) -> NDArray:
         """Where the pairs of gaps of a block are in a matrix of order d + 1, (u, u, m)."""
@@ -164,13 +177,12 @@ def _inverses(A: Array) -> tuple[Array, Array]:
         )[1]
     A = np.array(A, order="C")
     least = EPS * np.einsum("iim->im", A)  # rounding may leave a matrix indefinite by a little
-    log_det = np.zeros(m)
-    for k in range(u):
-        pivot = np.maximum(A[k, k], least[k])
-        log_det += np.log(pivot)
-        row, column = A[k] / pivot, A[:, k].copy()
-        A -= column[:, None] * row
-        A[k] = row
-        A[:, k] = column / -pivot
-        A[k, k] = 1.0 / pivot
-    return A, log_det
+    pivots, product = np.empty((u, m)), np.empty_like(A)
+    for k in range(u):  # each turns one row and column of A into those of minus its inverse
+        pivot = np.maximum(A[k, k], least[k], out=pivots[k])
+        row = A[k] / pivot
+        np.multiply(row[:, None], A[k], out=product)
+        A -= product
+        A[k] = A[:, k] = row
+        A[k, k] = -1.0 / pivot
+    return np.negative(A, out=A), np.log(pivots).sum(axis=0)

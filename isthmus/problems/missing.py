@@ -23,6 +23,8 @@ _NOISE_FLOOR = float(np.sqrt(EPS))
 # Up to this many columns all eigenpairs of their covariance are found; beyond, those in use and some more.
 _ALL_PAIRS = 100
 _SPARE_PAIRS = 8
+# Columns that are looked at first to see that all rows are different.
+_KEY_COLUMNS = 8
 
 
 @dataclass
@@ -134,7 +136,7 @@ class _Work:
         if n < d:  # rows span what there is in the first step
             rows = self.Z if self.root is None else self.Z * self.root
             some = min(self._n_pairs(), self.most)
-            self.vectors = np.linalg.svd(rows, full_matrices=False)[2][:some].T
+            self.vectors = rows.T @ descending_eigh(rows @ rows.T)[1][:, :some]
         self.correction = np.zeros((d, d))
         self.mean = np.zeros(d)
         self.residual = self.Z
@@ -227,10 +229,14 @@ class _Work:
 def _n_different(Z: Array) -> int:
     """Number of different rows."""
     d = Z.shape[1]
-    # Sums of integers that wrap around are equal for equal rows, and nearly always for these alone.
-    keys = Z.view(np.uint64) @ np.random.default_rng(0).integers(2**63, size=d, dtype=np.uint64)
-    if d and len(np.unique(keys)) == len(Z):
-        return len(Z)
+    if d:
+        # Rows that differ in some columns are different; few columns are enough, nearly always.
+        some = Z[:, :: -(-d // _KEY_COLUMNS)].view(np.uint64)
+        # Sums of integers that wrap around are equal for equal rows, and nearly always for these alone.
+        factors = np.random.default_rng(0).integers(2**63, size=some.shape[1], dtype=np.uint64)
+        keys = np.sort(some @ factors)
+        if (keys[1:] != keys[:-1]).all():
+            return len(Z)
     rows = Z.view(np.dtype((np.void, 8 * d))) if d else Z
     return len(set(rows.ravel().tolist()))
 
@@ -307,11 +313,11 @@ def _standardise(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array, A
         never = int(np.flatnonzero(counts == 0)[0])
         name = f"column {never} of X" if never < p else f"column {never - p} of y"
         raise ValueError(f"{name} is never observed: drop it before fitting.")
-    Z[missing] = 0.0
+    np.copyto(Z, 0.0, where=missing)
     offset = (w @ Z) / counts
     Z -= offset
     # Centring has put minus the mean into the gaps.
-    Z[missing] = 0.0
+    np.copyto(Z, 0.0, where=missing)
     variance = (w @ Z**2) / counts
     live = variance > (8 * EPS * offset) ** 2
     scale = np.where(live, np.sqrt(variance), 1.0)

@@ -15,6 +15,7 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.sequences.generator import Generator, merge
 
+_SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
 
 
@@ -59,7 +60,7 @@ class NeighbourAnswers(Generator, BaseEstimator):
     kernel : kernel, default=None
         Similarity of inputs; None: ``SequenceKernel(0.3, normalise=True)``.
     n_neighbours : int, default=10
-        Number of neighbours.
+        Number of neighbours; inputs as similar as the last of them count too, up to twice as many.
     edits : bool, default=True
         Whether to propose edited answers. Outputs that are not sequences have none.
     """
@@ -83,7 +84,11 @@ class NeighbourAnswers(Generator, BaseEstimator):
         return [self._one(row, n_best) for row in K]
 
     def _one(self, row: Array, n_best: int) -> tuple[list[Any], Array]:
-        near = np.argsort(-row, kind="stable")[: self.n_neighbours]
+        near = np.argsort(-row, kind="stable")[: 2 * self.n_neighbours + 1]
+        # The place of a row does not decide which of equally similar ones are neighbours.
+        last = row[near[: self.n_neighbours][-1]] - _SAME * float(np.abs(row).max())
+        n_near = np.count_nonzero(row[near] >= last)
+        near = near[: n_near if n_near <= 2 * self.n_neighbours else self.n_neighbours]
         shares = np.maximum(row[near], 1e-12 * max(float(np.abs(row).max()), 1e-300))
         values = np.log(shares / shares.sum())
         answers = [self.y_[i] for i in near]

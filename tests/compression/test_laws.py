@@ -6,8 +6,10 @@ A model joins by being in ``MODELS``. Exceptions are listed by name, with the re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.decomposition import KernelPCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
+from sklearn.svm import SVC, OneClassSVM
 
 from isthmus import DependencyRegressor, KernelMap, compress
 from isthmus.compression.arguments import METHODS
@@ -113,3 +115,30 @@ def test_objects_and_kernels_of_outputs_have_no_scale():
         DependencyRegressor(outputs=KernelMap(), scale_y=True).fit(X, Y)
     with pytest.raises(ValueError, match="scale_y == 'yes', must be True or False"):
         DependencyRegressor(scale_y="yes").fit(X, Y)
+
+
+def decisions(kind, unit, shift, order):
+    """What a compressed machine says of new rows, fitted in other units and another order."""
+    gamma = 0.3 / unit**2
+    A, labels = (unit * X + shift)[order], (Y[:, 0] > np.median(Y[:, 0]))[order]
+    new = unit * NEW + shift
+    if kind == "transformer":
+        coordinates = compress(KernelPCA(2, kernel="rbf", gamma=gamma).fit(A), 15).transform(new)
+        return np.abs(coordinates)  # an axis may point either way
+    model = (
+        SVC(gamma=gamma, tol=1e-10) if kind == "classifier" else OneClassSVM(gamma=gamma, tol=1e-10)
+    )
+    return compress(model.fit(A, labels), 15).decision_function(new)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "detector", "transformer"])
+def test_decisions_do_not_depend_on_units_shifts_or_order(kind):
+    everything = np.arange(len(X))
+    expected = decisions(kind, 1.0, 0.0, everything)
+    tolerance = (
+        1e-5 * np.abs(expected).max()
+    )  # libsvm stops at 1e-10, and other points are then chosen
+    assert_allclose(decisions(kind, 1e3, 0.0, everything), expected, atol=tolerance)
+    assert_allclose(decisions(kind, 1.0, 40.0, everything), expected, atol=tolerance)
+    order = np.random.default_rng(5).permutation(len(X))
+    assert_allclose(decisions(kind, 1.0, 0.0, order), expected, atol=tolerance)

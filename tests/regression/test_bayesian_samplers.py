@@ -22,6 +22,7 @@ from isthmus.papers.kernel_dependency_thesis.sampler import metropolised_gibbs
 from isthmus.regression.bayesian.chains import posterior_kind
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.gibbs import gibbs_chain
+from isthmus.regression.bayesian.half_normal import IndependentFactorPosterior
 from isthmus.regression.bayesian.hmc import hmc_chain
 from isthmus.regression.bayesian.likelihoods import evaluation, get_likelihood
 from isthmus.regression.bayesian.noise import Noise
@@ -29,7 +30,6 @@ from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
     FreeFactorPosterior,
-    IndependentFactorPosterior,
     ManifoldPosterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem

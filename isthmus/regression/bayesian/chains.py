@@ -15,6 +15,7 @@ from isthmus._linalg import Array
 from isthmus._solvers.chains import bulk_ess, split_rhat, tail_ess
 from isthmus.regression.bayesian.draws import ChainDraws, Start
 from isthmus.regression.bayesian.gibbs import gibbs_chain
+from isthmus.regression.bayesian.half_normal import IndependentFactorPosterior
 from isthmus.regression.bayesian.hmc import hmc_chain
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.mode import find_mode, scatter_start
@@ -22,7 +23,6 @@ from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
     FreeFactorPosterior,
-    IndependentFactorPosterior,
     Posterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem

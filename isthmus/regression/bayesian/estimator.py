@@ -75,8 +75,7 @@ class BayesianStiefelRegression(PosteriorModel):
     prior : {"normal", "half_normal", "matrix_normal"}, default="normal"
         "normal": entries of A and D are Gaussian; "half_normal": W and V uniform, singular values half
         normal; "matrix_normal": density ``exp(-||C||^2 / 2v)`` with respect to the uniform measure on
-        maps of rank r, for full rank the conjugate prior. Chains with "half_normal" need more draws than
-        the others where the noise of outputs differs a hundredfold: a ConvergenceWarning says so.
+        maps of rank r, for full rank the conjugate prior.
     prior_variance : float, default=1.0
         Variance of those entries, singular values or coefficients, in the units of ``units``.
     noise : {"per_output", "common", "full"}, default="per_output"

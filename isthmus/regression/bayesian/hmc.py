@@ -14,6 +14,8 @@ _LENGTH = 2.0  # of the longest trajectory, in deviations: a quarter turn is pi 
 # Steps swing less than with 0.05 of [HG2014]_, so that the mean of their logarithms, which is kept, is
 # less on the small side: acceptance 0.85, not 0.90, after 500 steps towards a target of 0.8.
 _GAMMA = 0.1
+# Draws without a trajectory that are tried, and how often they must be taken to do without one.
+_TRIALS, _OFTEN = 50, 0.25
 
 
 def hmc_chain(
@@ -30,12 +32,14 @@ def hmc_chain(
     The first masses are those of the mode: masses from where a chain happens to start would not leave
     the posterior as it is.
     """
+    rank = start.left.shape[1]
+    recorder = Recorder(posterior.problem, posterior.prior, n_draws, rank, rng, thin)
+    if _can_redraw(posterior, start, rng):
+        return _redrawn_chain(posterior, start, n_warmup, n_draws * thin, recorder, rng)
     flows, point = posterior.flows(mode), posterior.pack(start)
     value, gradient = posterior(point)
     tuner, windows = DualAveraging(0.2, gamma=_GAMMA), set(warmup_windows(n_warmup))
     seen: list[Parts] = []
-    rank = start.left.shape[1]
-    recorder = Recorder(posterior.problem, posterior.prior, n_draws, rank, rng, thin)
     accepted, n_divergent = 0.0, 0
     for i in range(n_warmup + n_draws * thin):
         length = rng.uniform(0.3, 1.0) * _LENGTH
@@ -63,6 +67,34 @@ def hmc_chain(
         left, right, noise, b = posterior.unpack(point)
         recorder.add(left, right, noise, b)
     return recorder.finish({"hmc": accepted / (n_draws * thin)}, n_divergent)
+
+
+def _can_redraw(posterior: Posterior, start: Start, rng: np.random.Generator) -> bool:
+    """Whether draws without a trajectory are taken often enough, seen in some that are thrown away."""
+    point, accepted = posterior.pack(start), []
+    for _ in range(_TRIALS):
+        accept = posterior.redraw(point, rng)
+        if accept is None:
+            return False
+        accepted.append(accept)
+    return float(np.mean(accepted)) >= _OFTEN
+
+
+def _redrawn_chain(
+    posterior: Posterior,
+    start: Start,
+    n_warmup: int,
+    n_steps: int,
+    recorder: Recorder,
+    rng: np.random.Generator,
+) -> ChainDraws:
+    point, accepted = posterior.pack(start), 0.0
+    for i in range(n_warmup + n_steps):
+        accept = posterior.redraw(point, rng)
+        if i >= n_warmup:
+            accepted += accept or 0.0
+            recorder.add(*posterior.unpack(point))
+    return recorder.finish({"redraw": accepted / n_steps})
 
 
 def _reweigh(flows: list[Flow], seen: list[Parts]) -> None:
