@@ -133,14 +133,6 @@ def load_clips() -> dict[str, ArmClip]:
     return clips
 
 
-def pack_clips(clips: Mapping[str, ArmClip]) -> dict[str, NDArray[np.int16]]:
-    """The arrays of the shipped file."""
-    return {
-        key: np.round(_QUANTUM * np.hstack([clip.upper, clip.fore])).astype(np.int16)
-        for key, clip in clips.items()
-    }
-
-
 def make_clip(n_frames: int = 300, *, random_state: Any = None, name: str = "generated") -> ArmClip:
     """Generate a smooth movement of a right arm inside a person's range.
 

@@ -26,7 +26,7 @@ from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.dexterity import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
-from isthmus.persistence.outputs import Output, Outputs, write_atomically
+from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.pages import content_policy
 
 Array = NDArray[np.float64]
@@ -174,18 +174,6 @@ def film_frames(
 
 def _caption(cv2: Any, image: NDArray[np.uint8], text: str) -> None:
     cv2.putText(image, text, (8, 18), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (30, 30, 30), 1, cv2.LINE_AA)
-
-
-def write_film(
-    story: Story,
-    path: str | Path,
-    *,
-    size: int = 320,
-    progress: Callable[[int], None] | None = None,
-) -> None:
-    """Write the film as MP4 (H.264, which browsers play), as a whole or not at all."""
-    with Outputs() as outputs:
-        write_film_to(outputs.add(path), story, size=size, progress=progress)
 
 
 def write_film_to(
