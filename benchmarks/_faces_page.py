@@ -129,10 +129,10 @@ def read_orl(outcome: Outcome) -> list[str]:
     gap = np.array([outcome.mean("SIMPLS", c) - outcome.mean(GRASSMANN, c) for c in inner])
     ridge = np.array([outcome.mean("SIMPLS", c) - outcome.mean(SQUARED, c) for c in inner])
     return [
-        "Published is the AR database, which is not at hand; these are other faces, so that only the "
+        "Published is the AR database, which is not available; these are other faces, so that only the "
         "ordering is compared: there the manifold models are 4 points or more better than the others "
         "from c = 60 of 100 classes on, which would be c = 24 here.",
-        f"Grassmann < SIMPLS {verdict((gap > 0).all())} below the number of classes (SIMPLS less "
+        f"Grassmann < SIMPLS {verdict((gap > 0).all())} below the number of classes (SIMPLS minus "
         f"Grassmann: {span(gap)} points). Here too all singular values are tied, and the subspace "
         "with the smallest coefficients is taken.",
         f"With a ridge (Stiefel, squared) the ordering {verdict((ridge > 0).all())}: {span(ridge)} "
@@ -197,7 +197,7 @@ def usps_table(outcome: Outcome) -> str:
         [method, with_spread(outcome, method, 0, 2), USPS_PUBLISHED.get(method, "")]
         for method in outcome.errors
     ]
-    return markdown(["method (rank)", "squared error a digit", "published"], lines)
+    return markdown(["method (rank)", "squared error per digit", "published"], lines)
 
 
 def read_usps(outcome: Outcome) -> list[str]:

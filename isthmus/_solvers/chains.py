@@ -53,7 +53,7 @@ def _split(draws: Array) -> Array:
     if draws.ndim < 2:
         raise ValueError(f"draws has shape {draws.shape}, must be (n_chains, n_draws, ...)")
     if draws.shape[1] < 4:
-        raise ValueError(f"draws has {draws.shape[1]} draws a chain, at least 4 are needed")
+        raise ValueError(f"draws has {draws.shape[1]} draws per chain, at least 4 are needed")
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 

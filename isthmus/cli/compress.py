@@ -18,13 +18,14 @@ def register(app: Any) -> None:
 def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A kernel model of isthmus fit.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the small model goes.")
+        str, typer.Option("--output", "-o", help="Path of the smaller model file.")
     ] = "small.isthmus",
     points: Annotated[int | None, typer.Option("--points", min=1, help="Points to keep.")] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance", help="Squared error that may be left, relative; 0.001 if not said."
+            "--tolerance",
+            help="Largest relative squared error of the smaller model (default 0.001).",
         ),
     ] = None,
     trusted_key: TrustedKey = None,

@@ -77,12 +77,12 @@ class NewRows:
         ]
         if extra:
             current().notice(
-                f"{reader.path}: columns that the model does not know are ignored: {some(extra)}."
+                f"{reader.path}: columns that were not in training are ignored: {some(extra)}."
             )
         renamed = [(c.name, n) for c, n in zip(columns, names) if c.name != n]
         if renamed:
             told = ", ".join(f"{a!r} is {b!r}" for a, b in renamed[:3])
-            current().notice(f"{reader.path}: names that are alike are taken as equal: {told}.")
+            current().notice(f"{reader.path}: similar names are treated as equal: {told}.")
         self._rename = dict(zip([c.name for c in columns], names))
         return columns
 
@@ -102,7 +102,7 @@ class NewRows:
             )
         if names is not None:
             current().notice(
-                f"{reader.path} has no header: its columns are taken to be in the order of training."
+                f"{reader.path} has no header: its columns are assumed to be in the order of training."
             )
         for column in columns:
             column.kind = "number" if column.kind == "index" else column.kind
@@ -119,7 +119,7 @@ class NewRows:
         if self.reader.unknown:
             told = [f"{name} ({count} rows)" for name, count in self.reader.unknown.items()]
             current().notice(
-                f"categories that the model does not know count as none: {some(told)}."
+                f"categories that were not in training are encoded as zeros: {some(told)}."
             )
 
     def expand(self, values: NDArray) -> NDArray:

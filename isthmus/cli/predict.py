@@ -109,7 +109,7 @@ def predict(
             "shift_p_value": found.shift, "withheld": found.withheld,
         }  # fmt: skip
     elif check:
-        console.notice(f"{model} keeps no domain: rows are not checked. Fit it again to have them.")
+        console.notice(f"{model} has no domain: rows are not checked. Fit it again to add one.")
     targets = list(search.target_names_)
     console.result({"rows": n_rows, "targets": targets, "output": output, **told})
 

@@ -23,7 +23,8 @@ def reproduce(
     every: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, all experiments in under five minutes.")
+        bool,
+        typer.Option("--quick", help="Run small sizes: all experiments in under five minutes."),
     ] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="HTML page with tables and figures.")

@@ -180,10 +180,10 @@ TRIALS = {
         judge=judge_digits,
     ),
     "cbcl": Trial(
-        setting="2000 faces to learn from and 429 to test (the set's own test faces are not at hand), "
+        setting="2000 faces to learn from and 429 to test (the set's own test faces are not available), "
         "{draws} random draws; 500 kernel principal components (width 5) to 361 pixels on the scale from "
         "0 to 1; rank 50; 50 blocks of 50 faces drawn at random. Stiefel takes them block by block, the "
-        "others all at once. Squared error a face.",
+        "others all at once. Squared error per face.",
         columns=tuple(NOISE),
         methods=ONLINE | AT_ONCE,
         judge=judge_faces,

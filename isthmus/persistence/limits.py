@@ -63,5 +63,5 @@ def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDAr
         codes = raw.view(array.dtype.str[0] + "u4")
         is_half = (codes >= 0xD800) & (codes <= 0xDFFF)
         if codes.max(initial=0) > _LAST_CHARACTER or is_half.any():
-            raise CorruptedFileError(f"{what} is corrupted: a text has a character that is none.")
+            raise CorruptedFileError(f"{what} is corrupted: a text has an invalid character.")
     return array

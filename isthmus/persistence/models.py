@@ -112,7 +112,7 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     except Exception as error:
         raise CorruptedFileError(
             f"{path} cannot be rebuilt ({type(error).__name__}: {_first_line(error)}); was it saved by "
-            "other versions of the packages? isthmus inspect tells which."
+            "other versions of the packages? isthmus inspect lists them."
         ) from error
 
 

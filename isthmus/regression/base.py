@@ -27,11 +27,12 @@ from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Momen
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
-from isthmus.regression.streamed import fit_source
+from isthmus.regression.streamed import check_targets, fit_source
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -196,6 +197,17 @@ class LatentRegression(FittedMap, ABC):
     def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
         """Fit to moments alone."""
         self._store(*self._solve(MomentForm.from_moments(moments, self.scale), n_components))
+
+    def _fit_source_moments(self, source: Rows, moments: Moments, n_components: int | None) -> None:
+        """Fit to the moments of all rows of a source."""
+        check_targets(moments)
+        check_enough_samples(moments.n_samples)
+        name_features(self, source, len(moments.xx))
+        self._y_is_1d = source.y_is_1d
+        self.n_iter_ = 1
+        self.__dict__.pop("missing_model_", None)
+        self._fit_moments(moments, n_components)
+        self.__dict__.pop("moments_", None)
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""

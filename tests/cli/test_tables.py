@@ -206,7 +206,7 @@ def test_names_that_are_alike_are_matched(run, tmp_path, write_csv):
     assert run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", *FIT)[0] == 0
     write_csv(tmp_path / "new.csv", X[:4, ::-1], ["1125.0", "1120 nm", "1115nm"])
     code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "o.csv", "--no-check")
-    assert code == 0 and "names that are alike are taken as equal: '1115nm' is '1115'" in err
+    assert code == 0 and "similar names are treated as equal: '1115nm' is '1115'" in err
     found = np.array(read_csv((tmp_path / "o.csv").read_text())[1:], dtype=float)
     assert_allclose(
         found.ravel(), np.ravel(isthmus.load("m.isthmus").predict_rows(X[:4])), rtol=1e-12

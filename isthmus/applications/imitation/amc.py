@@ -92,7 +92,7 @@ def find_skeleton(path: Path) -> Path:
         return others[0]
     raise FileNotFoundError(
         f"{path.name} needs its skeleton: neither {path.stem}.asf nor {path.stem.split('_')[0]}.asf "
-        f"lies beside it, and there are {len(others)} other .asf files."
+        f"is in the same folder, and there are {len(others)} other .asf files."
     )
 
 
@@ -196,7 +196,7 @@ def _numbers(words: list[str], n: int, number: int) -> Array:
     try:
         return np.array([float(word) for word in words])
     except ValueError:
-        raise ValueError(f"line {number}: {' '.join(words)!r} are no numbers.") from None
+        raise ValueError(f"line {number}: {' '.join(words)!r} are not numbers.") from None
 
 
 def _turn(order: str, angles: Array, degrees: bool) -> Rotation:

@@ -87,7 +87,7 @@ def read_markers(
     try:
         motion = read_amc(path, unit=unit) if kind == ".amc" else read_bvh(path, unit=unit or 1.0)
     except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is no text: {kind[1:].upper()} files are.") from None
+        raise ValueError(f"{path.name} is not a text file: {kind[1:].upper()} files are.") from None
     names, rate = motion.skeleton.names, motion.fps if fps is None else fps
     places = joint_positions(names, motion.positions(), side, joints)
     skip = 0

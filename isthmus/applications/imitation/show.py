@@ -205,7 +205,7 @@ def write_film_to(
                 encoder.stdin.close()
             said = encoder.stderr.read().decode(errors="replace").split("\n")[0]
             if encoder.wait() != 0:
-                raise OSError(f"{output}: the film cannot be written, ffmpeg says: {said}.")
+                raise OSError(f"{output}: the film cannot be written, ffmpeg reports: {said}.")
         except BaseException:
             encoder.kill()
             raise

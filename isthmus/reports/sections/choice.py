@@ -45,7 +45,7 @@ def comparison(data: ReportData) -> Section:
     ]
     told = (
         "The same in numbers, with standard errors over the folds. Differences to the best are taken "
-        "fold by fold: what all methods find hard cancels."
+        "fold by fold: rows that are hard for all methods cancel."
     )
     header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
     tables = [(told, header, _method_rows(data.search))]
@@ -151,8 +151,8 @@ def _explained(shares: ExplainedVarianceDisplay) -> Figure:
         )
     ]  # fmt: skip
     caption = (
-        "How much of the variance of the training rows the components explain together. Outputs "
-        "well explained by components that explain little of the inputs hang on fine detail."
+        "How much of the variance of the training rows the components explain together. If "
+        "the outputs are well explained and the inputs are not, predictions depend on fine detail."
     )
     lay = fig.whole_steps(fig.layout("number of components", "% explained"), len(steps))
     return Figure("explained", caption, [("", traces, lay)])

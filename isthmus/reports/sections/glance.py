@@ -83,8 +83,8 @@ def _histograms(data: ReportData) -> Figure:
         name = data.search.target_names_[j]
         variants.append((label, [bars], fig.layout(name, "rows")))
     caption = (
-        "How the values of an output are spread. Gaps, spikes and far tails are what a model finds "
-        "hardest; values far from the others weigh most in a least squares fit."
+        "How the values of an output are spread. Gaps, spikes and far tails are the "
+        "hardest to predict; values far from the others weigh most in a least squares fit."
     )
     return Figure("histogram", caption, variants, selector="Output", height=300)
 

@@ -95,7 +95,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         )
     if data.trust is None:
         text.append(
-            "The model file keeps no domain: whether rows are like those of the fit is unknown."
+            "The model file has no domain: whether rows are like those of the fit is unknown."
         )
     else:
         text.append(data.trust.summary())
