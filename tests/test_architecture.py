@@ -185,3 +185,53 @@ def test_arrays_are_checked_at_one_door(module):
     for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
             assert not {"check_array", "validate_data"} & {alias.name for alias in node.names}
+
+
+# Functions that set attributes of an object that a caller hands in. scikit-learn asks for the first two
+# (names of the features, tags); the others are to return what they find.
+MAY_SET_ATTRIBUTES = {
+    "isthmus.problems.streams.blockwise.name_features",
+    "isthmus.features.samples.set_kernel_tags",
+    "isthmus.cli.compress._put_back",
+    "isthmus.cli.fit._fit_blocks",
+    "isthmus.features.sampling.fit_sample",
+    "isthmus.features.streamed.fit_map",
+    "isthmus.model_selection.streamed._refit",
+    "isthmus.model_selection.streamed.search_source",
+    "isthmus.regression.loss_source._factors",
+    "isthmus.regression.loss_source.fit_loss_source",
+}
+
+
+def is_any(annotation):
+    return getattr(annotation, "id", "") == "Any"
+
+
+def attribute_setters(source):
+    """Yield functions that assign to an attribute of a parameter whose class is not known."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        arguments = function.args.args + function.args.kwonlyargs
+        unknown = {a.arg for a in arguments if not a.annotation or is_any(a.annotation)}
+        for node in ast.walk(function):
+            targets = getattr(node, "targets", [getattr(node, "target", None)])
+            for target in targets if isinstance(node, ast.Assign | ast.AugAssign) else ():
+                for part in getattr(target, "elts", [target]):
+                    owner = getattr(getattr(part, "value", None), "id", None)
+                    if isinstance(part, ast.Attribute) and owner in unknown - {"self", "cls"}:
+                        yield function.name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_attributes_are_set_where_their_class_is(module):
+    """A function that sets attributes of ``model: Any`` is a method in disguise."""
+    found = {f"{module}.{name}" for name in attribute_setters(MODULES[module].read_text("utf-8"))}
+    assert found <= MAY_SET_ATTRIBUTES
+
+
+def test_a_disguised_method_is_caught():
+    bad = "def f(model: Any):\n    model.coef_, model.n_iter_ = 1, 2\n"
+    good = "class A:\n    def f(self, other: A):\n        self.x = other.x = 1\n"
+    assert set(attribute_setters(bad)) == {"f"}
+    assert set(attribute_setters(good)) == set()
