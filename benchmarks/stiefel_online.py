@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from _common import (
@@ -22,38 +21,13 @@ from _common import (
 from linear_fit import EIGENSOLVERS
 from numpy.typing import NDArray
 from sklearn.base import clone
-from stiefel import FLOOR_BOUND
+from stiefel import ALPHA, FLOOR_BOUND, Settings, stiefel_data
 from threadpoolctl import threadpool_limits
 
 from isthmus import StiefelRegression
 
 ONLINE_SHAPE = (200, 20, 10)
 BLOCK_ROWS, N_BLOCKS = 100, 20
-OUTLIERS, OUTLIER_SIZE = 0.05, 10.0
-ALPHA = 1.0
-
-
-@dataclass
-class Settings:
-    """What the command line asks for."""
-
-    repeats: int
-    threads: list[int]
-
-
-def stiefel_data(
-    shape: tuple[int, ...], condition: float, outliers: float = 0.0
-) -> tuple[NDArray, NDArray]:
-    """Rows with a signal of rank r as large as the noise; some cells are off by a lot."""
-    n, p, q, r = shape
-    rng = np.random.default_rng(0)
-    axes = np.linalg.qr(rng.standard_normal((p, p)))[0]
-    X = (rng.standard_normal((n, p)) * np.geomspace(1.0, 1.0 / condition, p)) @ axes.T
-    signal = X @ rng.standard_normal((p, r)) @ rng.standard_normal((r, q))
-    Y = signal / signal.std() + rng.standard_normal((n, q))
-    hit = rng.random((n, q)) < outliers
-    Y[hit] += OUTLIER_SIZE * rng.standard_normal(hit.sum())
-    return X + 2.0, Y - 3.0
 
 
 def online(settings: Settings) -> Iterator[Row]:
@@ -119,12 +93,14 @@ QUESTIONS = {question.__name__: question for question in (online,)}
 
 def arguments() -> argparse.Namespace:
     parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
+    add = parser.add_argument
+    add("--condition", type=float, default=30.0, help="condition number of the inputs")
     return parser.parse_args()
 
 
 def main() -> None:
     asked = arguments()
-    settings = Settings(asked.repeats, asked.threads)
+    settings = Settings(asked.repeats, asked.threads, float("inf"), asked.condition)
     warnings.simplefilter("ignore")  # the table says what does not converge
     ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
 
