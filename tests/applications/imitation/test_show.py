@@ -215,7 +215,7 @@ def test_video_needs_background_and_skin(command, renderer):
     code, _, err = command("--video", "b.mp4")
     assert code == 1 and "--background room.png and --skin x,y" in err
     code, _, err = command("--video", "b.mp4", "--background", "c.png", "--skin", "1")
-    assert code == 1 and "--skin 1 is no place" in err
+    assert code == 1 and "--skin 1 is not a pixel" in err
     code, _, err = command("--clip", "99_99")
     assert code == 1 and "must be one of 79_31" in err
 
