@@ -175,7 +175,9 @@ def test_categories_are_encoded_inside_the_folds(run, tmp_path):
 
     (tmp_path / "new.csv").write_text("colour,x\nred,0.5\npink,0.5\nblue,0.5\n")
     code, _, err = run("predict", "c.isthmus", "new.csv", "-o", "o.csv", "--no-check")
-    assert code == 0 and "were not in training are encoded as zeros: 'colour = pink (1 rows)'" in err
+    assert (
+        code == 0 and "were not in training are encoded as zeros: 'colour = pink (1 rows)'" in err
+    )
     found = np.array(read_csv((tmp_path / "o.csv").read_text())[1:], dtype=float).ravel()
     model = isthmus.load("c.isthmus")
     rows = np.array([[0.5, 0, 0, 1], [0.5, 0, 0, 0], [0.5, 1, 0, 0]])

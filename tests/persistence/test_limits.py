@@ -99,9 +99,7 @@ def test_what_cannot_be_loaded_is_refused_when_it_is_saved(name, tmp_path):
 def test_a_model_that_is_no_number_is_refused(tmp_path):
     model = PLS(2).fit(X, Y)
     model.coef_ = model.coef_ * np.nan
-    with pytest.raises(
-        CorruptedFileError, match=r"PLS\.coef_ has NaN or infinite values"
-    ):
+    with pytest.raises(CorruptedFileError, match=r"PLS\.coef_ has NaN or infinite values"):
         save(model, tmp_path / "m.isthmus")
     assert list(tmp_path.iterdir()) == []
 

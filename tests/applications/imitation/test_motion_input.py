@@ -180,7 +180,10 @@ def test_files_that_are_no_motion_are_told(tmp_path):
     (tmp_path / "noise.bvh").write_bytes(bytes(range(256)))
     (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04abc")
     (tmp_path / "noise.urdf").write_bytes(bytes(range(128, 256)))
-    for name, message in (("noise.bvh", "is not a text file"), ("noise.npz", "cannot be read as an array")):
+    for name, message in (
+        ("noise.bvh", "is not a text file"),
+        ("noise.npz", "cannot be read as an array"),
+    ):
         with pytest.raises(ValueError, match=f"{name} {message}"):
             read_markers(tmp_path / name)
     with pytest.raises(ValueError, match=r"noise.urdf is not a text file"):
