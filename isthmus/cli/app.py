@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return interruption.told()
         if os.environ.get("ISTHMUS_DEBUG"):
             raise
-        return _fail(_explained(error), BAD_INPUT)
+        return _fail(_explain(error), BAD_INPUT)
     finally:
         warnings.showwarning = before
 
@@ -148,7 +148,7 @@ def _sub_command(given: list[str]) -> str:
     return f"{given[0]} " if given and given[0] in COMMANDS else ""
 
 
-def _explained(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     """One line for any error."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}."

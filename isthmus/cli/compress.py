@@ -67,7 +67,7 @@ def compress(
         if points is not None and points > full.n_points:
             raise InputError(f"--points {points}: the model has {full.n_points} points.")
         small = shrink(kernel, points, tol=tolerance)
-        told = _compared(kernel, small, full)
+        told = _compare(kernel, small, full)
         for stage in (
             "inputs_",
             "map_",
@@ -92,7 +92,7 @@ def compress(
     console.result({"model": output, **told})
 
 
-def _compared(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
+def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
     """Both models at the training points: how far apart, how fast."""
     import numpy as np
 

@@ -167,8 +167,8 @@ def imitate(
                 tip=tip,
                 side=side,
                 fixed=_numbers(fixed),
-                limb=_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
-                joints=_named(joints),
+                limb=_split_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
+                joints=_split_named(joints),
                 objective=objective,
                 mounting=mounting,
                 slowdown=_factor(slowdown),
@@ -240,7 +240,7 @@ def _learned_story(
     return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
-def _named(
+def _split_named(
     texts: list[str] | None, option: str = "--joints", known: tuple[str, ...] = ()
 ) -> dict[str, str]:
     named = {}
@@ -257,7 +257,7 @@ def _named(
 
 def _numbers(texts: list[str] | None) -> dict[str, float]:
     try:
-        return {key: float(text) for key, text in _named(texts, "--fixed").items()}
+        return {key: float(text) for key, text in _split_named(texts, "--fixed").items()}
     except ValueError:
         raise InputError(f"--fixed {' '.join(texts or [])}: must be NAME=NUMBER.") from None
 

@@ -33,7 +33,7 @@ class NewRows:
         origin = getattr(search, "origin_", {})
         self.levels: Mapping[str, list[str]] = origin.get("categories") or {}
         known = getattr(search, "feature_names_in_", None)
-        names = None if known is None else _collapsed([str(name) for name in known], self.levels)
+        names = None if known is None else _collapse([str(name) for name in known], self.levels)
         self.reader = reading.open(
             path, likely_id=origin.get("id_column"), categories=self.levels,
             numeric=[n for n in names or [] if n not in self.levels] + list(more.pop("outputs", [])),
@@ -141,7 +141,7 @@ class NewRows:
             )
 
 
-def _collapsed(names: list[str], levels: Mapping[str, list[str]]) -> list[str]:
+def _collapse(names: list[str], levels: Mapping[str, list[str]]) -> list[str]:
     """Names of the columns of a table for those of a model with categories."""
     expanded = {f"{name}={level}": name for name, values in levels.items() for level in values}
     return list(dict.fromkeys(expanded.get(name, name) for name in names))

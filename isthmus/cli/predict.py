@@ -181,7 +181,7 @@ def _write(
         names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
     texts: list[str] = []
     if found is not None:
-        added = [_unused(name, names) for name in ("distance", "outside", "reason")]
+        added = [_free_name(name, names) for name in ("distance", "outside", "reason")]
         names, texts = [*names, added[0]], added[1:]
     id_column = rows.reader.id_column
     suffix = ".csv" if output == "-" else os.path.splitext(output)[1].lower()
@@ -227,6 +227,6 @@ def _write(
     return writer.n_rows
 
 
-def _unused(name: str, taken: list[str]) -> str:
+def _free_name(name: str, taken: list[str]) -> str:
     """A name that no output has."""
-    return name if name not in taken else _unused(f"{name} of the row", taken)
+    return name if name not in taken else _free_name(f"{name} of the row", taken)

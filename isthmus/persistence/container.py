@@ -28,7 +28,7 @@ from isthmus.persistence.errors import (
     PickleRefusedError,
     TruncatedFileError,
 )
-from isthmus.persistence.limits import MOST_TEXT, parsed
+from isthmus.persistence.limits import MOST_TEXT, parse
 
 FORMAT = 2
 MAGIC = b"isthmus-model "
@@ -105,7 +105,7 @@ def unpack(path: str | os.PathLike) -> Shell:
             f"{path} is corrupted: its content does not match its checksum; copy or save it again."
         )
     line, payload = first_line(body, path)
-    manifest = parsed(line, path)
+    manifest = parse(line, path)
     parts = (
         [manifest.get(key, {}) for key in ("summary", "versions")]
         if isinstance(manifest, dict)

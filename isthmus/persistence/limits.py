@@ -21,7 +21,7 @@ _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")
 _LAST_CHARACTER = 0x10FFFF
 
 
-def parsed(text: bytes, what: Any) -> Any:
+def parse(text: bytes, what: Any) -> Any:
     """JSON of bounded length and number of values; depth is bounded by the parser itself."""
     if len(text) > MOST_TEXT:
         raise UnsafeArchiveError(

@@ -59,8 +59,8 @@ class ArmClip:
         rng = np.random.default_rng(random_state)
         return ArmClip(
             self.name,
-            _shaken(self.upper, np.radians(degrees), rng),
-            _shaken(self.fore, np.radians(degrees), rng),
+            _shake(self.upper, np.radians(degrees), rng),
+            _shake(self.fore, np.radians(degrees), rng),
             self.fps,
         )
 
@@ -69,7 +69,7 @@ class ArmClip:
         return (self.upper + self.fore)[:, 2] / 2 > -share
 
 
-def _shaken(vectors: Array, sd: float, rng: np.random.Generator) -> Array:
+def _shake(vectors: Array, sd: float, rng: np.random.Generator) -> Array:
     noise = rng.normal(scale=sd, size=vectors.shape)
     noise -= (noise * vectors).sum(axis=1, keepdims=True) * vectors
     out = vectors + noise

@@ -314,7 +314,7 @@ class _GaussNewton:
             for _ in range(len(q)):  # joints that would leave their limits stay where they are
                 move, rest = self._step(q, free, root)
                 # Only the part that leaves the tip alone is made shorter, or the tip would not arrive.
-                step = _capped(move, self.first_step) + _capped(rest, longest)
+                step = _cap(move, self.first_step) + _cap(rest, longest)
                 out = free & (((q >= high) & (step > 0)) | ((q <= low) & (step < 0)))
                 if not out.any() or free.sum() - out.sum() < len(f.J):
                     break
@@ -342,7 +342,7 @@ class _GaussNewton:
         return both[0], both[1]
 
 
-def _capped(step: Array, longest: float) -> Array:
+def _cap(step: Array, longest: float) -> Array:
     """A step of which no joint turns by more."""
     return step * min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
 

@@ -236,9 +236,9 @@ def page(story: Story, *, film: str | Path | None = None) -> str:
     scripts = [(assets / name).read_text("utf-8") for name in ("three.min.js", "viewer.js")]
     parts = {
         "POLICY": content_policy(scripts, _ALLOWED),
-        "TITLE": _escaped(story.title),
+        "TITLE": _escape(story.title),
         "FACTS": "".join(
-            f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(text)}</dd></div>"
+            f"<div><dt>{_escape(name)}</dt><dd>{_escape(text)}</dd></div>"
             for name, text in story.facts.items()
         ),
         "VIDEO": video,
@@ -326,5 +326,5 @@ def _panel(title: str, unit: str, curves: dict[str, Array]) -> dict[str, Any]:
     return {"title": title, "unit": unit, "curves": rounded}
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(text)

@@ -102,7 +102,7 @@ def _method_rows(search: Any) -> list[list[str]]:
             [
                 results["label"][k] + mark,
                 f"{scores[k]:.4f} ± {errors[k]:.4f}" if state == "done" else state,
-                _less_the_best(results, k),
+                _difference_from_best(results, k),
                 fig.short(results["mean_fit_time"][k]),
                 f"{results['rows_per_second'][k]:,.0f}" if state == "done" else "",
             ]
@@ -110,7 +110,7 @@ def _method_rows(search: Any) -> list[list[str]]:
     return rows
 
 
-def _less_the_best(results: dict[str, Any], k: int) -> str:
+def _difference_from_best(results: dict[str, Any], k: int) -> str:
     """Mean and standard error of the differences to the best method over the folds."""
     mean = results.get("difference_to_best", [np.nan] * (k + 1))[k]  # files of before have none
     if not np.isfinite(mean):
@@ -125,7 +125,7 @@ def components(data: ReportData) -> Section | None:
     if data.search.curves_ and len(data.search.curves_["n_components"]) > 1:
         section.figures.append(_component_scores(ComponentCurveDisplay.compute(data.search)))
     if data.is_latent and data.model.n_components_ > 0:
-        section.figures.append(_explained(ExplainedVarianceDisplay.compute(data.model)))
+        section.figures.append(_explained_figure(ExplainedVarianceDisplay.compute(data.model)))
     return section if section.figures else None
 
 
@@ -138,7 +138,7 @@ def _component_scores(curve: ComponentCurveDisplay) -> Figure:
     return Figure("components", caption, [("", *fig.rank_scores(curve))])
 
 
-def _explained(shares: ExplainedVarianceDisplay) -> Figure:
+def _explained_figure(shares: ExplainedVarianceDisplay) -> Figure:
     steps = np.arange(1, len(shares.x) + 1)
     traces = [
         fig.curve(

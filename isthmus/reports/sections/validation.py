@@ -25,7 +25,7 @@ def validation(data: ReportData) -> Section | None:
     if not data.is_validation:
         return None
     figures = data.figures_of_merit
-    covered = _covered(data)
+    covered = _coverage(data)
     inside = np.ones(data.n, dtype=bool) if data.trust is None else ~data.trust.outside
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
@@ -110,7 +110,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     return text
 
 
-def _covered(data: ReportData) -> Array:
+def _coverage(data: ReportData) -> Array:
     """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
