@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from isthmus._linalg import Array
 
+# The tails that R-hat and effective draws are judged on besides the bulk, as in rank-normalised R-hat.
 TAILS = (0.05, 0.95)
 
 

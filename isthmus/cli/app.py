@@ -16,6 +16,7 @@ COMMANDS = (
     "demo", "fit", "predict", "inspect", "report", "compress", "imitate", "reproduce"
 )  # fmt: skip
 
+# Exit codes: 2 is click's for usage, 130 the shell's for Ctrl-C.
 DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 # All of them end a run as Ctrl-C does; the exit code is 128 and the number, as of a shell.
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")

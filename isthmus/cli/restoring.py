@@ -22,6 +22,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.page import Figure, Section, render
 from isthmus.reports.pictures import png_uri
 
+# A minute for the whole demonstration; the noise is an eighth of the brightest pixel.
 N_TRAIN, NOISE = 500, 2.0
 SHAPE, BRIGHTEST = (8, 8), 16.0
 _ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")

@@ -58,7 +58,8 @@ def fit_source(model: Any, source: Rows) -> StreamedStages:
     if model.scale_y or scales_columns(map_, inputs):
         y_scale = _spreads(scores)
         scores.xy, scores.yy = scores.xy / y_scale, scores.yy / y_scale**2
-        scores._y_mean = tuple(part / y_scale for part in scores._y_mean)
+        high, low = scores._y_mean
+        scores._y_mean = high / y_scale, low / y_scale
     map_ = in_kernel_units(map_, inputs, None)
     map_._y_is_1d = False
     map_.n_iter_ = 1

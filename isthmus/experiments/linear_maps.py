@@ -22,6 +22,7 @@ from isthmus.regression import (
 
 # -- inverse kinematics -----------------------------------------------------------------------------
 
+# Postures to learn from, and one ridge weight for all methods that take one.
 N_TRAIN = 500
 ALPHA = 1e-3
 ARM_DATA = "generated: random postures of a PA-10 arm, one branch of its inverse kinematics"

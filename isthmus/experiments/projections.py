@@ -215,6 +215,7 @@ def scratches(images: NDArray, seed: int) -> NDArray:
     return scratched
 
 
+# Share of the labels that are observed, in place of the paper's sparse ratings.
 OBSERVED = 0.14
 
 

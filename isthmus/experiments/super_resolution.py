@@ -17,6 +17,7 @@ from isthmus.kernels import median_gamma
 from isthmus.preimages import Distance, FixedPoint, Learned, Nearest
 from isthmus.reports.pictures import png_uri
 
+# Digits to learn from and to test, and kernel axes of the outputs.
 N_TRAIN, N_TEST, N_OUTPUT_AXES = 1500, 300, 300
 OUT_OF_FOLD = "learned on out-of-fold scores"
 

@@ -30,11 +30,13 @@ from isthmus.persistence.errors import (
 )
 from isthmus.persistence.limits import MOST_TEXT, parse
 
+# 1 was an archive of skops.
 FORMAT = 2
 MAGIC = b"isthmus-model "
 _HEADER = re.compile(
     rb"(isthmus-model (\d{1,6}) (\d{1,18}) ([0-9a-f]{64}))(?: ed25519:([0-9a-f]{128}))?\n"
 )
+# The longest line that the pattern above can match has 242 bytes.
 _LONGEST_HEADER = 260
 # First bytes of protocols 2 to 5, and of the compressed files of joblib.
 _PICKLE = (

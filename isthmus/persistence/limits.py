@@ -14,7 +14,9 @@ from isthmus.persistence.errors import CorruptedFileError, UnsafeArchiveError
 
 MOST_TEXT = 2**25  # bytes of JSON
 MOST_NODES = 2_000_000  # values in it, shared ones counted wherever they stand
+# Models nest about ten deep; this is below Python's limit of recursion.
 DEEPEST = 100
+# Far beyond any array of a model; larger claims are meant to exhaust memory.
 _MOST_DIMENSIONS = 16
 _LONGEST_SIDE = 2**40
 _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")

@@ -18,6 +18,7 @@ from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]
 
+# Frames per second of the films and of the shipped clips.
 FPS = 30.0
 # The arm's base axes in the world, as columns: x right (-X), y down (-Z), z forward (-Y).
 MOUNTING = np.array([[-1.0, 0, 0], [0, 0, -1], [0, -1, 0]])

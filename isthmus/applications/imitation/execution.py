@@ -19,6 +19,7 @@ from isthmus.applications.imitation.mapping import normal_jacobian, posture_norm
 
 Array = NDArray[np.float64]
 
+# Metres: far below what an arm can repeat, so that all solvers reach the same place.
 TOL_TIP = 1e-6
 SOLVERS = ("slsqp", "trust_qp", "gauss_newton")
 CONTROLLER = "pseudo-inverse with null-space centring (stands in for the manufacturer's controller)"

@@ -15,6 +15,7 @@ from isthmus.kernels.postures import PoseKernel
 
 Array = NDArray[np.float64]
 
+# Pull towards the current posture, and how far in feature space a path may stray from its target.
 LAM = 0.1
 PATH_THRESHOLD = 0.25
 

@@ -12,6 +12,7 @@ from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import MOST_PICTURES, png_uri
 
+# Rows of the table and bars of a histogram that fit on a screen.
 _MOST_COLUMNS = 30
 _MOST_BINS = 80
 
