@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_info
 
 import isthmus
 from isthmus.datasets.registry import DataSet
-from isthmus.experiments.trials import markdown as markdown
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.csv"
@@ -327,3 +326,9 @@ def write(text: str, path: Path) -> None:
             file.close()
             Path(file.name).unlink(missing_ok=True)
             raise
+
+
+def markdown(head: list[str], lines: list[list[str]]) -> str:
+    """Return a table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)

@@ -23,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from _common import cited, write
+from _faces_page import CHAPTERS
 
 from isthmus.datasets.registry import FACES, OBJECTS, USPS
 from isthmus.experiments import classify_pictures, restore_pictures, sources
@@ -58,7 +59,7 @@ def run(names: Iterable[str], quick: bool, n_jobs: int) -> Results:
     tasks = [
         (name, method, draw)
         for name in names
-        for draw in range(1 if quick else TRIALS[name].draws)
+        for draw in range(1 if quick else CHAPTERS[name].draws)
         for method in TRIALS[name].methods
     ]
     if quick:  # the descents of the robust losses take most of the time
@@ -97,11 +98,11 @@ whatever the loss. The Huber loss on indicators turns at 0.1.
 def page(results: Results) -> str:
     parts = [INTRODUCTION]
     for name, outcome in results.items():
-        trial = TRIALS[name]
+        chapter = CHAPTERS[name]
         draws = len(next(iter(outcome.errors.values())))
-        setting = textwrap.fill(trial.setting.format(draws=draws), WIDTH)
-        reading = [bullet(line) for line in trial.reading(outcome)]
-        parts += [f"## {trial.title}\n", setting, "", trial.table(outcome), "", *reading, ""]
+        setting = textwrap.fill(TRIALS[name].setting.format(draws=draws), WIDTH)
+        reading = [bullet(line) for line in chapter.reading(outcome)]
+        parts += [f"## {chapter.title}\n", setting, "", chapter.table(outcome), "", *reading, ""]
     parts += ["## Whose data they are\n", *(cited(SOURCES[name]) for name in results)]
     return "\n".join(parts) + "\n"
 

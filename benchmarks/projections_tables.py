@@ -150,7 +150,7 @@ def statue() -> Lines:
         "## A statue's face to pan, tilt and light",
         "",
         "698 pictures, 500 to learn from, 198 to judge: R2 of five nearest neighbours on the coordinates.",
-        "Stands in for the head poses of [KP2008] Sec. 4.2, which are not to be had.",
+        "Stands in for the head poses of [KP2008] Sec. 4.2, which are not available.",
         "",
         *table(["coordinates", "number", *sources.statue()[0].target_names, "mean"], rows),
         "",
@@ -197,7 +197,7 @@ def labels() -> Lines:
         "## Several labels a row",
         "",
         "Figure 2 of [YYT2005] claims MORP > CCA > PCA for labels that the projection knew (setting I)",
-        "and for labels it did not (setting II), on pictures that are not to be had. Here: two thirds of",
+        "and for labels it did not (setting II), on pictures that are not available. Here: two thirds of",
         "the labels known, 10 coordinates, RBF kernel, logistic regression on the coordinates, five",
         "draws of at most 1500 rows. Setting I learns from 300 rows and is judged on the others; setting",
         "II learns the remaining labels from a fifth of those others and is judged on the rest. Kernel",
@@ -263,7 +263,7 @@ SECTIONS = {
 HEAD = """# Supervised projections on real data
 
 Made by `benchmarks/projections_tables.py`. Published numbers are those of the papers ([KP2008] and
-[YYT2005] in `docs/references.bib`); where their data are not to be had the stand-in is named. Ridge
+[YYT2005] in `docs/references.bib`); where their data are not available the stand-in is named. Ridge
 weights are chosen by cross-validation on the training rows (of the landmark form, used in the exact one)
 unless a section says otherwise; numbers of slices and of coordinates are fixed. GP is kernel ridge
 regression, its width and ridge by leave-one-out on 700 training rows. No test row is looked at. Orderings

@@ -1,12 +1,8 @@
-"""How fast is Stiefel regression? Ratios against pymanopt and against floors, all within one run.
+"""How fast is Stiefel regression? Ratios against pymanopt and against a floor, all within one run.
 
 robust   absolute and Huber loss against pymanopt's optimisers on the same criterion
 squared  the closed form against the same optimisers from a random point
 floor    the closed form against the matrix products and the decomposition it cannot do without
-pls      ManifoldPLS in closed form against the paper's conjugate gradients and faster ones
-online   partial_fit on blocks against the moments of a block and one decomposition
-kinks    one output, default calls, against statsmodels' quantile regression at equal objective
-lbfgs    several outputs and losses with kinks against plain L-BFGS on the factors, at equal objective
 
 A ratio is our time over the peer's, and its bound is what the library promises. Our time is that of
 a whole fit at its default tolerance. The peer's ends when it first comes within 1e-6 of our
@@ -26,19 +22,18 @@ loss our start would be the answer: there both begin at a random point, in the u
 The inputs have condition number 30. With white inputs (--condition 1) gradients point at the answer
 and pymanopt does better in the user's coordinates.
 
-    python benchmarks/stiefel.py --only robust,online --repeats 3 --limit 60
+    python benchmarks/stiefel.py --only robust --repeats 3 --limit 60
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pymanopt
-import scipy
 from _common import (
     Row,
     ask,
@@ -53,36 +48,24 @@ from _common import (
 from _pymanopt import (
     FORMULATIONS,
     SAME,
-    WIDTHS,
-    Enough,
     Task,
-    Watch,
     closed_form_start,
     race,
     random_start,
 )
-from linear import EIGENSOLVERS, RANK_SHAPES, floor_of
+from linear_fit import EIGENSOLVERS, RANK_SHAPES, floor_of
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from isthmus import ManifoldPLS, ReducedRankRegression, StiefelRegression
-from isthmus._linalg.eigen import descending_eigh
-from isthmus.losses import Absolute, EpsilonInsensitive, Huber, Loss, Quantile, Squared
-from isthmus.losses.scale import robust_scale
-from isthmus.papers.riemannian_pls import RiemannianPLS
-from isthmus.regression.scales import winsorise
+from isthmus import ReducedRankRegression, StiefelRegression
+from isthmus.losses import Absolute, Huber, Loss, Squared
 
 SHAPES = [(2000, 50, 20, 5), (5000, 200, 100, 10), (500, 1000, 50, 10)]
-PLS_SHAPES = [(2000, 50, 20, 5), (1000, 200, 30, 8), (300, 1000, 20, 5), (100, 2000, 10, 5)]
-ONLINE_SHAPE = (200, 20, 10)
-BLOCK_ROWS, N_BLOCKS = 100, 20
 LOSSES: dict[str, Loss] = {"absolute": Absolute(), "Huber": Huber(1.345)}
 OUTLIERS, OUTLIER_SIZE = 0.05, 10.0
 ALPHA = 1.0
-
 ROBUST_BOUND, CLOSED_FORM_BOUND, FLOOR_BOUND = 1 / 5, 1 / 50, 1.5
 TOLERANCES = (1e-6, 1e-7, 1e-8)
 
@@ -119,9 +102,6 @@ def stiefel_data(
     hit = rng.random((n, q)) < outliers
     Y[hit] += OUTLIER_SIZE * rng.standard_normal(hit.sum())
     return X + 2.0, Y - 3.0
-
-
-# -- losses with and without a closed form ----------------------------------------------------
 
 
 def against_pymanopt(
@@ -215,243 +195,15 @@ def fit_against_floor(X: NDArray, Y: NDArray, rank: int, threads: int, repeats: 
     )
 
 
-# -- partial least squares on manifolds -------------------------------------------------------
-
-
-def pls(settings: Settings) -> Iterator[Row]:
-    """The closed forms of both models against two versions of the paper's iteration."""
-    for shape in PLS_SHAPES:
-        data = stiefel_data(shape, settings.condition)
-        for manifold in ("grassmann", "product"):
-            for threads in settings.threads:
-                with threadpool_limits(threads):
-                    yield from exact_against_cg(shape, manifold, data, threads, settings.repeats)
-
-
-def exact_against_cg(
-    shape: tuple[int, ...], manifold: str, data: tuple[NDArray, NDArray], threads: int,
-    repeats: int,
-) -> Iterator[Row]:  # fmt: skip
-    exact = ManifoldPLS(shape[-1], manifold=manifold)
-    names = {"paper": "the paper's CG", "white": "CG in white coordinates"}
-    # What is asked is a bound against the paper's iteration; the other is there to be seen.
-    bounds = {"paper": CLOSED_FORM_BOUND, "white": 1.0}
-    for coordinates, name in names.items():
-        cg = RiemannianPLS(shape[-1], manifold=manifold, coordinates=coordinates, random_state=0)
-        ours, theirs, _ = contest(
-            lambda: exact.fit(*data), {name: lambda cg=cg: cg.fit(*data)}, repeats
-        )
-        yield ObjectiveRow(  # both maximise: what the peer lacks is its excess
-            f"ManifoldPLS {manifold}",
-            describe(*shape),
-            threads,
-            1e3 * ours,
-            1e3 * theirs,
-            bounds[coordinates],
-            difference=1.0 - cg.objective_ / exact.objective_,
-            peer=name,
-            note=f"{cg.n_iter_} steps",
-        )
-
-
-# -- online -----------------------------------------------------------------------------------
-
-
-def online(settings: Settings) -> Iterator[Row]:
-    """Blocks of rows: our update beside the moments of a block and one decomposition."""
-    p, q, r = ONLINE_SHAPE
-    X, Y = stiefel_data((BLOCK_ROWS * N_BLOCKS, p, q, r), settings.condition)
-    blocks = [(X[i : i + BLOCK_ROWS], Y[i : i + BLOCK_ROWS]) for i in range(0, len(X), BLOCK_ROWS)]
-    modes = {
-        "exact": ({"online": "exact"}, FLOOR_BOUND),
-        "exact, forget=0.99": ({"online": "exact", "forget": 0.99}, FLOOR_BOUND),
-        "proximal": ({"online": "proximal"}, float("inf")),
-    }
-    for name, (options, bound) in modes.items():
-        for threads in settings.threads:
-            with threadpool_limits(threads):
-                model = StiefelRegression(r, alpha=ALPHA, **options)
-                yield stream_against_floor(name, model, blocks, bound, threads, settings.repeats)
-
-
-def stream_against_floor(
-    name: str, model: StiefelRegression, blocks: list[tuple[NDArray, NDArray]], bound: float,
-    threads: int, repeats: int,
-) -> Row:  # fmt: skip
-    fitted: list[StiefelRegression] = []
-
-    def stream() -> None:
-        fitted.append(clone(model))
-        for block in blocks:
-            fitted[-1].partial_fit(*block)
-
-    jobs = {key: lambda eigh=eigh: stream_floor(blocks, eigh) for key, eigh in EIGENSOLVERS.items()}
-    ours, theirs, winner = contest(stream, jobs, repeats + 2)
-    X, Y = map(np.concatenate, zip(*blocks))
-    batch = StiefelRegression(model.n_components, alpha=ALPHA).fit(X, Y)
-    is_batch = model.online == "exact" and model.forget == 1
-    return Row(
-        f"online {name}, a block",
-        describe(BLOCK_ROWS, X.shape[1], Y.shape[1], model.n_components),
-        threads,
-        1e3 * ours / len(blocks),
-        1e3 * theirs / len(blocks),
-        bound,
-        difference=largest_difference(fitted[-1].coef_, batch.coef_) if is_batch else float("nan"),
-        peer=f"moments and {winner}",
-        note=f"{len(X) / ours:.0f} rows/s",
-    )
-
-
-def stream_floor(blocks: list[tuple[NDArray, NDArray]], eigh: Callable[[NDArray], object]) -> None:
-    """The moments of each block, not even centred, and a decomposition of what has come so far."""
-    p, q, _ = ONLINE_SHAPE
-    xx, xy = np.zeros((p, p)), np.zeros((p, q))
-    for X, Y in blocks:
-        xx += X.T @ X
-        xy += X.T @ Y
-        eigh(xx)
-
-
-# -- losses with kinks, one output ------------------------------------------------------------
-
-KINK_SHAPES = [(100, 5), (1000, 10), (1000, 50)]
-
-
-def kinks(settings: Settings) -> Iterator[Row]:
-    """Default calls of the median and a quantile against the same in statsmodels."""
-    for n, p in KINK_SHAPES:
-        X, Y = stiefel_data((n, p, 1, 1), settings.condition, OUTLIERS)
-        y, Z = Y[:, 0], np.column_stack([X, np.ones(n)])
-        for tau in (0.5, 0.1):
-            for threads in settings.threads:
-                with threadpool_limits(threads):
-                    yield median_against_statsmodels(X, y, Z, tau, threads, settings.repeats)
-
-
-def median_against_statsmodels(
-    X: NDArray, y: NDArray, Z: NDArray, tau: float, threads: int, repeats: int
-) -> Row:
-    import statsmodels.api
-
-    model, loss = StiefelRegression(loss=Quantile(tau)), Quantile(tau)
-    peer = statsmodels.api.QuantReg(y, Z)
-    ours, theirs, _ = contest(
-        lambda: model.fit(X, y), {"QuantReg": lambda: peer.fit(q=tau)}, repeats
-    )
-    values = loss.value(y, model.predict(X)), loss.value(y, Z @ peer.fit(q=tau).params)
-    return ObjectiveRow(
-        f"quantile {tau}",
-        describe(*X.shape, 1),
-        threads,
-        1e3 * ours,
-        1e3 * theirs,
-        1.0,
-        difference=values[1] / values[0] - 1.0,
-        peer=f"statsmodels {statsmodels.__version__} QuantReg",
-    )
-
-
-# -- losses with kinks, several outputs -------------------------------------------------------
-
-# At most 10^4 entries; the rank binds in all but the first.
-FACTOR_SHAPES = [(300, 8, 3, 3), (200, 10, 4, 2), (1000, 20, 5, 3), (60, 30, 5, 2)]
-KINKED: dict[str, Loss] = {
-    "absolute": Absolute(),
-    "quantile": Quantile(0.3),
-    "epsilon-insensitive": EpsilonInsensitive(0.5),
-}
-LBFGS_BOUND = 1.5
-LBFGS_SAME = 1e-5  # rounded kinks end about 3e-6 above the optimum
-
-
-def lbfgs(settings: Settings) -> Iterator[Row]:
-    """Kinked losses without a ridge against L-BFGS on rounded kinks, stage by stage."""
-    for shape in FACTOR_SHAPES:
-        X, Y = stiefel_data(shape, settings.condition, OUTLIERS)
-        for name, loss in KINKED.items():
-            for threads in settings.threads:
-                with threadpool_limits(threads):
-                    yield kinks_against_lbfgs(name, loss, X, Y, shape[-1], threads, settings)
-
-
-def kinks_against_lbfgs(
-    name: str, loss: Loss, X: NDArray, Y: NDArray, rank: int, threads: int, settings: Settings
-) -> Row:
-    model = StiefelRegression(rank, loss=loss, alpha=0.0)
-    model.fit(X, Y)
-    unit = model.output_scale_
-    target = loss_of(model, X, Y)
-    ours, theirs, found = np.inf, np.inf, np.inf
-    for _ in range(settings.repeats):
-        ours = min(ours, seconds(lambda: model.fit(X, Y)))
-        took, value = plain_lbfgs(X, Y / unit, rank, model.loss_, target)
-        theirs, found = min(theirs, took), min(found, value)
-    return ObjectiveRow(
-        name,
-        describe(*X.shape, Y.shape[1], rank),
-        threads,
-        1e3 * ours,
-        1e3 * theirs,
-        LBFGS_BOUND,
-        difference=found / target - 1.0,
-        peer=f"scipy {scipy.__version__} L-BFGS-B on factors",
-    )
-
-
-def loss_of(model: StiefelRegression, X: NDArray, Y: NDArray) -> float:
-    unit = model.output_scale_
-    return float(model.loss_.value(Y / unit, model.predict(X) / unit))
-
-
-def plain_lbfgs(
-    X: NDArray, Y: NDArray, rank: int, loss: Loss, target: float
-) -> tuple[float, float]:
-    """Seconds until within 1e-5 of the target, or to the end, and the lowest value of the loss."""
-    watch = Watch(target * (1 + LBFGS_SAME), np.inf)
-    model = ReducedRankRegression(rank, alpha=0.0).fit(X, winsorise(Y, loss, None))
-    mean = X.mean(axis=0)
-    spread, basis = descending_eigh((X - mean).T @ (X - mean))
-    Z = (X - mean) @ (basis / np.sqrt(spread))  # as kind to the peer as we are to ourselves
-    coef = (np.sqrt(spread)[:, None] * basis.T) @ model.coef_.T
-    U, s, Vt = np.linalg.svd(coef, full_matrices=False)
-    ends = np.cumsum([len(U) * rank, Y.shape[1] * rank])
-    x = np.concatenate([(U * s)[:, :rank].ravel(), Vt[:rank].T.ravel(), Y.mean(axis=0)])
-
-    def split(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        A, D, b = np.split(x, ends)
-        return A.reshape(-1, rank), D.reshape(-1, rank), b
-
-    def objective(x: NDArray, rounded: Loss) -> tuple[float, NDArray]:
-        A, D, b = split(x)
-        fitted = (Z @ A) @ D.T + b
-        value, slope = rounded.value_and_gradient(Y, fitted, out=np.empty_like(Y))
-        with watch.pause():
-            watch.see(float(loss.value(Y, fitted)))
-        by_A, by_D = Z.T @ (slope @ D), slope.T @ (Z @ A)
-        return value, np.concatenate([by_A.ravel(), by_D.ravel(), slope.sum(axis=0)])
-
-    scale = robust_scale(Y - model.predict(X))
-    try:
-        for width in WIDTHS:
-            rounded = loss.smooth(width * scale)
-            x = minimize(objective, x, (rounded,), "L-BFGS-B", True, options={"maxiter": 300}).x
-    except Enough:
-        pass
-    return watch.reached or watch.spent, watch.lowest
-
-
 # -- the command ------------------------------------------------------------------------------
 
-QUESTIONS = {
-    question.__name__: question for question in (robust, squared, floor, pls, online, kinks, lbfgs)
-}
+QUESTIONS = {question.__name__: question for question in (robust, squared, floor)}
 
 
 def arguments() -> argparse.Namespace:
     parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
     add = parser.add_argument
-    add("--limit", type=float, default=60.0, help="most seconds of one attempt of pymanopt")
+    add("--limit", type=float, default=60.0, help="most seconds of one attempt of a peer")
     add("--condition", type=float, default=30.0, help="condition number of the inputs")
     return parser.parse_args()
 

@@ -34,7 +34,7 @@ def refuse_dask(**named: Any) -> None:
     for name, values in named.items():
         if is_dask(values):
             raise TypeError(
-                f"{name} is a Dask {type(values).__name__}, which is not brought into memory in silence: "
+                f"{name} is a Dask {type(values).__name__}, which is not loaded into memory implicitly: "
                 f"call {name}.compute() if it fits there; docs/dask.md lists what takes Dask collections."
             )
 
@@ -99,7 +99,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_verbose(value: Any) -> None:
-    """Refuse what is not a level of talkativeness."""
+    """Check ``verbose``."""
     if not isinstance(value, (bool, np.bool_, Integral)) or value < 0:
         raise ValueError(f"verbose == {value!r}, must be True, False or an integer >= 0.")
 

@@ -5,6 +5,7 @@ other; inside a room everything may import everything. Imports inside functions 
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ def module_name(path):
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
+def parse(source):
+    """Parse a text once: several tests read every module."""
+    return ast.parse(source)
+
+
 def room_of(name):
     """The room of a dotted name; the package itself is the room ``isthmus``, above all others."""
     parts = name.split(".")
@@ -43,7 +50,7 @@ def room_of(name):
 
 def imported_names(source, module, is_package=False):
     """Yield ``(line, dotted name)`` for every import of the package's own modules."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -113,7 +120,7 @@ FORMS = {
 @pytest.mark.parametrize("module", [m for m in MODULES if room_of(m) not in ("cli", "reports")])
 def test_nobody_asks_which_form_a_problem_has(module):
     """A form answers what it is asked; callers do not look at its class."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))):
+    for node in ast.walk(parse(MODULES[module].read_text("utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
             asked = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(node.args[1])}
             assert not asked & FORMS, f"{module}, line {node.lineno}"
@@ -182,6 +189,56 @@ def test_relative_imports_of_a_package_start_in_it():
 @pytest.mark.parametrize("module", [m for m in MODULES if m != "isthmus._validation"])
 def test_arrays_are_checked_at_one_door(module):
     """scikit-learn's own checks would gather a Dask collection in silence."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))):
+    for node in ast.walk(parse(MODULES[module].read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
             assert not {"check_array", "validate_data"} & {alias.name for alias in node.names}
+
+
+# Functions that set attributes of an object that a caller hands in. scikit-learn asks for the first two
+# (names of the features, tags); the others are to return what they find.
+MAY_SET_ATTRIBUTES = {
+    "isthmus.problems.streams.blockwise.name_features",
+    "isthmus.features.samples.set_kernel_tags",
+    "isthmus.cli.compress._put_back",
+    "isthmus.cli.fit._fit_blocks",
+    "isthmus.features.sampling.fit_sample",
+    "isthmus.features.streamed.fit_map",
+    "isthmus.model_selection.streamed._refit",
+    "isthmus.model_selection.streamed.search_source",
+    "isthmus.regression.loss_source._factors",
+    "isthmus.regression.loss_source.fit_loss_source",
+}
+
+
+def is_any(annotation):
+    return getattr(annotation, "id", "") == "Any"
+
+
+def attribute_setters(source):
+    """Yield functions that assign to an attribute of a parameter whose class is not known."""
+    for function in ast.walk(parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        arguments = function.args.args + function.args.kwonlyargs
+        unknown = {a.arg for a in arguments if not a.annotation or is_any(a.annotation)}
+        for node in ast.walk(function):
+            targets = getattr(node, "targets", [getattr(node, "target", None)])
+            for target in targets if isinstance(node, ast.Assign | ast.AugAssign) else ():
+                for part in getattr(target, "elts", [target]):
+                    owner = getattr(getattr(part, "value", None), "id", None)
+                    if isinstance(part, ast.Attribute) and owner in unknown - {"self", "cls"}:
+                        yield function.name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_attributes_are_set_where_their_class_is(module):
+    """A function that sets attributes of ``model: Any`` is a method in disguise."""
+    found = {f"{module}.{name}" for name in attribute_setters(MODULES[module].read_text("utf-8"))}
+    assert found <= MAY_SET_ATTRIBUTES
+
+
+def test_a_disguised_method_is_caught():
+    bad = "def f(model: Any):\n    model.coef_, model.n_iter_ = 1, 2\n"
+    good = "class A:\n    def f(self, other: A):\n        self.x = other.x = 1\n"
+    assert set(attribute_setters(bad)) == {"f"}
+    assert set(attribute_setters(good)) == set()

@@ -10,9 +10,6 @@ from pathlib import Path
 
 import isthmus
 
-# Private, or commands and not names to import.
-HIDDEN = {"isthmus.cli", "isthmus.experiments"}
-
 
 def write_all(docs, *, gallery):
     """Write every generated page; a page that has not changed keeps its date."""
@@ -54,7 +51,7 @@ def public_rooms():
     found = {}
     for name in names:
         public = list(getattr(importlib.import_module(name), "__all__", []))
-        if public and name not in HIDDEN:
+        if public:
             found[name] = sorted(public)
     return found
 

@@ -9,6 +9,7 @@ from scipy.stats import rankdata
 
 from isthmus._linalg import Array
 
+# The tails that R-hat and effective draws are judged on besides the bulk, as in rank-normalised R-hat.
 TAILS = (0.05, 0.95)
 
 
@@ -53,7 +54,7 @@ def _split(draws: Array) -> Array:
     if draws.ndim < 2:
         raise ValueError(f"draws has shape {draws.shape}, must be (n_chains, n_draws, ...)")
     if draws.shape[1] < 4:
-        raise ValueError(f"draws has {draws.shape[1]} draws a chain, at least 4 are needed")
+        raise ValueError(f"draws has {draws.shape[1]} draws per chain, at least 4 are needed")
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
 

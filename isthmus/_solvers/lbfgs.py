@@ -10,6 +10,7 @@ from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
 from isthmus._solvers.progress import Progress
 from isthmus._solvers.result import Array, Callback, SolverResult
 
+# Pairs of step and change of gradient with less curvature than this are rounding errors.
 TINY = 1e-12
 
 

@@ -11,6 +11,7 @@ from isthmus._solvers.result import Array
 SUFFICIENT = 1e-4  # share of the decrease that the slope at the start promises
 CURVATURE = 0.9  # share of the slope that may be left at the end
 ROUNDING = 1e-14  # relative error of a value
+# Sixty halvings take any step below the rounding of the point.
 MAX_TRIALS = 60
 
 

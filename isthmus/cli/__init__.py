@@ -13,6 +13,4 @@ file              what it does
 Nothing here imports numpy or scikit-learn until a sub-command runs: help answers at once.
 """
 
-from isthmus.cli.app import main
-
-__all__ = ["main"]
+from isthmus.cli.app import main as main  # the command, not a public name

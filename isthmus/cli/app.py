@@ -16,6 +16,7 @@ COMMANDS = (
     "demo", "fit", "predict", "inspect", "report", "compress", "imitate", "reproduce"
 )  # fmt: skip
 
+# Exit codes: 2 is click's for usage, 130 the shell's for Ctrl-C.
 DONE, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 # All of them end a run as Ctrl-C does; the exit code is 128 and the number, as of a shell.
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return interruption.told()
         if os.environ.get("ISTHMUS_DEBUG"):
             raise
-        return _fail(_explained(error), BAD_INPUT)
+        return _fail(_explain(error), BAD_INPUT)
     finally:
         warnings.showwarning = before
 
@@ -148,7 +149,7 @@ def _sub_command(given: list[str]) -> str:
     return f"{given[0]} " if given and given[0] in COMMANDS else ""
 
 
-def _explained(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     """One line for any error."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}."

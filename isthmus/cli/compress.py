@@ -18,13 +18,14 @@ def register(app: Any) -> None:
 def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A kernel model of isthmus fit.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the small model goes.")
+        str, typer.Option("--output", "-o", help="Path of the smaller model file.")
     ] = "small.isthmus",
     points: Annotated[int | None, typer.Option("--points", min=1, help="Points to keep.")] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance", help="Squared error that may be left, relative; 0.001 if not said."
+            "--tolerance",
+            help="Largest relative squared error of the smaller model (default 0.001).",
         ),
     ] = None,
     trusted_key: TrustedKey = None,
@@ -66,7 +67,7 @@ def compress(
         if points is not None and points > full.n_points:
             raise InputError(f"--points {points}: the model has {full.n_points} points.")
         small = shrink(kernel, points, tol=tolerance)
-        told = _compared(kernel, small, full)
+        told = _compare(kernel, small, full)
         for stage in (
             "inputs_",
             "map_",
@@ -91,7 +92,7 @@ def compress(
     console.result({"model": output, **told})
 
 
-def _compared(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
+def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
     """Both models at the training points: how far apart, how fast."""
     import numpy as np
 

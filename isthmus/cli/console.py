@@ -12,10 +12,10 @@ import typer
 
 from isthmus.cli.text import printable
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result to standard output as JSON.")]
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="Of the folds and whatever else is drawn.")
+    int, typer.Option("--seed", min=0, help="Seed for the folds and other random choices.")
 ]
 
 

@@ -31,8 +31,8 @@ def show_table(console: Any, file: str, **options: Any) -> None:
         console.say(f"  {name:<13} {value}")
     for note in reader.notes:
         console.say(f"  note          {note}")
-    console.say(f"  rows          are counted as {_counted(reader)}")
-    console.table("", ["column", "kind", "use", "why"], _grouped(rows), numbers=False)
+    console.say(f"  rows          are counted as {_counting_rule(reader)}")
+    console.table("", ["column", "kind", "use", "why"], _group_rows(rows), numbers=False)
     console.result(
         {
             "file": reader.path,
@@ -48,7 +48,7 @@ def _is_asked_date(column: Column) -> bool:
     return column.kind == "date" and column.is_asked
 
 
-def _counted(reader: TableReader) -> str:
+def _counting_rule(reader: TableReader) -> str:
     if reader.place == "line":
         return "lines of the file, header included"
     is_sheet = reader.facts["format"] == "spreadsheet"
@@ -73,7 +73,7 @@ def _row(column: Column, told: dict[str, str], table: Table, reader: TableReader
     return [column.name, column.kind, use, "; ".join(filter(None, [why, more]))]
 
 
-def _grouped(rows: list[list[str]], most: int = 12) -> list[list[str]]:
+def _group_rows(rows: list[list[str]], most: int = 12) -> list[list[str]]:
     """Neighbours that are alike in one line, where there are many columns."""
     if len(rows) <= most:
         return rows

@@ -16,7 +16,7 @@ def register(app: Any) -> None:
 
 def demo(
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where the report goes.")
+        str, typer.Option("--output", "-o", help="Path of the HTML report.")
     ] = "isthmus-demo.html",
     seed: Seed = 0,
     quiet: Quiet = False,

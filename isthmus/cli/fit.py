@@ -78,7 +78,8 @@ def fit(
         ),
     ] = "auto",
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", min=0, help="Most seconds for the comparison.")
+        float | None,
+        typer.Option("--time-limit", min=0, help="Time limit of the comparison, in seconds."),
     ] = None,
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,

@@ -27,34 +27,37 @@ def imitate(
         ),
     ] = None,
     video: Annotated[
-        str | None, typer.Option("--video", help="Follow the person in this film, by learning.")
+        str | None, typer.Option("--video", help="Learn to follow the person in this video.")
     ] = None,
     write: Annotated[
         str | None,
         typer.Option(
-            "--write", help="Write these letters, e.g. abc: recorded, cut, morphed, joined."
+            "--write", help="Write these letters, such as abc, in a mixture of two recorded hands."
         ),
     ] = None,
     arm: Annotated[
         str | None,
-        typer.Option("--arm", help="The arm's URDF or MJCF file; the PA-10 if not given."),
+        typer.Option("--arm", help="URDF or MJCF file of the arm (default: the PA-10)."),
     ] = None,
     tip: Annotated[str | None, typer.Option("--tip", help="The arm's last link.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="The arm's first link.")] = None,
     fixed: Annotated[
         list[str] | None,
-        typer.Option("--fixed", help="torso_lift=0.2: hold this joint of the arm's file there."),
+        typer.Option(
+            "--fixed", help="Hold a joint of the arm at a value: torso_lift=0.2; can be repeated."
+        ),
     ] = None,
     limb: Annotated[
         list[str] | None,
         typer.Option(
-            "--limb", help="elbow=LINK of the arm, or shoulder, wrist; found if not given."
+            "--limb",
+            help="Link of the arm at the shoulder, elbow or wrist: elbow=LINK (default: detect).",
         ),
     ] = None,
     side: Annotated[str, typer.Option("--side", help="The person's arm: right or left.")] = "right",
     joints: Annotated[
         list[str] | None,
-        typer.Option("--joints", help="elbow=NAME of the motion file; may be given again."),
+        typer.Option("--joints", help="Joint of the motion file: elbow=NAME; can be repeated."),
     ] = None,
     objective: Annotated[
         str,
@@ -63,50 +66,53 @@ def imitate(
     mounting: Annotated[
         str,
         typer.Option(
-            "--mounting", help="Where the base's axis points: side, forward, up, or auto."
+            "--mounting", help="Direction of the base's axis: side, forward, up, or auto."
         ),
     ] = "auto",
     slowdown: Annotated[
         str,
         typer.Option(
             "--slowdown",
-            help="auto: slower where the arm's limits ask for it; or a number, 1 is never.",
+            help="Factor of the duration; auto is the smallest that keeps the arm's limits.",
         ),
     ] = "auto",
     fps: Annotated[
-        float | None, typer.Option("--fps", help="Samples per second to keep; about 30.")
+        float | None, typer.Option("--fps", help="Samples per second to keep (default: about 30).")
     ] = None,
     caricature: Annotated[
         float,
         typer.Option(
-            "--caricature", help="With --write: 0 first hand, 1 second, beyond: exaggerated."
+            "--caricature",
+            help="With --write: 0 is the first hand, 1 the second; values beyond exaggerate.",
         ),
     ] = 0.5,
     order: Annotated[
         str | None,
-        typer.Option("--order", help="With --write: its letters in another order, e.g. soc."),
+        typer.Option("--order", help="With --write: the letters in another order, such as soc."),
     ] = None,
     background: Annotated[
         str | None,
-        typer.Option("--background", help="A picture of the film's room without the person."),
+        typer.Option("--background", help="Picture of the room without the person."),
     ] = None,
     skin: Annotated[
         list[str] | None,
-        typer.Option("--skin", help="x,y of skin in the film's first frame; may be given again."),
+        typer.Option("--skin", help="x,y of a skin pixel in the first frame; can be repeated."),
     ] = None,
     clip: Annotated[
-        str, typer.Option("--clip", help="The shipped movement that is kept from learning.")
+        str, typer.Option("--clip", help="Shipped movement to hold out of training.")
     ] = "79_43",
     road: Annotated[
         str, typer.Option("--road", help="soft_maps (stronger) or histograms (the thesis).")
     ] = "soft_maps",
-    labels: Annotated[int, typer.Option("--labels", min=10, help="Labelled postures.")] = 50,
+    labels: Annotated[
+        int, typer.Option("--labels", min=10, help="Number of labelled postures.")
+    ] = 50,
     frames: Annotated[
-        int | None, typer.Option("--frames", min=2, help="At most so many frames.")
+        int | None, typer.Option("--frames", min=2, help="Maximum number of frames.")
     ] = None,
     unit: Annotated[
         float | None,
-        typer.Option("--unit", help="Metres per unit of the motion file; guessed if not given."),
+        typer.Option("--unit", help="Metres per unit of the motion file (default: detect)."),
     ] = None,
     output: Annotated[
         str,
@@ -161,8 +167,8 @@ def imitate(
                 tip=tip,
                 side=side,
                 fixed=_numbers(fixed),
-                limb=_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
-                joints=_named(joints),
+                limb=_split_named(limb, "--limb", ("shoulder", "elbow", "wrist")),
+                joints=_split_named(joints),
                 objective=objective,
                 mounting=mounting,
                 slowdown=_factor(slowdown),
@@ -234,7 +240,7 @@ def _learned_story(
     return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
-def _named(
+def _split_named(
     texts: list[str] | None, option: str = "--joints", known: tuple[str, ...] = ()
 ) -> dict[str, str]:
     named = {}
@@ -242,7 +248,7 @@ def _named(
         key, _, name = text.partition("=")
         if not name:
             example = "torso_lift=0.2" if option == "--fixed" else "elbow=RightForeArm"
-            raise InputError(f"{option} {text}: must have = in it, as {example}.")
+            raise InputError(f"{option} {text}: expected NAME=VALUE, such as {example}.")
         if known and key.strip() not in known:
             raise InputError(f"{option} {text}: must name {', '.join(known)}.")
         named[key.strip()] = name.strip()
@@ -251,7 +257,7 @@ def _named(
 
 def _numbers(texts: list[str] | None) -> dict[str, float]:
     try:
-        return {key: float(text) for key, text in _named(texts, "--fixed").items()}
+        return {key: float(text) for key, text in _split_named(texts, "--fixed").items()}
     except ValueError:
         raise InputError(f"--fixed {' '.join(texts or [])}: must be NAME=NUMBER.") from None
 
@@ -269,7 +275,7 @@ def _place(text: str) -> tuple[int, int]:
     try:
         x, y = (int(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--skin {text} is no place: give two whole numbers as x,y.") from None
+        raise InputError(f"--skin {text} is not a pixel: give two integers as x,y.") from None
     return x, y
 
 

@@ -77,7 +77,7 @@ def inspect(
         ("target_names", "outputs", "n_targets"),
     ):
         if summary.get(count) is not None:
-            console.say(f"  {label:<10} {summary[count]}{_listed(summary.get(key))}")
+            console.say(f"  {label:<10} {summary[count]}{_list_names(summary.get(key))}")
     _cross_validation(console, summary)
     console.result(found)
 
@@ -92,7 +92,7 @@ def _is_model(file: str) -> bool:
         return opened.read(7).lower() == b"isthmus"
 
 
-def _listed(names: Any, most: int = 12) -> str:
+def _list_names(names: Any, most: int = 12) -> str:
     if not names:
         return ""
     shown = ", ".join(map(str, names[:most]))

@@ -33,7 +33,7 @@ class NewRows:
         origin = getattr(search, "origin_", {})
         self.levels: Mapping[str, list[str]] = origin.get("categories") or {}
         known = getattr(search, "feature_names_in_", None)
-        names = None if known is None else _collapsed([str(name) for name in known], self.levels)
+        names = None if known is None else _collapse([str(name) for name in known], self.levels)
         self.reader = reading.open(
             path, likely_id=origin.get("id_column"), categories=self.levels,
             numeric=[n for n in names or [] if n not in self.levels] + list(more.pop("outputs", [])),
@@ -77,12 +77,12 @@ class NewRows:
         ]
         if extra:
             current().notice(
-                f"{reader.path}: columns that the model does not know are ignored: {some(extra)}."
+                f"{reader.path}: columns that were not in training are ignored: {some(extra)}."
             )
         renamed = [(c.name, n) for c, n in zip(columns, names) if c.name != n]
         if renamed:
             told = ", ".join(f"{a!r} is {b!r}" for a, b in renamed[:3])
-            current().notice(f"{reader.path}: names that are alike are taken as equal: {told}.")
+            current().notice(f"{reader.path}: similar names are treated as equal: {told}.")
         self._rename = dict(zip([c.name for c in columns], names))
         return columns
 
@@ -102,7 +102,7 @@ class NewRows:
             )
         if names is not None:
             current().notice(
-                f"{reader.path} has no header: its columns are taken to be in the order of training."
+                f"{reader.path} has no header: its columns are assumed to be in the order of training."
             )
         for column in columns:
             column.kind = "number" if column.kind == "index" else column.kind
@@ -119,7 +119,7 @@ class NewRows:
         if self.reader.unknown:
             told = [f"{name} ({count} rows)" for name, count in self.reader.unknown.items()]
             current().notice(
-                f"categories that the model does not know count as none: {some(told)}."
+                f"categories that were not in training are encoded as zeros: {some(told)}."
             )
 
     def expand(self, values: NDArray) -> NDArray:
@@ -141,7 +141,7 @@ class NewRows:
             )
 
 
-def _collapsed(names: list[str], levels: Mapping[str, list[str]]) -> list[str]:
+def _collapse(names: list[str], levels: Mapping[str, list[str]]) -> list[str]:
     """Names of the columns of a table for those of a model with categories."""
     expanded = {f"{name}={level}": name for name, values in levels.items() for level in values}
     return list(dict.fromkeys(expanded.get(name, name) for name in names))

@@ -28,7 +28,7 @@ def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = 
         return BlockModel(model)
     if not isinstance(model, MethodSearchCV):
         raise InputError(
-            f"{path} holds a {type(model).__name__}, which knows no columns by name: use it from Python "
+            f"{path} holds a {type(model).__name__}, which has no column names: use it from Python "
             "with isthmus.load, or fit with isthmus fit."
         )
     return model

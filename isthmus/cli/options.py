@@ -9,18 +9,16 @@ import typer
 
 Header = Annotated[
     bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether files have a header; found out if not said."
-    ),
+    typer.Option("--header/--no-header", help="Whether files have a header (default: detect)."),
 ]
 IdColumn = Annotated[
     str | None,
-    typer.Option("--id", "--id-column", help="Column with the names of the rows; a first column of "
-                 "unique texts is taken for it."),
+    typer.Option("--id", "--id-column", help="Column with row names (default: a first column of "
+                 "unique texts)."),
 ]  # fmt: skip
 Types = Annotated[
     list[str] | None,
-    typer.Option("--types", help="What columns are, if it is not found out: a=number,b=category. Kinds: "
+    typer.Option("--types", help="Kinds of columns that are not detected: a=number,b=category. Kinds: "
                  "number, id, boolean, date, category, ignore."),
 ]  # fmt: skip
 Categories = Annotated[
@@ -30,7 +28,7 @@ Categories = Annotated[
 ]  # fmt: skip
 TargetColumns = Annotated[
     list[str] | None,
-    typer.Option("--target-columns", "-t", help="Columns to predict, a,b,c; all of Y if not said."),
+    typer.Option("--target-columns", "-t", help="Columns to predict, a,b,c (default: all of Y)."),
 ]
 IgnoreColumns = Annotated[
     list[str] | None, typer.Option("--ignore-columns", help="Columns to leave out, a,b,c.")
@@ -46,14 +44,14 @@ OutputImageShape = Annotated[
 TrustedKey = Annotated[
     str | None,
     typer.Option(
-        "--trusted-key", help="A public key; only a model that its holder signed is read."
+        "--trusted-key", help="Public key; only models signed with its private key are loaded."
     ),
 ]
 
 OutputsFile = Annotated[
     str | None,
-    typer.Option("--outputs", "-y", metavar="Y", help="Table of the outputs; all others are inputs then, a "
-                 "block each."),
+    typer.Option("--outputs", "-y", metavar="Y", help="Table of outputs; every other table is then "
+                 "a block of inputs."),
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def plan(outputs: Any, path: str, kinds: tuple[str, ...] | None = None) -> Any:
     """An output of ``Outputs``, or a line that says why it cannot be there."""
     if path == "-":
         if current().as_json:
-            raise typer.BadParameter("--json and an output of - both want standard output.")
+            raise typer.BadParameter("--json and an output of - cannot both use standard output.")
         current().to_stderr = True
         return outputs.add(path)
     target = Path(path)

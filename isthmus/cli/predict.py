@@ -110,7 +110,7 @@ def predict(
             "shift_p_value": found.shift, "withheld": found.withheld,
         }  # fmt: skip
     elif check:
-        console.notice(f"{model} keeps no domain: rows are not checked. Fit it again to have them.")
+        console.notice(f"{model} has no domain: rows are not checked. Fit it again to add one.")
     targets = list(search.target_names_)
     console.result({"rows": n_rows, "targets": targets, "output": output, **told})
 
@@ -181,7 +181,7 @@ def _write(
         names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
     texts: list[str] = []
     if found is not None:
-        added = [_unused(name, names) for name in ("distance", "outside", "reason")]
+        added = [_free_name(name, names) for name in ("distance", "outside", "reason")]
         names, texts = [*names, added[0]], added[1:]
     id_column = rows.reader.id_column
     suffix = ".csv" if output == "-" else os.path.splitext(output)[1].lower()
@@ -230,6 +230,6 @@ def _write(
     return writer.n_rows
 
 
-def _unused(name: str, taken: list[str]) -> str:
+def _free_name(name: str, taken: list[str]) -> str:
     """A name that no output has."""
-    return name if name not in taken else _unused(f"{name} of the row", taken)
+    return name if name not in taken else _free_name(f"{name} of the row", taken)

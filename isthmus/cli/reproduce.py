@@ -23,7 +23,8 @@ def reproduce(
     every: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, all experiments in under five minutes.")
+        bool,
+        typer.Option("--quick", help="Run small sizes: all experiments in under five minutes."),
     ] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="HTML page with tables and figures.")
@@ -48,8 +49,8 @@ def reproduce(
     from threadpoolctl import threadpool_limits
 
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.experiments import EXPERIMENTS, render_page
-    from isthmus.experiments.page import summarise
+    from isthmus.experiments.page import render_page, summarise
+    from isthmus.experiments.registry import EXPERIMENTS
     from isthmus.persistence.outputs import Outputs
 
     if show:

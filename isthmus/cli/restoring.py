@@ -22,6 +22,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.page import Figure, Section, render
 from isthmus.reports.pictures import png_uri
 
+# A minute for the whole demonstration; the noise is an eighth of the brightest pixel.
 N_TRAIN, NOISE = 500, 2.0
 SHAPE, BRIGHTEST = (8, 8), 16.0
 _ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")
@@ -151,8 +152,8 @@ def _results(found: Found) -> Section:
         "hovertemplate": "%{x}<extra></extra>",
     }
     caption = (
-        "Error on digits that no method has seen, root mean square a pixel (0 to 16). Shorter is better; "
-        "grey bars have learnt nothing."
+        "Error on digits that no method has seen, root mean square per pixel (0 to 16). Shorter is better; "
+        "grey bars are baselines without training."
     )
     header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
     return Section(
@@ -162,7 +163,7 @@ def _results(found: Found) -> Section:
             f"{100 * (1 - best.error / ridge.error):.0f} % less than ridge regression with a ridge weight "
             "for each pixel. Every method chose its own settings by cross-validation."
         ],
-        [Figure("errors", caption, [("", [bars], fig.layout("error a pixel", ""))], height=380)],
+        [Figure("errors", caption, [("", [bars], fig.layout("error per pixel", ""))], height=380)],
         [("The same in numbers.", header, found.table())],
     )
 

@@ -23,7 +23,7 @@ def make_low_rank_regression(
     bias: float | ArrayLike = 0.0,
     random_state: int | RandomState | None = None,
 ) -> tuple[Array, Array, Array]:
-    r"""Gaussian inputs of chosen collinearity, sent through a random map of chosen rank.
+    r"""Make Gaussian inputs of chosen collinearity and their images under a random map of chosen rank.
 
     .. math::
         X = Z \operatorname{diag}(s) Q^\top, \quad s_i \propto e^{-c\,i}, \quad i = 0, \dots, p - 1,

@@ -47,6 +47,7 @@ LETTERS = DataSet(
 )
 
 
+# The rate at which the data base was recorded.
 _FPS = 120.0
 
 

@@ -8,6 +8,7 @@ from sklearn.utils import Bunch
 from isthmus.datasets.registry import SILHOUETTES, STATUE
 from isthmus.datasets.store import read_arrays
 
+# First rows of the seven sequences.
 _BREAKS = (0, 100, 336, 405, 471, 1531, 1769)
 
 

@@ -91,7 +91,7 @@ def _read(path: Path, prefix: str, only: Sequence[str] | None = None) -> Arrays:
                 return {}
             return {key: file[prefix + key] for key in wanted}
     except (BadZipFile, EOFError, ValueError) as error:
-        raise OSError(f"{path} is damaged or no .npz file: delete or replace it.") from error
+        raise OSError(f"{path} is damaged or not an .npz file: delete or replace it.") from error
 
 
 def _download(row: DataSet) -> Arrays:

@@ -77,6 +77,7 @@ CB513 = _structures(
 )
 
 
+# The largest int16: ratings are stored as hundredths.
 _NOT_RATED = 32767
 JESTER = _structures(
     "jester5k",

@@ -45,8 +45,8 @@ from isthmus.kernels.gram import length
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
-from isthmus.problems.streams.blockwise import by_blocks, score_source
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams.blockwise import by_blocks, name_features, score_source
+from isthmus.problems.streams.sources import Rows, as_rows
 
 _FLOATS = (np.float64, np.float32)
 
@@ -179,7 +179,7 @@ class DependencyRegressor(
         self._choose_defaults(X, y)
         source = as_rows(X, y, sample_weight)
         if source is not None:
-            return fit_source(self, source)
+            return self._fit_source(source)
         inputs = KernelMap() if self._phi_x is None else clone(self._phi_x)
         map_ = Ridge() if self.map is None else clone(self.map)
         for stage in (inputs, self._phi_y):
@@ -206,6 +206,20 @@ class DependencyRegressor(
         if self.outputs_ is not None:
             self._fit_preimage(X, Y, Psi, inputs, map_, weights)
         self.__dict__.pop("_loo_scores", None)
+        return self
+
+    def _fit_source(self, source: Rows) -> DependencyRegressor:
+        """Fit all stages to blocks of rows."""
+        stages = fit_source(self, source)
+        forget_stages(self)
+        self._y_is_1d, self._vector_outputs = source.y_is_1d, True
+        self._single = stages.is_single
+        self.inputs_, self.map_, self.outputs_ = stages.inputs, stages.map, None
+        self.y_scale_ = stages.y_scale
+        self.solver_ = "stages"
+        self.expansion_, self.y_loadings_ = stages.expansion, stages.y_loadings
+        self.embedding_intercept_ = stages.embedding_intercept
+        name_features(self, source, stages.inputs.n_features_in_)
         return self
 
     def _check_rows(self, X: Any, y: Any, inputs: Any) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,27 @@ from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.streamed import fit_map
 from isthmus.problems import Moments
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.streamed import check_source, check_targets
 
 
-def fit_source(model: Any, source: Rows) -> Any:
-    """Fit a ``DependencyRegressor`` with landmarks, outputs being vectors."""
+@dataclass
+class StreamedStages:
+    """The fitted stages of a ``DependencyRegressor``."""
+
+    inputs: KernelMap
+    map: Any
+    y_scale: Array | None
+    is_single: bool  # whether predictions are float32
+    expansion: Expansion | None
+    y_loadings: Array | None
+    embedding_intercept: Array
+
+
+def fit_source(model: Any, source: Rows) -> StreamedStages:
+    """Fit the stages of a ``DependencyRegressor`` with landmarks, outputs being vectors."""
     inputs = KernelMap() if model.inputs is None else clone(model.inputs)
     map_ = _streamed_map(model.map)
     if type(inputs) is not KernelMap:
@@ -37,37 +50,30 @@ def fit_source(model: Any, source: Rows) -> Any:
         )
     if model.solver == "dual":
         raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
-    forget_stages(model)
     moments, means, axes = fit_map(inputs, source)
     check_targets(moments)
     check_enough_samples(moments.n_samples)
-    model._y_is_1d = source.y_is_1d
-    model._vector_outputs = True
-    model._single = (
-        inputs.dual_coef_.dtype == np.float32 if hasattr(inputs, "dual_coef_") else False
-    )
     scores = _score_moments(moments, means, axes)
-    model.y_scale_ = None
+    y_scale = None
     if model.scale_y or scales_columns(map_, inputs):
-        model.y_scale_ = _spreads(scores)
-        scores.xy, scores.yy = scores.xy / model.y_scale_, scores.yy / model.y_scale_**2
-        scores._y_mean = tuple(part / model.y_scale_ for part in scores._y_mean)
+        y_scale = _spreads(scores)
+        scores.xy, scores.yy = scores.xy / y_scale, scores.yy / y_scale**2
+        high, low = scores._y_mean
+        scores._y_mean = high / y_scale, low / y_scale
     map_ = in_kernel_units(map_, inputs, None)
     map_._y_is_1d = False
     map_.n_iter_ = 1
     map_.n_features_in_ = len(scores.xx)
     map_._fit_moments(scores, map_._check_parameters())
-    model.inputs_, model.map_, model.outputs_ = inputs, map_, None
-    model.solver_ = "stages"
-    model.expansion_, model.y_loadings_ = None, None
-    model.embedding_intercept_ = np.zeros(scores.xy.shape[1])
+    expansion, y_loadings = None, None
+    intercept = np.zeros(scores.xy.shape[1])
     factors = None if inputs.solver_ == "fourier" else map_factors(map_)
     if factors is not None:
-        W, model.y_loadings_, model.embedding_intercept_ = factors
+        W, y_loadings, intercept = factors
         coef, offset = inputs.collapse(W)
-        model.expansion_ = Expansion(inputs.points_, coef, inputs.kernel_, offset)
-    name_features(model, source, inputs.n_features_in_)
-    return model
+        expansion = Expansion(inputs.points_, coef, inputs.kernel_, offset)
+    single = hasattr(inputs, "dual_coef_") and inputs.dual_coef_.dtype == np.float32
+    return StreamedStages(inputs, map_, y_scale, single, expansion, y_loadings, intercept)
 
 
 def forget_stages(model: Any) -> None:

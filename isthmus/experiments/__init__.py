@@ -3,9 +3,9 @@
 =========================  =====================================================================
 file                       what is in it
 =========================  =====================================================================
-``registry.py``            :data:`EXPERIMENTS`: names, papers, questions, protocols
-``base.py``                :class:`Experiment`, :class:`Result`, :class:`Claim`
-``page.py``                :func:`render_page`: one HTML page of several results
+``registry.py``            ``EXPERIMENTS``: names, papers, questions, protocols, from a .toml file
+``base.py``                ``Experiment``, ``Result``, ``Claim``
+``page.py``                ``render_page``: one HTML page of several results
 ``sources.py``             the papers' data where they are found, otherwise stand-ins
 ``linear_maps.py``         the report on Stiefel constraints; chapter 2 of the thesis
 ``picture_tables.py``      faces, objects, digits (``trials.py``, ``classify_pictures.py``,
@@ -17,11 +17,6 @@ file                       what is in it
 ``movements.py``           chapters 5 and 6 (``camera.py``: from pictures to an arm)
 =========================  =====================================================================
 
-The same functions are called by ``benchmarks/``. The command is ``isthmus reproduce``.
+The same functions are called by ``benchmarks/``. The command is ``isthmus reproduce``. No name here is
+public.
 """
-
-from isthmus.experiments.base import Claim, Experiment, Result
-from isthmus.experiments.page import render_page
-from isthmus.experiments.registry import EXPERIMENTS
-
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "Result", "render_page"]

@@ -23,11 +23,7 @@ from isthmus.experiments.trials import (
     PRODUCT,
     SQUARED,
     STEPS,
-    Outcome,
     Trial,
-    markdown,
-    verdict,
-    with_spread,
 )
 from isthmus.losses import Huber, Loss
 from isthmus.model_selection import ComponentSearchCV
@@ -202,181 +198,35 @@ def judge_sets(method: str, draw: int) -> dict[int, float]:
     }
 
 
-# -- tables and sentences -------------------------------------------------------------------------
-
-
-def percent_table(outcome: Outcome, published: Published | None = None) -> str:
-    """Errors at each number of components, the published ones beside."""
-    head = ["method"]
-    for c in outcome.columns:
-        head += [f"c = {c}"] + ["published"] * bool(published)
-    lines = []
-    for method in outcome.errors:
-        line = [method]
-        for c in outcome.columns:
-            line.append(with_spread(outcome, method, c, 2 if published else 1))
-            if published:
-                line.append(published.get(method, {}).get(c, "").replace("±", " ± "))
-        lines.append(line)
-    return markdown(head, lines)
-
-
-def number(text: str) -> float:
-    return float(text.split("±")[0])
-
-
-def span(values: NDArray) -> str:
-    low, high = f"{values.min():.1f}", f"{values.max():.1f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def read_yale(outcome: Outcome) -> list[str]:
-    first, second = outcome.gaps("PCR", "SIMPLS"), outcome.gaps("SIMPLS", GRASSMANN)
-    same = ("PCR", "SIMPLS", GRASSMANN)
-    off = max(
-        abs(outcome.mean(method, c) - number(YALE_PUBLISHED[method][c]))
-        for method in same
-        for c in YALE_COLUMNS
-    )
-    spreads = np.array([outcome.spread(GRASSMANN, c) for c in YALE_COLUMNS])
-    lines = [
-        f"Grassmann < SIMPLS < PCR {verdict((first > 0).all() and (second > 0).all())} at every c: "
-        f"Grassmann is {span(second)} points below SIMPLS (published 5.2 to 14.0), SIMPLS "
-        f"{span(first)} below PCR (published 7.3 to 10.3).",
-        f"The means of PCR, SIMPLS and Grassmann are at most {off:.1f} points from the published.",
-        f"The published product model (PLSRGStO) is up to 8 points worse than Grassmann. Here the "
-        f"two differ by {np.abs(outcome.gaps(PRODUCT, GRASSMANN)).max():.2f}: they have the same "
-        "map. With 90 pictures of 4096 pixels the indicators are met exactly, all singular values "
-        "are tied, and below 14 components *every* subspace of scores is optimal: the closed form "
-        "takes the one with the smallest coefficients, conjugate gradients one near their start.",
-        f"The published deviations of 0 to 0.6 are not those of random splits, which are "
-        f"{span(spreads)} for Grassmann here.",
-    ]
-    cg = [f"{name}, cg" for name in (GRASSMANN, PRODUCT)]
-    if all(name in outcome.errors for name in cg):
-        means = ", ".join(
-            f"{outcome.mean(name, 12):.1f} and {outcome.mean(name, 13):.1f}" for name in cg
-        )
-        lines.append(
-            "Conjugate gradients from a random start end at one of the tied optima: errors at c = 12 "
-            f"and 13 are {means} for the two models."
-        )
-    return lines + robust_line(outcome, 12)
-
-
-def read_orl(outcome: Outcome) -> list[str]:
-    inner = outcome.columns[:-1]
-    gap = np.array([outcome.mean("SIMPLS", c) - outcome.mean(GRASSMANN, c) for c in inner])
-    ridge = np.array([outcome.mean("SIMPLS", c) - outcome.mean(SQUARED, c) for c in inner])
-    return [
-        "Published is the AR database, which is not at hand; these are other faces, so that only the "
-        "ordering is compared: there the manifold models are 4 points or more better than the others "
-        "from c = 60 of 100 classes on, which would be c = 24 here.",
-        f"Grassmann < SIMPLS {verdict((gap > 0).all())} below the number of classes (SIMPLS less "
-        f"Grassmann: {span(gap)} points). Here too all singular values are tied, and the subspace "
-        "with the smallest coefficients is taken.",
-        f"With a ridge (Stiefel, squared) the ordering {verdict((ridge > 0).all())}: {span(ridge)} "
-        "points below SIMPLS.",
-        *robust_line(outcome, 24),
-    ]
-
-
-def read_coil20(outcome: Outcome) -> list[str]:
-    gap, ridge = outcome.gaps("SIMPLS", GRASSMANN), outcome.means("ridge")[0]
-    least = outcome.means(GRASSMANN).min()
-    lines = [
-        f"Grassmann below SIMPLS {verdict((gap > 0).all())}: by {span(gap)} points (published: 2 to "
-        "10 points below the others, in a figure without numbers).",
-        f"Plain ridge, {ridge:.1f} %, {'beats' if ridge < least else 'does not beat'} both: few "
-        "components are a poor way to regularise here.",
-    ]
-    if SIMPLS_80 in outcome.errors:
-        many = outcome.means(SIMPLS_80)[0]
-        lines[-1] += f" So {'does' if many < least else 'does not'} SIMPLS with 80, {many:.1f} %."
-    return lines + robust_line(outcome, 17)
-
-
-def read_eth80(outcome: Outcome) -> list[str]:
-    gap = outcome.gaps("SIMPLS", GRASSMANN)
-    off = {
-        method: max(abs(outcome.mean(method, c) - number(row[c])) for c in ETH80_COLUMNS)
-        for method, row in ETH80_PUBLISHED.items()
-    }
-    lines = [
-        f"Grassmann <= SIMPLS {verdict((gap >= 0).all())} at every c, by {span(gap)} points "
-        "(published 0.0 to 7.5).",
-        f"Grassmann with 7 components errs on {outcome.mean(GRASSMANN, 7):.2f} % of the sets "
-        f"(published 1.25), SIMPLS with 8 on {outcome.mean('SIMPLS', 8):.2f} % (published 3.75); one "
-        "set of the 80 is 1.25 %.",
-        f"PCR is up to {off['PCR']:.1f} points from the published, SIMPLS up to {off['SIMPLS']:.1f}, "
-        "to either side: neither the folds nor what is made of the distances is stated (here they "
-        "are taken as they are, and centred).",
-        "The published gaps between the two manifold models at c = 5 and 6 are chance again: their "
-        "map is one. Eight indicators that sum to one have rank seven, so c = 8 adds nothing to them.",
-    ]
-    if NEAREST in outcome.errors:
-        lines.append(
-            f"The nearest set, without any regression, errs on {outcome.mean(NEAREST, 5):.2f} %."
-        )
-    return lines + robust_line(outcome, 5)
-
-
-def robust_line(outcome: Outcome, c: int) -> list[str]:
-    if HUBER not in outcome.errors or ABSOLUTE not in outcome.errors:
-        return []
-    huber, absolute, squared = (outcome.mean(name, c) for name in (HUBER, ABSOLUTE, SQUARED))
-    return [
-        f"Robust losses are the wrong tool here: with c = {c}, fewer than the classes need, Huber "
-        f"({huber:.1f} %) and absolute loss ({absolute:.1f} %) serve some classes and give the "
-        f"others up as outliers, where the squared loss ({squared:.1f} %) serves all a little."
-    ]
-
-
 # -- the trials -----------------------------------------------------------------------------------
 
 TRIALS = {
     "yale": Trial(
-        title="Yale faces",
         setting="Six of eleven pictures of each person to learn from, {draws} random draws; error in per "
         "cent, mean and standard deviation over the draws.",
         columns=YALE_COLUMNS,
-        draws=20,
         methods=CLASSIFIERS | BY_STEPS,
         judge=partial(judge_pictures, "yale"),
-        table=partial(percent_table, published=YALE_PUBLISHED),
-        reading=read_yale,
     ),
     "orl": Trial(
-        title="ORL faces",
         setting="Five of ten pictures of each person to learn from, {draws} random draws; error in per "
         "cent.",
         columns=ORL_COLUMNS,
-        draws=5,
         methods=CLASSIFIERS,
         judge=partial(judge_pictures, "orl"),
-        table=percent_table,
-        reading=read_orl,
     ),
     "coil20": Trial(
-        title="COIL-20",
         setting="Every second view to learn from, the others to test, and the other way round; error "
         "in per cent.",
         columns=COIL20_COLUMNS,
-        draws=2,
         methods=CLASSIFIERS | MANY_COMPONENTS,
         judge=partial(judge_pictures, "coil20"),
-        table=percent_table,
-        reading=read_coil20,
     ),
     "eth80": Trial(
-        title="ETH-80",
         setting="Each object is a subspace of dimension 7 (pictures of 32 x 32), described by its "
         "Grassmann distances to the training objects; ten folds, {draws} random draws; error in per cent.",
         columns=ETH80_COLUMNS,
-        draws=5,
         methods=CLASSIFIERS | {NEAREST: None},
         judge=judge_sets,
-        table=partial(percent_table, published=ETH80_PUBLISHED),
-        reading=read_eth80,
     ),
 }

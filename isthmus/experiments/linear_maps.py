@@ -22,6 +22,7 @@ from isthmus.regression import (
 
 # -- inverse kinematics -----------------------------------------------------------------------------
 
+# Postures to learn from, and one ridge weight for all methods that take one.
 N_TRAIN = 500
 ALPHA = 1e-3
 ARM_DATA = "generated: random postures of a PA-10 arm, one branch of its inverse kinematics"
@@ -36,7 +37,7 @@ def _arm_features(seed: int, n_axes: int = 200) -> tuple[NDArray, ...]:
     return Z[:N_TRAIN], Y[:N_TRAIN], Z[N_TRAIN:], Y[N_TRAIN:]
 
 
-def _squared(model: Any, X: NDArray, Y: NDArray) -> float:
+def _squared_error(model: Any, X: NDArray, Y: NDArray) -> float:
     return float(((model.predict(X) - Y) ** 2).sum(axis=1).mean())
 
 
@@ -55,7 +56,7 @@ def run_kinematics(seed: int, quick: bool) -> Result:
         }
         for name, model in models.items():
             model.fit(X, Y)
-            errors = _squared(model, X, Y), _squared(model, X_test, Y_test)
+            errors = _squared_error(model, X, Y), _squared_error(model, X_test, Y_test)
             found.setdefault(name, []).append(errors)
         spread = ((Y_test - Y.mean(axis=0)) ** 2).sum(axis=1).mean()
         found.setdefault("mean of the training postures", []).append((np.nan, float(spread)))
@@ -99,8 +100,8 @@ def run_report_outliers(seed: int, quick: bool) -> Result:
     }
     found = {}
     for name, model in models.items():
-        clean = _squared(model.fit(X, Y), X_test, Y_test)
-        found[name] = (clean, _squared(model.fit(X, far), X_test, Y_test))
+        clean = _squared_error(model.fit(X, Y), X_test, Y_test)
+        found[name] = (clean, _squared_error(model.fit(X, far), X_test, Y_test))
     rise = {name: after / before for name, (before, after) in found.items()}
     robust = "MRS(4), absolute loss"
     return Result(

@@ -140,7 +140,7 @@ def run_spectra(seed: int, quick: bool) -> Result:
     few = {name: float(v[3]) for name, v in curves.items()}
     ranks = np.arange(1, 21)
     return Result(
-        data=f"{data}. The thesis has pictures of one person, which are not to be had",
+        data=f"{data}. The thesis has pictures of one person, which are not available",
         columns=["error at rank 4", "least error", "best rank"],
         rows=[Row(n, [few[n], least[n], float(v.argmin() + 1)]) for n, v in curves.items()],
         claims=[

@@ -96,7 +96,7 @@ def run_orl(seed: int, quick: bool) -> Result:
             why="the published set is another one; where singular values tie, the subspace is a choice",
         )
     ]
-    result.notes.append("Published: the AR faces, which are not to be had.")
+    result.notes.append("Published: the AR faces, which are not available.")
     return result
 
 

@@ -70,7 +70,7 @@ def run_head_pose(seed: int, quick: bool) -> Result:
     found = statue_scores(3, seed)
     means = {name: float(scores.mean()) for name, scores in found.items()}
     return Result(
-        data=f"{data}. The paper's own head poses are not to be had",
+        data=f"{data}. The paper's own head poses are not available",
         columns=[*bunch.target_names, "mean"],
         rows=[Row(name, [*map(float, v), float(v.mean())]) for name, v in found.items()],
         claims=[

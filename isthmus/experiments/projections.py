@@ -53,12 +53,9 @@ def smooth(Z: NDArray, Y: NDArray, Z_new: NDArray) -> NDArray:
     return gram(kernel, Z_new, Z) @ solve(K, Y - mean, assume_a="pos") + mean
 
 
-def tuned(model: Any) -> _Tuned:
+class Tuned:
     """The exact form, with the ridge that cross-validation chooses for 400 landmarks."""
-    return _Tuned(model)
 
-
-class _Tuned:
     def __init__(self, model: Any) -> None:
         self.model = model
 
@@ -121,8 +118,8 @@ def silhouette_errors(n_components: int, step: int = 1) -> dict[str, tuple[float
     test = np.ones(len(X), dtype=bool)
     test[bunch.train_index] = False
     spaces: dict[str, Any] = {
-        "COIR": tuned(COIR(n_components=n_components)),
-        "kernel SIR, 20 slices": tuned(KernelSIR(n_components=n_components, n_slices=20)),
+        "COIR": Tuned(COIR(n_components=n_components)),
+        "kernel SIR, 20 slices": Tuned(KernelSIR(n_components=n_components, n_slices=20)),
         "kernel PCA": KernelMap(n_components),
     }
     found = {}
@@ -141,12 +138,12 @@ def statue_scores(n_components: int, seed: int = 0) -> dict[str, NDArray]:
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:500], order[500:]
     spaces: dict[str, Any] = {
-        "COIR": tuned(COIR(n_components=n_components)),
-        "kernel CCA, linear outputs": tuned(
+        "COIR": Tuned(COIR(n_components=n_components)),
+        "kernel CCA, linear outputs": Tuned(
             KernelCCA(n_components=n_components, kernel_y="linear")
         ),
-        "kernel SIR, 20 slices": tuned(KernelSIR(n_components=n_components, n_slices=20)),
-        "MORP": tuned(MORP(n_components=n_components)),
+        "kernel SIR, 20 slices": Tuned(KernelSIR(n_components=n_components, n_slices=20)),
+        "MORP": Tuned(MORP(n_components=n_components)),
         "kernel PCA": KernelMap(n_components),
     }
     found = {}
@@ -178,19 +175,19 @@ def digit_errors(
     """Return errors of nearest neighbour and GP on scratched digits, [KP2008] Table 2."""
     X, Y, X_test, Y_test = scratched_digits(n, seed)
     spaces: dict[str, Any] = {
-        "COIR": tuned(COIR(n_components=30)),
-        "kernel SIR, 50 slices": tuned(KernelSIR(n_components=30, n_slices=50)),
+        "COIR": Tuned(COIR(n_components=30)),
+        "kernel SIR, 50 slices": Tuned(KernelSIR(n_components=30, n_slices=50)),
         "kernel PCA": KernelMap(30),
     }
     if every:
         spaces |= {
-            "COIR, raw inverse scale": tuned(
+            "COIR, raw inverse scale": Tuned(
                 COIR(n_components=30, eigenproblem="inverse", score_scale="raw")
             ),
             "COIR, 400 landmarks": COIR(
                 n_components=30, solver="features", n_landmarks=400, alpha="cv"
             ),
-            "kernel SIR, 200 slices": tuned(KernelSIR(n_components=30, n_slices=200)),
+            "kernel SIR, 200 slices": Tuned(KernelSIR(n_components=30, n_slices=200)),
         }
     found = {}
     for name, model in spaces.items():
@@ -215,6 +212,7 @@ def scratches(images: NDArray, seed: int) -> NDArray:
     return scratched
 
 
+# Share of the labels that are observed, in place of the paper's sparse ratings.
 OBSERVED = 0.14
 
 

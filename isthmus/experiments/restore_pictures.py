@@ -19,11 +19,7 @@ from isthmus.experiments.trials import (
     PRODUCT,
     SQUARED,
     STEPS,
-    Outcome,
     Trial,
-    markdown,
-    verdict,
-    with_spread,
 )
 from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
@@ -111,39 +107,6 @@ def judge_digits(method: str, draw: int) -> dict[int, float]:
     return {0: squared_error(model.predict(X_test), Y_test)}
 
 
-def usps_table(outcome: Outcome) -> str:
-    lines = [
-        [method, with_spread(outcome, method, 0, 2), USPS_PUBLISHED.get(method, "")]
-        for method in outcome.errors
-    ]
-    return markdown(["method (rank)", "squared error a digit", "published"], lines)
-
-
-def read_usps(outcome: Outcome) -> list[str]:
-    error = {method: outcome.mean(method, 0) for method in outcome.errors}
-    ours = error[f"{SQUARED} (110)"]
-    lines = [
-        f"Stiefel(110) < ridge {verdict(ours < error['ridge'])}: {ours:.2f} against "
-        f"{error['ridge']:.2f} (published 550.5 against 552.5). The closed form is the optimum of "
-        "the published criterion, so that this is the price of the rank, not of the descent.",
-        f"Stiefel(110) < ridge cut to rank 110 {verdict(ours < error[RIDGE_CUT])} "
-        f"({error[RIDGE_CUT]:.2f}), and that < PLS(123) "
-        f"{verdict(error[RIDGE_CUT] < error['PLS(123)'])} ({error['PLS(123)']:.2f}).",
-        "The published scale cannot be reproduced (the caption says squared loss, the table RMSE); "
-        "compare orderings, not numbers.",
-        f"The noise is mild: leaving the digit as it is costs {error[UNTOUCHED]:.2f}. What is "
-        "measured is how much of a digit passes through 500 kernel features, not how well noise is "
-        "removed.",
-    ]
-    if f"{ABSOLUTE} (110)" in error:
-        lines.append(
-            f"Huber and absolute loss ({error[f'{HUBER} (110)']:.2f}, "
-            f"{error[f'{ABSOLUTE} (110)']:.2f}) are judged here by a squared error they do not "
-            "minimise, on noise without outliers."
-        )
-    return lines
-
-
 # -- faces ----------------------------------------------------------------------------------------
 
 NOISE = {1: 0.1, 2: 0.01}  # the columns of the table of faces: standard deviations
@@ -205,64 +168,24 @@ def clean_faces(method: str, draw: int, column: int) -> float:
     return squared_error(model.predict(X_test), Y_test)
 
 
-def cbcl_table(outcome: Outcome) -> str:
-    lines = [
-        [method, *(with_spread(outcome, method, column, 3) for column in outcome.columns)]
-        for method in outcome.errors
-    ]
-    return markdown(["method", *(f"noise {sd}" for sd in NOISE.values())], lines)
-
-
-def read_cbcl(outcome: Outcome) -> list[str]:
-    strong, weak = (
-        {method: outcome.mean(method, column) for method in outcome.errors} for column in NOISE
-    )
-    best = min(value for method, value in weak.items() if method != UNTOUCHED)
-    lines = [
-        "Published are pictures alone. With noise of standard deviation 0.1 the online map of rank 50 "
-        f"restores: {strong[UNTOUCHED]:.2f} becomes {strong[PULL_1]:.2f} with pull 1, "
-        f"{strong[PULL_GROWS]:.2f} with a growing pull, {strong[EXACT]:.2f} when the moments are "
-        "kept.",
-        f"With a standard deviation of 0.01 the noisy picture ({weak[UNTOUCHED]:.3f}) is better than "
-        f'any output ({best:.3f} at best): the report\'s "magnitude 0.01" and "strongly corrupted" '
-        "agree only if it is a variance.",
-        f"The rank of 50 costs more than it gains: ridge on the same rows has "
-        f"{strong['ridge']:.2f} and {weak['ridge']:.2f}.",
-    ]
-    if PULL_DEFAULT in strong:
-        lines.append(
-            f"The default pull ({strong[PULL_DEFAULT]:.2f}) is too weak for blocks with fewer rows than "
-            "inputs: half the rows times the mean variance is about 0.02 here, where 1 is about best."
-        )
-    return lines
-
-
 # -- the trials -----------------------------------------------------------------------------------
 
 TRIALS = {
     "usps": Trial(
-        title="USPS digits",
         setting="2000 digits, half of them to learn from, {draws} random draws; noise of standard "
         "deviation 0.1 on the lower half; 500 kernel principal components (Gaussian kernel of width 10) to "
         "256 pixels on the scale from -1 to 1; ridge weight 1e-6, ranks as published.",
         columns=(0,),
-        draws=3,
         methods=RESTORERS,
         judge=judge_digits,
-        table=usps_table,
-        reading=read_usps,
     ),
     "cbcl": Trial(
-        title="CBCL faces, online",
-        setting="2000 faces to learn from and 429 to test (the set's own test faces are not at hand), "
+        setting="2000 faces to learn from and 429 to test (the set's own test faces are not available), "
         "{draws} random draws; 500 kernel principal components (width 5) to 361 pixels on the scale from "
         "0 to 1; rank 50; 50 blocks of 50 faces drawn at random. Stiefel takes them block by block, the "
-        "others all at once. Squared error a face.",
+        "others all at once. Squared error per face.",
         columns=tuple(NOISE),
-        draws=2,
         methods=ONLINE | AT_ONCE,
         judge=judge_faces,
-        table=cbcl_table,
-        reading=read_cbcl,
     ),
 }

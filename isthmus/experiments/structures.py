@@ -14,6 +14,7 @@ from isthmus.kernels import Graph, GraphKernel, SequenceKernel
 from isthmus.preimages import GraphSearch, SequenceSearch
 from isthmus.preimages.graph_moves import random_code
 
+# Probability that a walk stops: ten steps in the mean.
 STOP = 0.1
 SHARES = np.linspace(0, 1, 11)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from isthmus.dependency import DependencyRegressor
@@ -18,8 +17,9 @@ from isthmus.kernels import median_gamma
 from isthmus.preimages import Distance, FixedPoint, Learned, Nearest
 from isthmus.reports.pictures import png_uri
 
+# Digits to learn from and to test, and kernel axes of the outputs.
 N_TRAIN, N_TEST, N_OUTPUT_AXES = 1500, 300, 300
-STRAIGHT, OUT_OF_FOLD = "ridge straight to pixels", "learned on out-of-fold scores"
+OUT_OF_FOLD = "learned on out-of-fold scores"
 
 
 def rmse(a: NDArray, b: NDArray) -> float:
@@ -39,43 +39,6 @@ def coarse(X: NDArray, factor: int) -> NDArray:
     side = 16 // factor
     blocks = X.reshape(-1, side, factor, side, factor)
     return np.asarray(blocks.mean(axis=(2, 4)).reshape(len(X), -1))
-
-
-def resolution_errors(factor: int, seeds: list[int]) -> dict[str, NDArray]:
-    """Return the errors of every method, one per split; the same inputs, map and ridge weight for all."""
-    table: dict[str, list[float]] = {}
-    regressions: list[tuple[str, Any, int | None]] = [
-        ("learned on true scores", Learned(), None),
-        (OUT_OF_FOLD, Learned(), 5),
-        ("linear on out-of-fold scores", Learned("linear"), 5),
-    ]
-    searches: list[tuple[str, Any, int | None]] = [  # slow and far behind: on the first split only
-        ("fixed point", FixedPoint(), None),
-        ("distance", Distance(), None),
-        ("nearest", Nearest(), None),
-    ]
-    for seed in seeds:
-        X, clean = digits(seed)
-        A, B = coarse(X, factor), coarse(clean, factor)
-        gamma = median_gamma(A, random_state=0)
-        held_out = {a: _held_out(A, X, gamma, a) for a in (0.01, 0.03, 0.1, 0.3, 1.0)}
-        alpha = sorted(held_out, key=held_out.__getitem__)[0]
-        inputs, map_ = KernelMap(gamma=gamma), Ridge(alpha)
-        outputs = KernelMap(N_OUTPUT_AXES, gamma=median_gamma(X, random_state=0))
-        straight = DependencyRegressor(inputs, map_).fit(A, X).predict(B)
-        table.setdefault(STRAIGHT, []).append(rmse(straight, clean))
-        peer = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma).fit(A, X).predict(B)
-        table.setdefault("scikit-learn's KernelRidge", []).append(rmse(peer, clean))
-        for name, method, cv in regressions if seed else [*regressions, *searches]:
-            model = DependencyRegressor(inputs, map_, outputs, cv=cv)
-            model.set_params(outputs__preimage=method).fit(A, X)
-            table.setdefault(name, []).append(rmse(model.predict(B), clean))
-    return {name: np.array(errors) for name, errors in table.items()}
-
-
-def _held_out(A: NDArray, X: NDArray, gamma: float, alpha: float) -> float:
-    model = DependencyRegressor(KernelMap(gamma=gamma), Ridge(alpha)).fit(A[:1000], X[:1000])
-    return rmse(model.predict(A[1000:]), X[1000:])
 
 
 def run_super_resolution(seed: int, quick: bool) -> Result:

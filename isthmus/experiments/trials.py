@@ -1,4 +1,4 @@
-"""A trial: one set of pictures, many methods, one table and what is read from it."""
+"""A trial: one set of pictures and many methods."""
 
 from __future__ import annotations
 
@@ -44,49 +44,21 @@ class Outcome:
 
 @dataclass
 class Trial:
-    """One table of the page.
+    """One table.
 
     Attributes
     ----------
-    title, setting : str
-        The heading, and the paragraph above the table, in which ``{draws}`` is filled in.
+    setting : str
+        The paragraph above the table, in which ``{draws}`` is filled in.
     columns : tuple of int
         Numbers of components, or whatever else the columns are.
-    draws : int
-        How often the data are drawn anew.
     methods : dict
         Names, and what makes each.
     judge : callable of (method, draw)
         Errors, a number a column.
-    table, reading : callable of an Outcome
-        The table in Markdown, and the sentences below it.
     """
 
-    title: str
     setting: str
     columns: tuple[int, ...]
-    draws: int
     methods: dict[str, Any]
     judge: Callable[[str, int], dict[int, float]]
-    table: Callable[[Outcome], str]
-    reading: Callable[[Outcome], list[str]]
-
-
-def with_spread(outcome: Outcome, method: str, column: int, digits: int) -> str:
-    """Mean and standard deviation over the draws; the smallest mean of a column is in bold."""
-    mean, spread = outcome.mean(method, column), outcome.spread(method, column)
-    text = f"{mean:.{digits}f}"
-    if len(outcome.errors[method]) > 1:
-        text += f" ± {spread:.{digits}f}"
-    least = min(outcome.mean(other, column) for other in outcome.errors)
-    return f"**{text}**" if mean <= least + 1e-9 else text
-
-
-def verdict(holds: bool | np.bool_) -> str:
-    return "holds" if holds else "**does not hold**"
-
-
-def markdown(head: list[str], lines: list[list[str]]) -> str:
-    """Return a table."""
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)

@@ -96,7 +96,7 @@ def choose_landmarks(
         more = "there are no more samples" if limit < most else "more take too much memory or time"
         warnings.warn(
             f"{number} landmarks leave {error:.2g} of the trace of held-out samples, more than the "
-            f"{1.0 - share:.2g} that were asked for, and {more}. A wider kernel needs fewer.",
+            f"{1.0 - share:.2g} that were requested, and {more}. A wider kernel needs fewer.",
             UserWarning,
             stacklevel=5,
         )

@@ -122,7 +122,7 @@ class SavitzkyGolay(LinearTreatment):
 
 
 class GapDerivative(LinearTreatment):
-    """Take differences of points that are so far apart, [NW1984]_; points at the ends have a shorter gap.
+    """Take differences of points a fixed gap apart, [NW1984]_; points at the ends have a shorter gap.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def coefficient_intervals(
     random_state: int | RandomState | None = None,
     n_jobs: int | None = None,
 ) -> CoefficientIntervals:
-    r"""Confidence intervals of the coefficients by jackknife or bootstrap over rows.
+    r"""Compute confidence intervals of the coefficients by jackknife or bootstrap over rows.
 
     Jackknife ([ET1993]_ Ch. 11; for PLS [MM2000]_), with the coefficients :math:`b_{(i)}` of the
     fit without row ``i``:

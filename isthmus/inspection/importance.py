@@ -21,7 +21,7 @@ from isthmus.regression.base import LatentRegression
 
 
 def vip(model: LatentRegression) -> Array:
-    r"""Variable importance in projection.
+    r"""Compute the variable importance in projection.
 
     .. math::
         \mathrm{VIP}_j = \sqrt{p \,\frac{\sum_a v_a w_{ja}^2}{\sum_a v_a}}
@@ -66,7 +66,7 @@ def vip(model: LatentRegression) -> Array:
 def selectivity_ratio(
     model: LatentRegression, X: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Array:
-    r"""Explained over residual variance of each input along the prediction of each target.
+    r"""Compute explained over residual variance of each input along the prediction of each target.
 
     The inputs are projected on the one direction that matters for the target ("target
     projection", [KK1989]_), the normalised coefficients :math:`b`:

@@ -73,7 +73,7 @@ class FiguresOfMerit:
 
 
 def rmse(y: ArrayLike, prediction: ArrayLike) -> Any:
-    """Root mean squared error of each output, in its units: RMSEC, RMSECV or RMSEP.
+    """Compute the root mean squared error of each output, in its units: RMSEC, RMSECV or RMSEP.
 
     Which of them it is depends on the predictions: of the rows of the fit, of rows left out by
     cross-validation (pooled), or of new rows.
@@ -91,7 +91,7 @@ def rmse(y: ArrayLike, prediction: ArrayLike) -> Any:
 
 
 def figures_of_merit(y: ArrayLike, prediction: ArrayLike) -> FiguresOfMerit:
-    """Figures of merit of predictions, output by output, in units.
+    """Compute figures of merit of predictions, output by output, in units.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def q_residuals(
     dof = weights.sum() - 1 - model.n_components_
     if dof <= 0:
         raise ValueError(
-            f"{weights.sum():g} training rows leave {dof:g} degrees of freedom beside "
+            f"{weights.sum():g} training rows leave {dof:g} degrees of freedom after "
             f"{model.n_components_} components, must be > 0: keep fewer components."
         )
     values = np.linalg.svd(E_train * np.sqrt(weights)[:, None], compute_uv=False) ** 2 / dof
@@ -162,7 +162,7 @@ def q_residuals(
 def leverage(
     model: LatentRegression, X: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Array:
-    r"""Leverage of rows in the regression on the scores.
+    r"""Compute the leverage of rows in the regression on the scores.
 
     .. math::
         h_i = w_i \Bigl( \frac1n + t_i^\top (T^\top T)^{-1} t_i \Bigr)

@@ -63,7 +63,7 @@ def prediction_interval(
     random_state: int | RandomState | None = 0,
     n_jobs: int | None = None,
 ) -> PredictionInterval:
-    r"""Intervals that hold a new output with a chosen probability.
+    r"""Compute intervals that contain a new output with a chosen probability.
 
     ``method="gaussian"`` assumes that errors are independent, Gaussian and of one variance for each
     target, and that the model is unbiased: what few components or a ridge leave out of the mean is

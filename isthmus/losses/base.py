@@ -17,7 +17,7 @@ BLOCK = 32768
 
 
 class Loss(ABC):
-    r"""What a fit pays for its predictions, summed over samples and outputs.
+    r"""Base of the losses: the cost of predictions, summed over samples and outputs.
 
     .. math::
         L(Y, \hat Y) = \sum_{i j} u_i v_j \, \ell(y_{ij}, \hat y_{ij})

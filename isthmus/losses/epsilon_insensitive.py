@@ -12,6 +12,7 @@ from isthmus.losses.base import Array
 from isthmus.losses.residual import ScaleParameter
 from isthmus.losses.smoothing import Pieces, PiecewiseLinear
 
+# The tube, in robust scales of the residuals: narrow enough that most rows still count.
 SCALES = 0.1
 
 

@@ -13,7 +13,7 @@ from isthmus.losses.base import Array, Loss
 
 @dataclass(frozen=True, repr=False)
 class FunctionLoss(Loss):
-    """A loss from two functions of yours.
+    """A loss given by two functions.
 
     With the environment variable ``ISTHMUS_DEBUG`` set, the gradient is checked by finite
     differences the first time the loss is used.

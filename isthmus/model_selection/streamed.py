@@ -19,7 +19,6 @@ from isthmus.regression.streamed import (
     check_folds,
     check_source,
     check_targets,
-    fit_moments,
     moment_alphas,
     score_moments,
     train_moments,
@@ -81,7 +80,7 @@ def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -
 def _refit(search: Any, prefix: str, treatments: Any, rows: Rows, whole: Moments) -> None:
     best = clone(search.estimator).set_params(**search.best_params_)
     last = best.steps[-1][1] if prefix else best
-    fit_moments(last, rows, whole, last._check_parameters())
+    last._fit_source_moments(rows, whole, last._check_parameters())
     if prefix:
         best.steps = [*treatments.steps, best.steps[-1]]
     search.best_estimator_ = best

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from isthmus.persistence.errors import CorruptedFileError, ModelFileError, UnsafeArchiveError
-from isthmus.persistence.limits import array_from, array_size, parsed
+from isthmus.persistence.limits import array_from, array_size, parse
 
 SCHEMA = "schema.json"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\.(json|npy|npz|bin)")
@@ -37,7 +37,7 @@ class Archive:
             with zipfile.ZipFile(io.BytesIO(payload)) as archive:
                 _check_members(archive.infolist(), len(payload), path)
                 self._members = {name: archive.read(name) for name in archive.namelist()}
-            schema = parsed(self._members[SCHEMA], path)
+            schema = parse(self._members[SCHEMA], path)
         except UnsafeArchiveError:
             raise
         except Exception as error:  # the library has many ways to say that it cannot

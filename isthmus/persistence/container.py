@@ -28,13 +28,15 @@ from isthmus.persistence.errors import (
     PickleRefusedError,
     TruncatedFileError,
 )
-from isthmus.persistence.limits import MOST_TEXT, parsed
+from isthmus.persistence.limits import MOST_TEXT, parse
 
+# 1 was an archive of skops.
 FORMAT = 2
 MAGIC = b"isthmus-model "
 _HEADER = re.compile(
     rb"(isthmus-model (\d{1,6}) (\d{1,18}) ([0-9a-f]{64}))(?: ed25519:([0-9a-f]{128}))?\n"
 )
+# The longest line that the pattern above can match has 242 bytes.
 _LONGEST_HEADER = 260
 # First bytes of protocols 2 to 5, and of the compressed files of joblib.
 _PICKLE = (
@@ -105,7 +107,7 @@ def unpack(path: str | os.PathLike) -> Shell:
             f"{path} is corrupted: its content does not match its checksum; copy or save it again."
         )
     line, payload = first_line(body, path)
-    manifest = parsed(line, path)
+    manifest = parse(line, path)
     parts = (
         [manifest.get(key, {}) for key in ("summary", "versions")]
         if isinstance(manifest, dict)

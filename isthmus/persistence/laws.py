@@ -94,9 +94,7 @@ def _check_array(name: str, value: Any, law: str, sides: dict[str, int], what: s
     if value.dtype.kind not in "biufc":
         raise CorruptedFileError(f"{what}.{name} holds {value.dtype}, must hold numbers.")
     if not np.isfinite(value).all():
-        raise CorruptedFileError(
-            f"{what}.{name} holds values that are infinite or no numbers: it could not predict."
-        )
+        raise CorruptedFileError(f"{what}.{name} has NaN or infinite values: it could not predict.")
     for alternative in law.split("|"):
         bound = dict(sides)
         letters = alternative.split()

@@ -14,14 +14,16 @@ from isthmus.persistence.errors import CorruptedFileError, UnsafeArchiveError
 
 MOST_TEXT = 2**25  # bytes of JSON
 MOST_NODES = 2_000_000  # values in it, shared ones counted wherever they stand
+# Models nest about ten deep; this is below Python's limit of recursion.
 DEEPEST = 100
+# Far beyond any array of a model; larger claims are meant to exhaust memory.
 _MOST_DIMENSIONS = 16
 _LONGEST_SIDE = 2**40
 _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")
 _LAST_CHARACTER = 0x10FFFF
 
 
-def parsed(text: bytes, what: Any) -> Any:
+def parse(text: bytes, what: Any) -> Any:
     """JSON of bounded length and number of values; depth is bounded by the parser itself."""
     if len(text) > MOST_TEXT:
         raise UnsafeArchiveError(
@@ -63,5 +65,5 @@ def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDAr
         codes = raw.view(array.dtype.str[0] + "u4")
         is_half = (codes >= 0xD800) & (codes <= 0xDFFF)
         if codes.max(initial=0) > _LAST_CHARACTER or is_half.any():
-            raise CorruptedFileError(f"{what} is corrupted: a text has a character that is none.")
+            raise CorruptedFileError(f"{what} is corrupted: a text has an invalid character.")
     return array

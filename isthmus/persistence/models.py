@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ModelFileError, UnsafeArchiveError
-from isthmus.persistence.limits import array_from, array_size, parsed
+from isthmus.persistence.limits import array_from, array_size, parse
 from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.signing import check_signature, signer
 from isthmus.persistence.skops_files import load_archive
@@ -62,8 +62,8 @@ def save(
     (50, 3)
     """
     name = f"{type(model).__module__}.{type(model).__qualname__}"
-    payload = _coded(model, name)
-    if _coded(_built(memoryview(payload), name), name) != payload:
+    payload = _encode(model, name)
+    if _encode(_build(memoryview(payload), name), name) != payload:
         raise CorruptedFileError(f"{name} cannot be saved: it would not come back as it is.")
     if summary is None:
         tell = getattr(model, "training_summary", None)
@@ -106,13 +106,13 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     try:
         if shell.format == 1:
             return load_archive(shell.payload, path)
-        return _built(shell.payload, path)
+        return _build(shell.payload, path)
     except ModelFileError:
         raise
     except Exception as error:
         raise CorruptedFileError(
             f"{path} cannot be rebuilt ({type(error).__name__}: {_first_line(error)}); was it saved by "
-            "other versions of the packages? isthmus inspect tells which."
+            "other versions of the packages? isthmus inspect lists them."
         ) from error
 
 
@@ -134,7 +134,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     return {**shell.manifest, **told}
 
 
-def _coded(model: Any, what: str) -> bytes:
+def _encode(model: Any, what: str) -> bytes:
     """A model as a line of JSON and its arrays."""
     encoder = Encoder(what)
     root = encoder.encode(model)
@@ -147,10 +147,10 @@ def _coded(model: Any, what: str) -> bytes:
     return b"".join([line.encode(), b"\n", *parts])
 
 
-def _built(payload: memoryview, what: Any) -> Any:
+def _build(payload: memoryview, what: Any) -> Any:
     """The model of a line of JSON and its arrays; all sizes are counted first."""
     line, data = first_line(payload, what)
-    told = parsed(line, what)
+    told = parse(line, what)
     if not isinstance(told, dict) or set(told) != {"arrays", "root"}:
         raise CorruptedFileError(f"{what} is corrupted: it describes no model.")
     table = told["arrays"]

@@ -151,7 +151,7 @@ class Output:
         if self.target is None:
             raise ValueError("this output needs a file, not standard output.")
         if self._part is None:
-            with _named(self.given), Deferred():  # made and known in one go
+            with _name_file(self.given), Deferred():  # made and known in one go
                 sweep(self.target)
                 self._part, self._handle = new_part(self.target)
         return self._part
@@ -164,7 +164,7 @@ class Output:
             self._spoken.append(bytes(data))
             return
         _ = self.part
-        with _named(self.given):
+        with _name_file(self.given):
             while data:
                 assert self._handle is not None
                 data = data[os.write(self._handle, data) :]
@@ -188,7 +188,7 @@ class Output:
             sys.stdout.buffer.flush()
             return
         assert self._part is not None and self._handle is not None
-        with _named(self.given):
+        with _name_file(self.given):
             os.fsync(self._handle)
             before = status(self.target)
             if before is not None:
@@ -220,7 +220,7 @@ def _rename(files: list[Output], directories: list[int]) -> None:
     try:
         for output in files:
             assert output.target is not None
-            with _named(output.given):
+            with _name_file(output.given):
                 old.append((output, *_second_name(output.target)))
                 os.replace(output.part, output.target)
                 output.is_renamed = True
@@ -289,7 +289,7 @@ def _sync_directory(directory: int) -> None:
 
 
 @contextlib.contextmanager
-def _named(path: str) -> Iterator[None]:
+def _name_file(path: str) -> Iterator[None]:
     """Of a full disk the system does not say which file; of a part it names what nobody asked for."""
     try:
         yield

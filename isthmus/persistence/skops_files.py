@@ -56,7 +56,7 @@ class _Translator:
             raise UnsafeArchiveError(f"{self.path} is refused: it describes objects without end.")
         if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
             raise CorruptedFileError(
-                f"{self.path} is corrupted: an object says not how it is read."
+                f"{self.path} is corrupted: an object does not name its loader."
             )
         loader, address = node["__loader__"], node.get("__id__")
         if isinstance(address, int) and address in self._objects:
@@ -109,7 +109,7 @@ class _Translator:
 
     def _items(self, content: Any, depth: int) -> list[Any]:
         if not isinstance(content, list):
-            raise CorruptedFileError(f"{self.path} is corrupted: a list is none.")
+            raise CorruptedFileError(f"{self.path} is corrupted: a list is invalid.")
         return [self.node(item, depth) for item in content]
 
     def _ListNode(self, content: Any, node: Any, depth: int) -> Any:
@@ -129,7 +129,7 @@ class _Translator:
 
     def _DictNode(self, content: Any, node: Any, depth: int) -> Any:
         if not isinstance(content, dict):
-            raise CorruptedFileError(f"{self.path} is corrupted: a dictionary is none.")
+            raise CorruptedFileError(f"{self.path} is corrupted: a dictionary is invalid.")
         kinds = self.node(node.get("key_types"), depth)
         pairs = []
         for kind, (key, item) in zip(kinds, content.items(), strict=True):
@@ -147,7 +147,7 @@ class _Translator:
             return float(key)
         if name == "bool":
             return key in ("true", "True")
-        raise CorruptedFileError(f"{self.path} is corrupted: a key of a dictionary is none.")
+        raise CorruptedFileError(f"{self.path} is corrupted: a key of a dictionary is invalid.")
 
     def _MaskedArrayNode(self, content: Any, node: Any, depth: int) -> Any:
         data, mask = (self.node(content[key], depth) for key in ("data", "mask"))

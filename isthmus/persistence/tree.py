@@ -117,10 +117,10 @@ class Encoder:
             return {"function": name_of(value)}
         name = name_of(type(value))
         if name not in CLASSES:
-            raise self._foreign(_called(value))
+            raise self._foreign(_name(value))
         state = value.__getstate__()
         if state is not None and type(state) is not dict:
-            raise self._foreign(f"{_called(value)} with a state that is not a dictionary")
+            raise self._foreign(f"{_name(value)} with a state that is not a dictionary")
         coded = {key: self._at(f".{key}", item) for key, item in (state or {}).items()}
         self._kept.append(value)
         self._objects[id(value)] = len(self._objects)
@@ -131,7 +131,7 @@ class Encoder:
             mask = np.ma.getmaskarray(value)
             return {"masked": self._all([value.data, mask, value.fill_value])}
         if type(value) not in (np.ndarray, np.memmap):
-            raise self._foreign(_called(value))
+            raise self._foreign(_name(value))
         if value.dtype == object:
             return {"objects": self._all(list(value.ravel())), "shape": list(value.shape)}
         return {"array": self._place(value)}
@@ -154,13 +154,13 @@ class Encoder:
             if told["bit_generator"] == "MT19937":
                 rest = [int(told["has_gauss"]), float(told["gauss"])]
                 return {"random_state": self._all([*words, *rest])}
-            raise self._foreign(_called(value))
+            raise self._foreign(_name(value))
         bits: Any = value.bit_generator.state
         if bits["bit_generator"] in _RANDOM_PLAIN:
             numbers = [bits["state"]["state"], bits["state"]["inc"]]
             numbers += [bits["has_uint32"], bits["uinteger"]]
             return {"generator": [bits["bit_generator"], *map(int, numbers)]}
-        raise self._foreign(_called(value))
+        raise self._foreign(_name(value))
 
     def _all(self, values: Any) -> list[Any]:
         return [self._at(f"[{k}]", value) for k, value in enumerate(values)]
@@ -391,7 +391,7 @@ def _is_function(value: Any) -> bool:
     return callable(value) and hasattr(value, "__qualname__") and not isinstance(value, type)
 
 
-def _called(value: Any) -> str:
+def _name(value: Any) -> str:
     kind = value if isinstance(value, type) or _is_function(value) else type(value)
     name = f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', kind)}"
     return (

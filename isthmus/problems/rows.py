@@ -260,7 +260,8 @@ def _standardise(
     """
     root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
-    weight, rest = float(w.sum()), np.zeros(A.shape[1])
+    weight = float(len(A) if weights is None else w.sum())
+    rest = np.zeros(A.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (w @ A) / weight
         Z = A - mean

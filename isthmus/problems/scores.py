@@ -192,7 +192,7 @@ def _observed_parts(rows: TestRows, by_output: bool) -> list[tuple[Any, Any]]:
     complete = np.flatnonzero(seen.all(axis=1))
     if not len(complete):
         raise ValueError(
-            "no test row of a fold has all targets observed, which a scorer of your own needs: use fewer "
+            "no test row of a fold has all targets observed, which a custom scorer needs: use fewer "
             "folds or one of scikit-learn's names, by which each output is scored where it is observed."
         )
     return [(complete, slice(None))]

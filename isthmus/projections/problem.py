@@ -323,7 +323,7 @@ def warn_saturated(rank: int, n: int) -> None:
     """Warn that the training coordinates fit by construction."""
     warnings.warn(
         f"alpha == 0 and the inputs have rank {rank} on {n} samples, all there can be: the training "
-        "coordinates follow any y whatever, noise too. Give alpha > 0.",
+        "coordinates fit any y, even noise. Give alpha > 0.",
         UserWarning,
         stacklevel=4,
     )

@@ -27,11 +27,12 @@ from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Momen
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams.blockwise import name_features
+from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
-from isthmus.regression.streamed import fit_source
+from isthmus.regression.streamed import check_targets, fit_source
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -197,6 +198,17 @@ class LatentRegression(FittedMap, ABC):
         """Fit to moments alone."""
         self._store(*self._solve(MomentForm.from_moments(moments, self.scale), n_components))
 
+    def _fit_source_moments(self, source: Rows, moments: Moments, n_components: int | None) -> None:
+        """Fit to the moments of all rows of a source."""
+        check_targets(moments)
+        check_enough_samples(moments.n_samples)
+        name_features(self, source, len(moments.xx))
+        self._y_is_1d = source.y_is_1d
+        self.n_iter_ = 1
+        self.__dict__.pop("missing_model_", None)
+        self._fit_moments(moments, n_components)
+        self.__dict__.pop("moments_", None)
+
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""
         return None
@@ -293,8 +305,10 @@ class LatentRegression(FittedMap, ABC):
         self.x_rotations_ = factors.rotations * signs
         self.x_weights_ = self.x_rotations_ if factors.principal else weights_x * signs
         self.y_loadings_ = factors.y_loadings * signs
-        with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
-            self.score_gram_ = factors.gram * frame.weight_unit * np.outer(signs, signs)
+        self.score_gram_ = factors.gram * (signs[:, None] * signs)
+        if frame.weight_unit != 1.0:
+            with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
+                self.score_gram_ *= frame.weight_unit
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
@@ -304,21 +318,27 @@ class LatentRegression(FittedMap, ABC):
 
         # Loadings, and the share of the variances that each further component explains.
         gram, Q = factors.gram, factors.y_loadings
+        lengths = gram.diagonal()
+        is_orthogonal = np.count_nonzero(gram) == len(gram)  # scores of PLS and of PCR
         if factors.principal:
             self.x_loadings_ = self.x_rotations_
-            explained = gram.diagonal()
+            explained = lengths
         else:
-            if np.count_nonzero(gram) == len(gram):  # orthogonal scores, as those of PLS
-                inverse = np.diag(1.0 / np.sqrt(gram.diagonal()))
+            assert factors.x_cross is not None
+            if is_orthogonal:
+                V = factors.x_cross.T / np.sqrt(lengths)[:, None]  # X' along orthonormal scores
+                self.x_loadings_ = factors.x_cross / lengths * signs
             else:
                 inverse = np.asarray(np.linalg.inv(safe_cholesky(gram)), dtype=np.float64)
-            assert factors.x_cross is not None
-            V = inverse @ factors.x_cross.T  # X' along orthonormal scores
-            self.x_loadings_ = (inverse.T @ V).T * signs
+                V = inverse @ factors.x_cross.T
+                self.x_loadings_ = (inverse.T @ V).T * signs
             explained = np.einsum("kp,kp->k", V, V)
         # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
-        overlap = np.tril(gram * (Q.T @ Q))
-        squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
+        if is_orthogonal:
+            squares = lengths * np.einsum("qk,qk->k", Q, Q)
+        else:
+            overlap = np.tril(gram * (Q.T @ Q))
+            squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
         gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
         x_total, y_total = form.x_squares.sum(), form.y_squares.sum()
         self.x_explained_variance_ratio_ = explained / x_total

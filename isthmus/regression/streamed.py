@@ -14,12 +14,10 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._linalg import Array, column_scales
-from isthmus._validation import check_enough_samples
 from isthmus.problems import MomentForm, Moments
 from isthmus.problems.frame import scales_x
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression.crossval import (
     PathScores,
@@ -47,7 +45,7 @@ def fit_source(model: Any, source: Rows) -> None:
         moments = reduce(Moments.merge, parts)
     else:
         moments = source.moments(full_yy=model._needs_full_yy)
-    fit_moments(model, source, moments, n_components)
+    model._fit_source_moments(source, moments, n_components)
 
 
 def _needs_passes(model: Any) -> bool:
@@ -67,18 +65,6 @@ def check_source(model: Any) -> None:
             f"loss={model.loss!r} has no closed form in moments: search in memory, or fit Rows with the "
             "rank you need."
         )
-
-
-def fit_moments(model: Any, source: Rows, moments: Moments, n_components: int | None) -> None:
-    """Fit a latent regression to the moments of a source."""
-    check_targets(moments)
-    check_enough_samples(moments.n_samples)
-    name_features(model, source, len(moments.xx))
-    model._y_is_1d = source.y_is_1d
-    model.n_iter_ = 1
-    model.__dict__.pop("missing_model_", None)
-    model._fit_moments(moments, n_components)
-    model.__dict__.pop("moments_", None)
 
 
 def check_targets(moments: Moments) -> None:

@@ -15,6 +15,7 @@ from isthmus.inspection.displays._axes import positions
 from isthmus.regression.base import LatentRegression
 from isthmus.reports.kernel_models import expansion_model
 
+# A page with more points and outputs than these is slow to open and no clearer.
 _MOST_POINTS = 2000
 _MOST_OUTPUTS = 25
 

@@ -35,7 +35,7 @@ def open_arrays(source: Source, inner: str | None, key: str) -> Arrays:
     if array.ndim != 2:
         raise TableError(f"{path} has {array.ndim} dimensions, must have 2: rows and columns.")
     if 0 in array.shape:
-        raise TableError(f"{path} has shape {array.shape}: there is nothing in it.")
+        raise TableError(f"{path} has shape {array.shape}: it is empty.")
     return Arrays(path, array, extra, source.format)
 
 

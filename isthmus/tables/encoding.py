@@ -10,6 +10,7 @@ from isthmus.tables.errors import TableError
 from isthmus.tables.sources import Source
 
 BLOCK = 1 << 22  # bytes: a few megabytes stay in the cache of the processor and fill two cores
+# 64 MB: wider tables exist, but a quote that is left open swallows the rest of the file.
 LONGEST_RECORD = 1 << 26
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be", codecs.BOM_UTF8: "utf-8",

@@ -63,7 +63,7 @@ class TextFile:
             raise TableError(f"{self.path} has no rows.")
         self._first, line = first
         if not is_text(self._first):
-            raise TableError(f"{self.path} is not a text file, and of no other kind that is known.")
+            raise TableError(f"{self.path} is not a text file, nor of any other known format.")
         self._second = next(self._blocks, None)
         while self._second is not None and self._first.count(b"\n") < _FEW:
             # A quote that is left open, or very long lines.

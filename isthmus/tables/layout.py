@@ -17,6 +17,7 @@ from isthmus.tables.names import simplify
 
 SAMPLE = 1000  # rows that the layout and the kinds of columns are decided on
 _CELLS = 200_000  # fewer rows of wide tables, lest the decisions take longer than the reading
+# Python's default of 128 kB is too short for a cell that holds a spectrum.
 LONGEST_CELL = 1 << 24
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma", " ": "spaces"}
 ID_NAMES = frozenset(

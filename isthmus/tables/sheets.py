@@ -67,9 +67,9 @@ def sheet_layout(
     if not taken:
         raise TableError(f"{path} has no rows.")
     # Titles above the table: lines with one cell where the table has several.
-    width = max(len(_trimmed(cells)) for _, cells in taken)
+    width = max(len(_trim(cells)) for _, cells in taken)
     skipped = 0
-    while width > 1 and skipped < len(taken) - 2 and len(_filled(taken[skipped][1])) == 1:
+    while width > 1 and skipped < len(taken) - 2 and len(_without_empty(taken[skipped][1])) == 1:
         skipped += 1
     taken = taken[skipped:]
     layout = Layout(separator="", width=width)
@@ -81,11 +81,11 @@ def sheet_layout(
     return layout, head, lines
 
 
-def _trimmed(cells: list[str]) -> list[str]:
+def _trim(cells: list[str]) -> list[str]:
     while cells and not cells[-1].strip():
         cells = cells[:-1]
     return cells
 
 
-def _filled(cells: list[str]) -> list[str]:
+def _without_empty(cells: list[str]) -> list[str]:
     return [cell for cell in cells if cell.strip()]

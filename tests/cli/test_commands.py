@@ -106,11 +106,11 @@ def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
     del old.domain_
     isthmus.save(old, "old.isthmus")
     code, _, err = run("predict", "old.isthmus", "X.csv", "-o", "out.csv")
-    assert code == 0 and "keeps no domain: rows are not checked" in err
+    assert code == 0 and "has no domain: rows are not checked" in err
     assert read_csv("out.csv")[0] == ["sample", "fat", "water"]
     code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
     assert code == 0, err
-    assert "keeps no domain" in (tmp_path / "old.html").read_text("utf-8")
+    assert "has no domain" in (tmp_path / "old.html").read_text("utf-8")
 
 
 def test_json_and_quiet(tables, run):
@@ -221,7 +221,7 @@ def test_columns_are_matched_by_name(model, run, tmp_path, write_csv):
         ["d", "b", "a", "f", "e", "c", "more"],
     )
     code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "out.csv", "--no-check")
-    assert code == 0 and "does not know are ignored: 'more'" in err
+    assert code == 0 and "were not in training are ignored: 'more'" in err
     _, rows = read_csv("out.csv")
     expected = isthmus.load("m.isthmus").predict_rows(X)
     assert_allclose(np.array(rows, dtype=float), expected, rtol=1e-12)

@@ -80,7 +80,7 @@ def test_standard_output(model, run, run_process, tmp_path):
     assert "40 rows predicted: -" in done.stderr
     assert everything(tmp_path) == before
     code, _, err = run("predict", "m.isthmus", "X.csv", "-o", "-", "--json")
-    assert code == 2 and "both want standard output" in err
+    assert code == 2 and "cannot both use standard output" in err
 
 
 def test_a_model_through_a_pipe(tables, tmp_path, monkeypatch, capfdbinary):

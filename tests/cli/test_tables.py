@@ -175,7 +175,9 @@ def test_categories_are_encoded_inside_the_folds(run, tmp_path):
 
     (tmp_path / "new.csv").write_text("colour,x\nred,0.5\npink,0.5\nblue,0.5\n")
     code, _, err = run("predict", "c.isthmus", "new.csv", "-o", "o.csv", "--no-check")
-    assert code == 0 and "does not know count as none: 'colour = pink (1 rows)'" in err
+    assert (
+        code == 0 and "were not in training are encoded as zeros: 'colour = pink (1 rows)'" in err
+    )
     found = np.array(read_csv((tmp_path / "o.csv").read_text())[1:], dtype=float).ravel()
     model = isthmus.load("c.isthmus")
     rows = np.array([[0.5, 0, 0, 1], [0.5, 0, 0, 0], [0.5, 1, 0, 0]])
@@ -206,7 +208,7 @@ def test_names_that_are_alike_are_matched(run, tmp_path, write_csv):
     assert run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", *FIT)[0] == 0
     write_csv(tmp_path / "new.csv", X[:4, ::-1], ["1125.0", "1120 nm", "1115nm"])
     code, _, err = run("predict", "m.isthmus", "new.csv", "-o", "o.csv", "--no-check")
-    assert code == 0 and "names that are alike are taken as equal: '1115nm' is '1115'" in err
+    assert code == 0 and "similar names are treated as equal: '1115nm' is '1115'" in err
     found = np.array(read_csv((tmp_path / "o.csv").read_text())[1:], dtype=float)
     assert_allclose(
         found.ravel(), np.ravel(isthmus.load("m.isthmus").predict_rows(X[:4])), rtol=1e-12

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from isthmus.cli import main
-from isthmus.experiments import EXPERIMENTS, Claim, Result, render_page, sources
-from isthmus.experiments.base import Row, ordering_claim
-from isthmus.experiments.registry import PAPERS
+from isthmus.experiments import sources
+from isthmus.experiments.base import Claim, Result, Row, ordering_claim
+from isthmus.experiments.page import render_page
+from isthmus.experiments.registry import EXPERIMENTS, PAPERS
 
 # Tables that the papers show without an ordering, or whose ordering is known not to carry over.
 NOTHING_EXPECTED = {"thesis-dexterity", "morp-preferences", "manifold-orl"}

@@ -156,5 +156,5 @@ def test_limits_need_degrees_of_freedom(rng):
     assert np.isfinite(hotelling_t2(model, X).limit)
     with pytest.raises(ValueError, match="total weight 6, must be > 6"):
         hotelling_t2(model, X, training=True)
-    with pytest.raises(ValueError, match="leave 0 degrees of freedom beside 5 components"):
+    with pytest.raises(ValueError, match="leave 0 degrees of freedom after 5 components"):
         q_residuals(model, X)

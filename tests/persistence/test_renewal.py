@@ -9,7 +9,7 @@ from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Absolute
 from isthmus.papers.stiefel_report import TanhAbsolute
 from isthmus.persistence import ModelFileError, classes
-from isthmus.persistence.models import _built, _coded
+from isthmus.persistence.models import _build, _encode
 from isthmus.persistence.tree import Decoder, Encoder
 
 X, Y, _ = make_low_rank_regression(40, 6, 3, rank=2, noise=0.2, random_state=0)
@@ -25,7 +25,7 @@ def with_old_parameters(model, **old):
 
 def written_and_read(model):
     """As a file of then is read; to save it today is refused, since it would not come back as it is."""
-    return _built(memoryview(_coded(model, "m")), "m")
+    return _build(memoryview(_encode(model, "m")), "m")
 
 
 def test_renamed_parameters_come_back_under_their_new_names():

@@ -183,7 +183,7 @@ def test_only_sums_are_brought_here(data):
 def test_chunks_by_columns_say_what_they_cost(data):
     X, Y, _ = data
     with pytest.warns(
-        UserWarning, match=r"chunked by columns \(2 chunks a row\).*sends up to 0 MiB"
+        UserWarning, match=r"chunked by columns \(2 chunks per row\).*sends up to 0 MiB"
     ):
         rows = DaskRows(array(X, 30, 2), Y)
     assert_same(rows.moments(), Moments.from_data(X, Y))

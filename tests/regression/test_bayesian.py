@@ -437,5 +437,5 @@ def test_bad_calls_are_refused():
     with pytest.raises(ValueError, match="n_samples=1"):
         BayesianStiefelRegression(1).fit(X_C[:1], Y_C[:1])
     assert not hasattr(model, "predict_path")
-    with pytest.raises(AttributeError, match="posterior of its own"):
+    with pytest.raises(AttributeError, match="its own posterior"):
         _ = model.coef_path_

@@ -243,7 +243,7 @@ add(
     **NPY,
     error="has 3 dimensions, must have 2",
 )
-add("npy without rows", npy(np.zeros((0, 2))), **NPY, error="nothing in it")
+add("npy without rows", npy(np.zeros((0, 2))), **NPY, error="it is empty")
 add("npy cut off", npy(M)[:-9], **NPY, error="is not a numpy file")
 add(
     "npy of a huge shape", npy(M).replace(b"(3, 2)", b"(3e9,2)".ljust(6)), **NPY, error="numpy file"

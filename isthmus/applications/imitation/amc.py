@@ -92,7 +92,7 @@ def find_skeleton(path: Path) -> Path:
         return others[0]
     raise FileNotFoundError(
         f"{path.name} needs its skeleton: neither {path.stem}.asf nor {path.stem.split('_')[0]}.asf "
-        f"lies beside it, and there are {len(others)} other .asf files."
+        f"is in the same folder, and there are {len(others)} other .asf files."
     )
 
 
@@ -125,7 +125,7 @@ def parse_asf(lines: list[str]) -> Asf:
                 above[child] = key
             _known([key, *rest], bones, number)
     root.axis = _turn(order, turned, degrees)
-    return _ordered(bones, above, INCH / scale, degrees)
+    return _order(bones, above, INCH / scale, degrees)
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[int, str, list[str]]]:
@@ -179,7 +179,7 @@ def _known(names: list[str], bones: dict[str, Bone], number: int) -> None:
             raise ValueError(f"line {number}: bone {name!r} is not in the skeleton.")
 
 
-def _ordered(bones: dict[str, Bone], above: dict[str, str], unit: float, degrees: bool) -> Asf:
+def _order(bones: dict[str, Bone], above: dict[str, str], unit: float, degrees: bool) -> Asf:
     names = ["root"]
     for name in names:  # grows while it is walked through: breadth first
         names += [child for child, parent in above.items() if parent == name]
@@ -196,7 +196,7 @@ def _numbers(words: list[str], n: int, number: int) -> Array:
     try:
         return np.array([float(word) for word in words])
     except ValueError:
-        raise ValueError(f"line {number}: {' '.join(words)!r} are no numbers.") from None
+        raise ValueError(f"line {number}: {' '.join(words)!r} are not numbers.") from None
 
 
 def _turn(order: str, angles: Array, degrees: bool) -> Rotation:

@@ -45,12 +45,12 @@ def board_pictures(writing: Writing, rough: Mapping[float, float]) -> Picture:
         cuts = writing.cuts[hand]
         width = (SIZE - 100) // max(len(cuts) - 1, 1)
         for i, (begin, end) in enumerate(pairwise(cuts)):  # as they were cut
-            line = _fitted(movement[begin : end + 1], 88 + i * width, top, width - 8, 40)
+            line = _fit(movement[begin : end + 1], 88 + i * width, top, width - 8, 40)
             _draw(cv2, page, line, _GREY)
             for x, y in (line[0], line[-1]):
                 cv2.circle(page, (int(x), int(y)), 2, _CUT, -1, cv2.LINE_AA)
     _text(cv2, page, f"written: {writing.text}", 8, 150)
-    line = _fitted(writing.path, 14, 158, SIZE - 28, 92)
+    line = _fit(writing.path, 14, 158, SIZE - 28, 92)
     _draw(cv2, page, line, _PALE)
     _bars(cv2, page, rough)
     frames = []
@@ -63,7 +63,7 @@ def board_pictures(writing: Writing, rough: Mapping[float, float]) -> Picture:
     return np.stack(frames)
 
 
-def _fitted(path: Array, x: int, y: int, width: int, height: int) -> Array:
+def _fit(path: Array, x: int, y: int, width: int, height: int) -> Array:
     """A path in pixels inside a box, upright and not stretched."""
     low, size = path.min(axis=0), np.maximum(np.ptp(path, axis=0), 1e-9)
     scale = float(min(width / size[0], height / size[1]))

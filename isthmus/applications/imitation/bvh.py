@@ -149,7 +149,7 @@ def parse_bvh(lines: list[str], *, unit: float = 1.0, skip: int = 0) -> Motion:
         )
     if not 0 < frame_time < np.inf:
         raise ValueError(
-            f"Frame Time: {frame_time} is no time between frames: write the seconds per frame there, "
+            f"Frame Time: {frame_time} is not a time between frames: write the seconds per frame there, "
             "such as 0.0083333 for 120 frames per second."
         )
     values = np.array(rows, dtype=np.float64).reshape(len(rows), skeleton.n_channels)[skip:]

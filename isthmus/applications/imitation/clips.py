@@ -18,6 +18,7 @@ from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]
 
+# Frames per second of the films and of the shipped clips.
 FPS = 30.0
 # The arm's base axes in the world, as columns: x right (-X), y down (-Z), z forward (-Y).
 MOUNTING = np.array([[-1.0, 0, 0], [0, 0, -1], [0, -1, 0]])
@@ -59,8 +60,8 @@ class ArmClip:
         rng = np.random.default_rng(random_state)
         return ArmClip(
             self.name,
-            _shaken(self.upper, np.radians(degrees), rng),
-            _shaken(self.fore, np.radians(degrees), rng),
+            _shake(self.upper, np.radians(degrees), rng),
+            _shake(self.fore, np.radians(degrees), rng),
             self.fps,
         )
 
@@ -69,7 +70,7 @@ class ArmClip:
         return (self.upper + self.fore)[:, 2] / 2 > -share
 
 
-def _shaken(vectors: Array, sd: float, rng: np.random.Generator) -> Array:
+def _shake(vectors: Array, sd: float, rng: np.random.Generator) -> Array:
     noise = rng.normal(scale=sd, size=vectors.shape)
     noise -= (noise * vectors).sum(axis=1, keepdims=True) * vectors
     out = vectors + noise
@@ -131,14 +132,6 @@ def load_clips() -> dict[str, ArmClip]:
             upper, fore = rows[:, :3], rows[:, 3:]
             clips[key] = ArmClip(key, _unit(upper), _unit(fore))
     return clips
-
-
-def pack_clips(clips: Mapping[str, ArmClip]) -> dict[str, NDArray[np.int16]]:
-    """The arrays of the shipped file."""
-    return {
-        key: np.round(_QUANTUM * np.hstack([clip.upper, clip.fore])).astype(np.int16)
-        for key, clip in clips.items()
-    }
 
 
 def make_clip(n_frames: int = 300, *, random_state: Any = None, name: str = "generated") -> ArmClip:

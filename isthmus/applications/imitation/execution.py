@@ -19,6 +19,7 @@ from isthmus.applications.imitation.mapping import normal_jacobian, posture_norm
 
 Array = NDArray[np.float64]
 
+# Metres: far below what an arm can repeat, so that all solvers reach the same place.
 TOL_TIP = 1e-6
 SOLVERS = ("slsqp", "trust_qp", "gauss_newton")
 CONTROLLER = "pseudo-inverse with null-space centring (stands in for the manufacturer's controller)"
@@ -314,7 +315,7 @@ class _GaussNewton:
             for _ in range(len(q)):  # joints that would leave their limits stay where they are
                 move, rest = self._step(q, free, root)
                 # Only the part that leaves the tip alone is made shorter, or the tip would not arrive.
-                step = _capped(move, self.first_step) + _capped(rest, longest)
+                step = _cap(move, self.first_step) + _cap(rest, longest)
                 out = free & (((q >= high) & (step > 0)) | ((q <= low) & (step < 0)))
                 if not out.any() or free.sum() - out.sum() < len(f.J):
                     break
@@ -342,7 +343,7 @@ class _GaussNewton:
         return both[0], both[1]
 
 
-def _capped(step: Array, longest: float) -> Array:
+def _cap(step: Array, longest: float) -> Array:
     """A step of which no joint turns by more."""
     return step * min(1.0, longest / max(float(np.abs(step).max()), 1e-300))
 

@@ -37,7 +37,7 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
 
 
 def check_installed() -> None:
-    """Refuse at once, before any work, where rendering or film is not to be had."""
+    """Refuse at once, before any work, where rendering or film is not available."""
     for module in ("mujoco", "cv2", "imageio", "imageio_ffmpeg"):
         need(module)
     mujoco = need("mujoco")

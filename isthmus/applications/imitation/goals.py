@@ -90,7 +90,7 @@ def goal_of_markers(retargeter: Retargeter, markers: Markers, mapping: PlaneMap 
     hand, palm = _hand(markers, turn, retargeter.palm is not None)
     if mapping is None and retargeter.objective != "normal":
         return _with_tip(retargeter, upper, fore, hand, palm)
-    return _mapped(retargeter, markers, mapping, upper, fore, hand, palm)
+    return _map(retargeter, markers, mapping, upper, fore, hand, palm)
 
 
 def check_limbs(limbs: Mapping[str, Array]) -> dict[str, Array]:
@@ -167,7 +167,7 @@ def _with_tip(
     return Goal(upper=upper, fore=fore, hand=hand, palm=palm, tip=tip)
 
 
-def _mapped(
+def _map(
     retargeter: Retargeter,
     markers: Markers,
     mapping: PlaneMap | None,

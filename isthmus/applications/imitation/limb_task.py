@@ -125,7 +125,7 @@ class LimbTask:
             weight = self.weights["hand"]
             axis = R @ self.palm
             parts.append(weight * (axis - goal.palm))
-            slopes.append(weight * _crossed(turning, axis))
+            slopes.append(weight * _cross(turning, axis))
         if goal.tip is not None and self.weights.get("tip"):
             parts.append(self.weights["tip"] * (points[:, 3] - goal.tip))
             slopes.append(self.weights["tip"] * J[:, 3])
@@ -180,7 +180,7 @@ def _unit_and_slope(d: Array, J: Array) -> tuple[Array, Array]:
     return u, (J - u[:, :, None] * along[:, None, :]) / length[:, :, None]
 
 
-def _crossed(turning: Array, axis: Array) -> Array:
+def _cross(turning: Array, axis: Array) -> Array:
     """``w_j x axis`` of each joint's angular velocity."""
     return np.cross(turning, axis[:, :, None], axis=1)
 

@@ -29,7 +29,7 @@ def mjcf_chain(root: ET.Element, tip: str | None, base: str | None) -> list[Join
         tip = leaves[0]
     for option, name in (("tip", tip), ("base", base)):
         if name is not None and name not in bodies:
-            raise ValueError(f"{option} == {name!r} is no body of the model: {sorted(bodies)}.")
+            raise ValueError(f"{option} == {name!r} is not a body of the model: {sorted(bodies)}.")
     way = [bodies[tip]]
     while parents[way[-1]] is not world and way[-1].get("name") != base:
         way.append(parents[way[-1]])

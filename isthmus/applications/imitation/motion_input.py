@@ -87,7 +87,7 @@ def read_markers(
     try:
         motion = read_amc(path, unit=unit) if kind == ".amc" else read_bvh(path, unit=unit or 1.0)
     except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is no text: {kind[1:].upper()} files are.") from None
+        raise ValueError(f"{path.name} is not a text file: {kind[1:].upper()} files are.") from None
     names, rate = motion.skeleton.names, motion.fps if fps is None else fps
     places = joint_positions(names, motion.positions(), side, joints)
     skip = 0
@@ -119,7 +119,7 @@ def markers_from_smpl(joints: ArrayLike, side: str = "right") -> Markers:
     places = np.asarray(joints, dtype=np.float64)
     if places.ndim != 3 or places.shape[1] < 22 or places.shape[2] != 3:
         raise ValueError(f"joints has shape {places.shape}, must be (n, 22 or more, 3).")
-    return _picked(y_up_to_z_up(places), _SMPL, side)
+    return _pick(y_up_to_z_up(places), _SMPL, side)
 
 
 def markers_from_mediapipe(landmarks: ArrayLike, side: str = "right") -> Markers:
@@ -128,10 +128,10 @@ def markers_from_mediapipe(landmarks: ArrayLike, side: str = "right") -> Markers
     if places.ndim != 3 or places.shape[1] != 33 or places.shape[2] not in (3, 4):
         raise ValueError(f"landmarks has shape {places.shape}, must be (n, 33, 3) or (n, 33, 4).")
     x, y, z = np.moveaxis(places[..., :3], -1, 0)
-    return _picked(np.stack([x, z, -y], axis=-1), _MEDIAPIPE, side)
+    return _pick(np.stack([x, z, -y], axis=-1), _MEDIAPIPE, side)
 
 
-def _picked(places: Array, table: Mapping[str, Sequence[int | None]], side: str) -> Markers:
+def _pick(places: Array, table: Mapping[str, Sequence[int | None]], side: str) -> Markers:
     if side not in table:
         raise ValueError(f"side == {side!r}, must be 'right' or 'left'.")
     numbers = table[side]

@@ -13,7 +13,9 @@ from isthmus.applications.imitation.checks import check_non_negative, check_traj
 
 Array = NDArray[np.float64]
 
+# Samples to which every movement is resampled before it is compared.
 N_SAMPLES = 100
+# Weight of warping time beside matching places, in a movement of unit size.
 LAM_TIME = 1e-3
 _STEPS = ((1, 1), (1, 2), (2, 1))
 

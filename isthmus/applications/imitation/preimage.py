@@ -15,6 +15,7 @@ from isthmus.kernels.postures import PoseKernel
 
 Array = NDArray[np.float64]
 
+# Pull towards the current posture, and how far in feature space a path may stray from its target.
 LAM = 0.1
 PATH_THRESHOLD = 0.25
 
@@ -196,7 +197,7 @@ def dense_path(
     points, via = [first, last], [-1, -1]
     free = np.ones(len(known), dtype=bool)
     while True:
-        path, part = _sampled(np.array(points), n_samples)
+        path, part = _sample(np.array(points), n_samples)
         distances = _distances(kernel, path, known)
         worst = int(distances.min(axis=1).argmax())
         left = float(distances[worst].min())
@@ -209,7 +210,7 @@ def dense_path(
     return DensePath(path, np.array(via[1:-1], dtype=np.intp), left)
 
 
-def _sampled(points: Array, n: int) -> tuple[Array, NDArray[np.intp]]:
+def _sample(points: Array, n: int) -> tuple[Array, NDArray[np.intp]]:
     """Samples along way points, n on each leg with both its ends, and the leg each belongs to."""
     legs = len(points) - 1
     at = np.linspace(0, legs, legs * (n - 1) + 1)

@@ -11,6 +11,7 @@ from isthmus.applications.imitation.extras import need
 Array = NDArray[np.float64]
 
 _SLACK = 20.0  # price of a metre of slack, in l1
+# Keeps the Hessian positive definite, which the solver of the quadratic programme needs.
 _EPS = 1e-8
 
 

@@ -105,7 +105,9 @@ def read_arm(path: str | Path, **options: object) -> SerialArm:
     try:
         text = Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{Path(path).name} is no text: URDF and MJCF are XML files.") from None
+        raise ValueError(
+            f"{Path(path).name} is not a text file: URDF and MJCF are XML files."
+        ) from None
     reader = read_mjcf if "<mujoco" in text else read_urdf
     return reader(text if "<robot" in text or "<mujoco" in text else path, **options)  # type: ignore[arg-type]
 
@@ -280,7 +282,7 @@ def _only_tip(leaves: list[str], above: Mapping[str, ET.Element]) -> str:
     longest = max(map(len, chains.values()), default=0)
     ends = [leaf for leaf in leaves if 2 * len(chains[leaf]) >= longest]
     if not longest:
-        raise ValueError("the URDF model has no joint that moves: it is no arm.")
+        raise ValueError("the URDF model has no joint that moves: it is not an arm.")
     if len({tuple(chains[leaf]) for leaf in ends}) != 1:
         raise ValueError(f"the URDF model ends in {', '.join(ends or leaves)}: name one as tip.")
     return "tool0" if "tool0" in ends else ends[0]
@@ -294,7 +296,7 @@ def _urdf_chain(root: ET.Element, tip: str | None, base: str | None) -> list[Joi
     if tip is None:
         tip = _only_tip(leaves, above)
     if tip not in above:
-        raise ValueError(f"tip == {tip!r} is no link of the model; its ends are {leaves}.")
+        raise ValueError(f"tip == {tip!r} is not a link of the model; its ends are {leaves}.")
     found: list[Joint] = []
     at = tip
     while at in above and at != base:

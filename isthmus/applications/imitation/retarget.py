@@ -256,7 +256,7 @@ class Retargeter:
         low, high = self.arm.limits.T
         room = MARGIN * (high - low)
         step, bend = (1 - 1e-6) * self.velocity * dt, (1 - 1e-6) * self.acceleration * dt**2
-        return PathLimits(low + room, high - room, _bounded(step), _bounded(bend))
+        return PathLimits(low + room, high - room, _bound(step), _bound(bend))
 
     def _outcome(self, found: PathResult, goal: Goal, dt: float, clock: Array) -> Retargeted:
         errors = self.task.errors(found.q, goal)
@@ -332,5 +332,5 @@ def _late(done: Retargeted) -> float:
     return float(np.mean(done.reachable & ~done.reached))
 
 
-def _bounded(limits: Array) -> Array:
+def _bound(limits: Array) -> Array:
     return np.minimum(limits, _UNBOUNDED) if np.isfinite(limits).any() else limits

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 Array = NDArray[np.float64]
 
+# Rings are equal steps of the logarithm of the distance, so that near points count in finer rings.
 N_RINGS, N_SECTORS, RING_STEP = 5, 6, 0.3
 
 

@@ -26,7 +26,7 @@ from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.dexterity import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
-from isthmus.persistence.outputs import Output, Outputs, write_atomically
+from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.pages import content_policy
 
 Array = NDArray[np.float64]
@@ -176,18 +176,6 @@ def _caption(cv2: Any, image: NDArray[np.uint8], text: str) -> None:
     cv2.putText(image, text, (8, 18), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (30, 30, 30), 1, cv2.LINE_AA)
 
 
-def write_film(
-    story: Story,
-    path: str | Path,
-    *,
-    size: int = 320,
-    progress: Callable[[int], None] | None = None,
-) -> None:
-    """Write the film as MP4 (H.264, which browsers play), as a whole or not at all."""
-    with Outputs() as outputs:
-        write_film_to(outputs.add(path), story, size=size, progress=progress)
-
-
 def write_film_to(
     output: Output,
     story: Story,
@@ -217,7 +205,7 @@ def write_film_to(
                 encoder.stdin.close()
             said = encoder.stderr.read().decode(errors="replace").split("\n")[0]
             if encoder.wait() != 0:
-                raise OSError(f"{output}: the film cannot be written, ffmpeg says: {said}.")
+                raise OSError(f"{output}: the film cannot be written, ffmpeg reports: {said}.")
         except BaseException:
             encoder.kill()
             raise
@@ -248,9 +236,9 @@ def page(story: Story, *, film: str | Path | None = None) -> str:
     scripts = [(assets / name).read_text("utf-8") for name in ("three.min.js", "viewer.js")]
     parts = {
         "POLICY": content_policy(scripts, _ALLOWED),
-        "TITLE": _escaped(story.title),
+        "TITLE": _escape(story.title),
         "FACTS": "".join(
-            f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(text)}</dd></div>"
+            f"<div><dt>{_escape(name)}</dt><dd>{_escape(text)}</dd></div>"
             for name, text in story.facts.items()
         ),
         "VIDEO": video,
@@ -338,5 +326,5 @@ def _panel(title: str, unit: str, curves: dict[str, Array]) -> dict[str, Any]:
     return {"title": title, "unit": unit, "curves": rounded}
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(text)

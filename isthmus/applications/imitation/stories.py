@@ -62,10 +62,10 @@ def learned_story(
     done = lesson.imitator.predict(watch(lesson.camera, pictures)[0])
     with Film(Scene(noise=0.0), size=SHOWN) as film:
         large = _frames(film, unseen, progress, "filming the person, large")
-    return _learned(arm, unseen, lesson, done, large, clip, road)
+    return _learn(arm, unseen, lesson, done, large, clip, road)
 
 
-def _learned(
+def _learn(
     arm: ShoulderElbowArm,
     clip: ArmClip,
     lesson: Lesson,

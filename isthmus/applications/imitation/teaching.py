@@ -88,8 +88,8 @@ def teach(
     others = every[np.sort(order[n_labels : n_labels + n_unlabelled])]
     with Film(scene, size=size, random_state=rng.integers(2**31)) as film:
         background = film.background()
-        images = _filmed(film, labelled.with_error(LABEL_ERROR, rng), "labels", progress)
-        more = _filmed(film, others, "frames without labels", progress)
+        images = _film(film, labelled.with_error(LABEL_ERROR, rng), "labels", progress)
+        more = _film(film, others, "frames without labels", progress)
         picks = np.linspace(0, len(labelled) - 1, 5).astype(int)
         pixels = [pick_skin(film, labelled.upper[i], labelled.fore[i], n=20) for i in picks]
     camera = Camera(background, SkinModel.from_pixels(np.concatenate(pixels)), roi=roi)
@@ -99,7 +99,7 @@ def teach(
     return Lesson(imitator, camera, q, images, background)
 
 
-def _filmed(film: Film, clip: ArmClip, what: str, progress: Any) -> NDArray[np.uint8]:
+def _film(film: Film, clip: ArmClip, what: str, progress: Any) -> NDArray[np.uint8]:
     frames = []
     for i, (u, v) in enumerate(zip(clip.upper, clip.fore)):
         frames.append(film.arm_frame(u, v))

@@ -20,6 +20,7 @@ from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
 
 Array = NDArray[np.float64]
 
+# A faint pull to the reference: only the first frame needs it to choose among its solutions.
 START_ALPHA = 1e-3
 
 

@@ -17,6 +17,7 @@ Mask = NDArray[np.uint8]
 FOREGROUND_STEP = 30  # grey levels of the largest channel difference
 MIN_FOREGROUND = 50  # pixels of a person
 SKIN_DISTANCE = 11.345  # 99 % of chi-squared with 3 degrees of freedom
+# Pixels of a side of the cropped person.
 CROP = 100
 ROIS = ("tight", "torso")
 

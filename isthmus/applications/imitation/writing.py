@@ -220,14 +220,14 @@ def write(
         at += float(np.ptp(shape[:, 0])) + 0.3 * HEIGHT
     path = concatenate(elements, smooth=True)
     used = arm or pa10()
-    retargeter, done = _executed(path, used, rate, smoothing)
+    retargeter, done = _execute(path, used, rate, smoothing)
     duration = len(path) / rate
     return Writing(
         order, labels, path, duration, durations, done, used, retargeter, recordings, cuts
     )
 
 
-def _executed(
+def _execute(
     path: Array, arm: SerialArm, rate: float, smoothing: float
 ) -> tuple[Retargeter, Retargeted]:
     """Write a path on a board that stands across the arm's base axis."""
@@ -248,7 +248,7 @@ def smoothness(
     """Return the root mean square acceleration of the joints for several weights of smoothing."""
     out = {}
     for alpha in alphas:
-        _, done = _executed(writing.path, writing.arm, 1 / writing.done.dt, alpha)
+        _, done = _execute(writing.path, writing.arm, 1 / writing.done.dt, alpha)
         out[alpha] = float(np.sqrt(np.mean(done.acceleration**2)))
     return out
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from isthmus.inspection.displays._axes import axes_for, positions
 
+# More names than this overlap.
 _MOST_TICKS = 40
 
 

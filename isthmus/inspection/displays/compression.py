@@ -16,7 +16,7 @@ from isthmus.inspection.displays._axes import axes_for
 
 @dataclass
 class CompressionDisplay:
-    """How much is lost by every number of points, and how much faster is it?
+    """Error and speed of a compressed model at every number of points.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass
 class PreimageDisplay:
-    """Rows of pictures, one row a method, one column a target, with the losses below.
+    """Rows of pictures, one row per method, one column per target, with the losses below.
 
     Parameters
     ----------

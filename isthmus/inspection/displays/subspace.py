@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from isthmus.inspection.displays._axes import axes_for
 
+# As in the score that chooses ridge weights of projections.
 N_NEIGHBOURS = 10
 
 

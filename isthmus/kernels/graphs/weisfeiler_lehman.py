@@ -123,7 +123,7 @@ class WeisfeilerLehmanAssignment(RefinementKernel):
 
 
 class WeisfeilerLehmanWasserstein(StructuredKernel):
-    r"""One less the Wasserstein distance of the nodes of two graphs by their refined labels, [TGLRB2019]_.
+    r"""One minus the Wasserstein distance of the nodes of two graphs by their refined labels, [TGLRB2019]_.
 
     Two nodes are as far apart as the share of the rounds, the start included, in which their labels
     differ. Each graph spreads a mass of one evenly over its nodes; W is the least mean distance over which

@@ -145,7 +145,7 @@ def _balance(gram_matrix: Array, size: float, side: str) -> float:
     """
     n, trace = len(gram_matrix), float(np.trace(gram_matrix))
     if not trace > _RANK * size:
-        raise ValueError(f"{side} is constant: its kernel does not tell any two samples apart.")
+        raise ValueError(f"{side} is constant: its kernel values are all equal.")
     gram_matrix *= n / trace
     return n / trace
 

@@ -167,8 +167,8 @@ def whole_columns(X: Any) -> Any:
     share = (n_blocks - 1) / n_blocks
     moved = f"{share:.0%} of X" if np.isnan(X.nbytes) else f"{share * X.nbytes / 2**20:.0f} MiB"
     warnings.warn(
-        f"X is chunked by columns ({n_blocks} chunks a row): they are put side by side in every pass over "
-        f"the rows, which sends up to {moved} between workers each time. "
+        f"X is chunked by columns ({n_blocks} chunks per row): every pass over "
+        f"the rows joins them, which sends up to {moved} between workers each time. "
         "X = X.rechunk({1: -1}).persist() does so once.",
         UserWarning,
         stacklevel=2,

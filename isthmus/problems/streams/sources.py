@@ -276,7 +276,7 @@ class Rows:
         walk = copy.deepcopy(self._walk)
         if walk.parts and len(walk.parts) != n_folds:
             raise ValueError(
-                f"the walk to resume has {len(walk.parts)} folds, but {n_folds} are asked for: resume "
+                f"the walk to resume has {len(walk.parts)} folds, but this fit has {n_folds}: resume "
                 "the fit that failed."
             )
         try:

@@ -46,9 +46,7 @@ def _takes_blocks(self: BayesianStiefelRegression) -> bool:
 
 
 def _has_path(self: BayesianStiefelRegression) -> bool:
-    raise AttributeError(
-        "the posterior of each rank is a fit of its own: fit again with n_components."
-    )
+    raise AttributeError("each rank has its own posterior: fit again with that n_components.")
 
 
 class BayesianStiefelRegression(PosteriorModel):
@@ -383,7 +381,9 @@ class BayesianStiefelRegression(PosteriorModel):
 
     @property
     def coef_path_(self) -> NDArray:
-        raise AttributeError("coef_path_: each rank has a posterior of its own, fit again.")
+        raise AttributeError(
+            "coef_path_ does not exist: each rank has its own posterior, fit again."
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

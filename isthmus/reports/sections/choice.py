@@ -45,7 +45,7 @@ def comparison(data: ReportData) -> Section:
     ]
     told = (
         "The same in numbers, with standard errors over the folds. Differences to the best are taken "
-        "fold by fold: what all methods find hard cancels."
+        "fold by fold: rows that are hard for all methods cancel."
     )
     header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
     tables = [(told, header, _method_rows(data.search))]
@@ -102,7 +102,7 @@ def _method_rows(search: Any) -> list[list[str]]:
             [
                 results["label"][k] + mark,
                 f"{scores[k]:.4f} ± {errors[k]:.4f}" if state == "done" else state,
-                _less_the_best(results, k),
+                _difference_from_best(results, k),
                 fig.short(results["mean_fit_time"][k]),
                 f"{results['rows_per_second'][k]:,.0f}" if state == "done" else "",
             ]
@@ -110,7 +110,7 @@ def _method_rows(search: Any) -> list[list[str]]:
     return rows
 
 
-def _less_the_best(results: dict[str, Any], k: int) -> str:
+def _difference_from_best(results: dict[str, Any], k: int) -> str:
     """Mean and standard error of the differences to the best method over the folds."""
     mean = results.get("difference_to_best", [np.nan] * (k + 1))[k]  # files of before have none
     if not np.isfinite(mean):
@@ -125,7 +125,7 @@ def components(data: ReportData) -> Section | None:
     if data.search.curves_ and len(data.search.curves_["n_components"]) > 1:
         section.figures.append(_component_scores(ComponentCurveDisplay.compute(data.search)))
     if data.is_latent and data.model.n_components_ > 0:
-        section.figures.append(_explained(ExplainedVarianceDisplay.compute(data.model)))
+        section.figures.append(_explained_figure(ExplainedVarianceDisplay.compute(data.model)))
     return section if section.figures else None
 
 
@@ -138,7 +138,7 @@ def _component_scores(curve: ComponentCurveDisplay) -> Figure:
     return Figure("components", caption, [("", *fig.rank_scores(curve))])
 
 
-def _explained(shares: ExplainedVarianceDisplay) -> Figure:
+def _explained_figure(shares: ExplainedVarianceDisplay) -> Figure:
     steps = np.arange(1, len(shares.x) + 1)
     traces = [
         fig.curve(
@@ -151,8 +151,8 @@ def _explained(shares: ExplainedVarianceDisplay) -> Figure:
         )
     ]  # fmt: skip
     caption = (
-        "How much of the variance of the training rows the components explain together. Outputs "
-        "well explained by components that explain little of the inputs hang on fine detail."
+        "How much of the variance of the training rows the components explain together. If "
+        "the outputs are well explained and the inputs are not, predictions depend on fine detail."
     )
     lay = fig.whole_steps(fig.layout("number of components", "% explained"), len(steps))
     return Figure("explained", caption, [("", traces, lay)])

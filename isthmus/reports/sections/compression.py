@@ -10,6 +10,7 @@ from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import expansion_model
 from isthmus.reports.page import Figure, Section
 
+# Fewer points are not worth compressing; with more the pursuit would take longer than the page.
 _FEWEST_POINTS, _MOST_POINTS = 10, 2000
 
 

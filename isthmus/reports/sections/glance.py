@@ -12,6 +12,7 @@ from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import MOST_PICTURES, png_uri
 
+# Rows of the table and bars of a histogram that fit on a screen.
 _MOST_COLUMNS = 30
 _MOST_BINS = 80
 
@@ -83,8 +84,8 @@ def _histograms(data: ReportData) -> Figure:
         name = data.search.target_names_[j]
         variants.append((label, [bars], fig.layout(name, "rows")))
     caption = (
-        "How the values of an output are spread. Gaps, spikes and far tails are what a model finds "
-        "hardest; values far from the others weigh most in a least squares fit."
+        "How the values of an output are spread. Gaps, spikes and far tails are the "
+        "hardest to predict; values far from the others weigh most in a least squares fit."
     )
     return Figure("histogram", caption, variants, selector="Output", height=300)
 

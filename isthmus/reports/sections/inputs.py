@@ -14,6 +14,7 @@ from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import png_uri
 
 _TITLE = "Which inputs matter"
+# Bars whose names can be read.
 _MOST_BARS = 40
 
 

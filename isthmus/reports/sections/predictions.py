@@ -43,10 +43,10 @@ def predictions(data: ReportData) -> Section:
         [f"Shown: {data.kind}.{some}"],
         [
             Figure("parity", "Predicted against observed: a perfect model has all points on the "
-                   "diagonal; points far off are rows to look at, a bent cloud asks for a method that "
-                   "bends.", parities, "Output", notes=notes),
-            Figure("residuals", "Residuals: they should scatter evenly about zero. A trend or a funnel "
-                   "says that something is left to be explained, or that errors grow with the value.",
+                   "diagonal; points far off are rows to look at, a bent cloud needs a nonlinear "
+                   "method.", parities, "Output", notes=notes),
+            Figure("residuals", "Residuals: they should scatter evenly about zero. A trend is "
+                   "something left to explain; in a funnel the errors grow with the value.",
                    residuals, "Output", notes=notes),
         ],
     )  # fmt: skip
@@ -69,7 +69,7 @@ def _errors_in_units(data: ReportData) -> tuple[str, list[str], list[list[str]]]
     ]  # fmt: skip
     caption = (
         "Output by output, errors in its units: RMSEC of the rows of the fit, and of rows left out RMSECV "
-        "(all of them pooled), bias (mean of predicted less observed), slope of observed on predicted, "
+        "(all of them pooled), bias (mean of predicted minus observed), slope of observed on predicted, "
         "R2, RPD and RPIQ (spread of the output over the error). An RMSEC far below the RMSECV is a model "
         "with more components than the rows support."
     )

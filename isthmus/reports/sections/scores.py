@@ -12,6 +12,7 @@ from isthmus.reports.kernel_models import kernel_scores
 from isthmus.reports.page import Figure, Section
 
 _TITLE = "Scores and outliers"
+# Outliers that are drawn, and those that are listed by name.
 _MOST_RINGED = 500
 _MOST_LISTED = 40
 

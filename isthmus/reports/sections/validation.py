@@ -26,7 +26,7 @@ def validation(data: ReportData) -> Section | None:
     if not data.is_validation:
         return None
     figures = data.figures_of_merit
-    covered = _covered(data)
+    covered = _coverage(data)
     inside = np.ones(data.n, dtype=bool) if data.trust is None else ~data.trust.outside
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
@@ -98,12 +98,12 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     if biased:
         text.append(
             f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
-            f"{' ...' if len(biased) > 4 else ''} (predicted less observed, in the mean). A slope and bias "
-            "correction from a few reference values removes that."
+            f"{' ...' if len(biased) > 4 else ''} (predicted minus observed, in the mean). A slope and "
+            "bias correction from a few reference values removes that."
         )
     if data.trust is None:
         text.append(
-            "The model file keeps no domain: whether rows are like those of the fit is unknown."
+            "The model file has no domain: whether rows are like those of the fit is unknown."
         )
     else:
         text.append(data.trust.summary())
@@ -132,7 +132,7 @@ def _biased(data: ReportData) -> list[str]:
     return found
 
 
-def _covered(data: ReportData) -> Array:
+def _coverage(data: ReportData) -> Array:
     """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)

@@ -146,7 +146,7 @@ def test_mjcf_is_read_as_mujoco_reads_it(tmp_path):
         assert_allclose(points[0], data.xpos[1:], atol=1e-14)
         assert_allclose(R[0], data.xmat[4].reshape(3, 3), atol=1e-14)
     check_derivatives(arm)
-    with pytest.raises(ValueError, match="tip == 'x' is no body of the model"):
+    with pytest.raises(ValueError, match="tip == 'x' is not a body of the model"):
         read_mjcf(MJCF, tip="x")
     with pytest.raises(ValueError, match="joint 'j3' has no limits"):
         read_mjcf(MJCF.replace('range="-100 100" limited="true"', ""))

@@ -184,7 +184,7 @@ def test_an_amc_motion_can_be_written_as_bvh(tmp_path):
     ("old", "new", "message"),
     [
         ("dof rx ry rz", "dof rx ry rw", "line 19: unknown channel 'rw'"),
-        ("length 2", "length two", "line 28: 'two' are no numbers"),
+        ("length 2", "length two", "line 28: 'two' are not numbers"),
         ("thigh shin\n", "thigh foot\n", "line 35: bone 'foot' is not in the skeleton"),
         ("    thigh shin\n", "", "bone 'shin' is not in the hierarchy"),
         ("thigh 0 0 0", "thigh 0 0", "line 6: 2 numbers, must be 3"),

@@ -161,7 +161,7 @@ def test_c3d(tmp_path):
     [
         (
             lambda t: t.replace("Frame Time: 0.0333333333", "Frame Time: 0"),
-            "Frame Time: 0.0 is no time",
+            "Frame Time: 0.0 is not a time",
         ),
         (lambda t: t[: len(t) - 30], "may be truncated"),
         (lambda t: "\n".join(t.splitlines()[:-5]) + "\n", "promises 40 frames and has 35"),
@@ -180,10 +180,13 @@ def test_files_that_are_no_motion_are_told(tmp_path):
     (tmp_path / "noise.bvh").write_bytes(bytes(range(256)))
     (tmp_path / "noise.npz").write_bytes(b"PK\x03\x04abc")
     (tmp_path / "noise.urdf").write_bytes(bytes(range(128, 256)))
-    for name, message in (("noise.bvh", "is no text"), ("noise.npz", "cannot be read as an array")):
+    for name, message in (
+        ("noise.bvh", "is not a text file"),
+        ("noise.npz", "cannot be read as an array"),
+    ):
         with pytest.raises(ValueError, match=f"{name} {message}"):
             read_markers(tmp_path / name)
-    with pytest.raises(ValueError, match=r"noise.urdf is no text"):
+    with pytest.raises(ValueError, match=r"noise.urdf is not a text file"):
         read_arm(tmp_path / "noise.urdf")
 
 
@@ -252,10 +255,10 @@ def test_the_command_writes_angles_that_keep_the_limits(tmp_path, monkeypatch, c
     assert said["joint_names"] == list(arm.names) and len(said["angles"]) == 40
     assert said["dt"] == pytest.approx(2 / 30)
     for extra, message in (
-        (["--joints", "elbow"], "--joints elbow: must have = in it, as elbow=RightForeArm"),
+        (["--joints", "elbow"], "--joints elbow: expected NAME=VALUE, such as elbow=RightForeArm"),
         (["--slowdown", "fast"], "--slowdown fast: must be a number or auto"),
         (["--objective", "nose"], "objective == 'nose'"),
-        (["--tip", "hand"], "tip == 'hand' is no link"),
+        (["--tip", "hand"], "tip == 'hand' is not a link"),
         (["--unit", "0.001"], "markers must be in metres"),
         (["--fixed", "S1=x"], "--fixed S1=x: must be NAME=NUMBER"),
         (["--limb", "nose=x"], "--limb nose=x: must name shoulder, elbow, wrist"),

@@ -13,7 +13,8 @@ import pytest
 from isthmus.applications.imitation import Motion, make_clip, pa10, write_bvh
 from isthmus.applications.imitation.actor import standing_person
 from isthmus.applications.imitation.extras import make_renderer, need
-from isthmus.applications.imitation.show import Story, page, page_data, write_film, write_page
+from isthmus.applications.imitation.show import Story, page, page_data, write_film_to, write_page
+from isthmus.persistence.outputs import Outputs
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,7 +113,8 @@ def test_the_page_opens_in_a_browser_without_errors(story, tmp_path):
 def test_the_film(story, tmp_path, renderer):
     import imageio.v2 as imageio
 
-    write_film(story, tmp_path / "film.mp4", size=160)
+    with Outputs() as outputs:
+        write_film_to(outputs.add(tmp_path / "film.mp4"), story, size=160)
     with imageio.get_reader(str(tmp_path / "film.mp4")) as reader:
         frames = [frame for frame in reader]
     assert len(frames) == 24 and frames[0].shape == (160, 320, 3)
@@ -213,7 +215,7 @@ def test_video_needs_background_and_skin(command, renderer):
     code, _, err = command("--video", "b.mp4")
     assert code == 1 and "--background room.png and --skin x,y" in err
     code, _, err = command("--video", "b.mp4", "--background", "c.png", "--skin", "1")
-    assert code == 1 and "--skin 1 is no place" in err
+    assert code == 1 and "--skin 1 is not a pixel" in err
     code, _, err = command("--clip", "99_99")
     assert code == 1 and "must be one of 79_31" in err
 

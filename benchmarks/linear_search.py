@@ -1,20 +1,15 @@
-"""How fast is the linear core? Ratios against named peers and floors, all within one run.
+"""How fast is the choice of the number of components? Ratios against named peers, all within one run.
 
-fit         PLS against ikpls (the faster of its two NumPy algorithms) and against scikit-learn
 cv          every number of components in 10 folds, against ikpls's fast cross-validation
 gridsearch  the same against GridSearchCV over scikit-learn's PLSRegression
 loo         leave-one-out against ikpls
 rank        30 ranks x 20 ridge weights x 10 folds against a single fit
-floor       one fit against the matrix products and the eigendecomposition it cannot do without
-memory      what a fit with 100 000 inputs allocates
 
 A ratio is our time over the peer's, each the best of several turns taken alternately; its bound
-is what the library promises. "max difference" is between our numbers and the peer's: predictions
-of a fit, mean squared errors of a cross-validation. scikit-learn runs at its default tolerance,
-where its iteration is still some way from what both converge to; a tighter one would only make
-it slower.
+is what the library promises. "max difference" is between our numbers and the peer's: mean
+squared errors of a cross-validation.
 
-    python benchmarks/linear.py --only fit,cv --repeats 5
+    python benchmarks/linear_search.py --only cv --repeats 5
 """
 
 from __future__ import annotations
@@ -23,16 +18,11 @@ import argparse
 import contextlib
 import io
 import os
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
-import scipy.linalg
 from _common import (
     Row,
     ask,
@@ -45,24 +35,17 @@ from _common import (
     seconds,
 )
 from ikpls.fast_cross_validation.numpy import PLS as FastCrossValidation
-from ikpls.numpy import PLS as ImprovedKernelPLS
+from linear_fit import PLS_SHAPES, RANK_SHAPES, ikpls_algorithms, row_of
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import KFold, LeaveOneOut
 from threadpoolctl import threadpool_limits
 
-from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
+from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
 
-PLS_SHAPES = [(10000, 500, 10, 30), (2000, 1000, 50, 30), (500, 4000, 15, 20), (200, 20000, 5, 20)]
-RANK_SHAPES = [(10000, 500, 50), (2000, 1000, 50), (500, 4000, 50), (10000, 500, 10)]
-MEMORY_SHAPE = (50, 100_000, 5)
-MEMORY_LIMIT_MB = 200.0
 N_FOLDS, N_RANKS = 10, 30
 ALPHAS = np.logspace(-2, 4, 20)
 SCORING = "neg_mean_squared_error"
-MODELS = {"PLS": PLS(20), "PCR": PCR(20), "reduced rank": ReducedRankRegression()}
-MOST_FEATURES_SQUARED = 4000  # ikpls's second algorithm holds X'X: too large beyond this
 
 
 @dataclass
@@ -72,72 +55,6 @@ class Settings:
     repeats: int
     threads: list[int]
     full: bool
-
-
-def row_of(
-    question: str, shape: str, threads: int, times: tuple[float, float], bound: float, **extra
-) -> Row:
-    """A line of the table from the seconds of ours and of the peer."""
-    return Row(question, shape, threads, 1e3 * times[0], 1e3 * times[1], bound, **extra)
-
-
-def ikpls_algorithms(p: int) -> tuple[int, ...]:
-    return (1, 2) if p <= MOST_FEATURES_SQUARED else (1,)
-
-
-# -- fit --------------------------------------------------------------------------------------
-
-
-def fit(settings: Settings) -> Iterator[Row]:
-    """One PLS fit."""
-    for n, p, q, k in PLS_SHAPES:
-        X, Y = low_rank_data(n, p, q)
-        for threads in settings.threads:
-            with threadpool_limits(threads):
-                yield fit_against_ikpls(X, Y, k, threads, settings.repeats)
-                if p <= MOST_FEATURES_SQUARED:
-                    yield fit_against_sklearn(X, Y, k, threads, settings.repeats)
-
-
-def fit_against_ikpls(X: NDArray, Y: NDArray, k: int, threads: int, repeats: int) -> Row:
-    peers = {
-        algorithm: ImprovedKernelPLS(algorithm=algorithm, ddof=1)
-        for algorithm in ikpls_algorithms(X.shape[1])
-    }
-    jobs = {
-        f"ikpls {algorithm}": lambda model=model: model.fit(X, Y, k)
-        for algorithm, model in peers.items()
-    }
-    model = PLS(k)
-    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
-    predicted = peers[int(winner[-1])].predict(X, n_components=k)
-    return row_of(
-        "PLS fit vs ikpls",
-        describe(*X.shape, Y.shape[1], k),
-        threads,
-        (ours, theirs),
-        1.1,
-        difference=largest_difference(model.predict(X), predicted),
-        peer=winner,
-    )
-
-
-def fit_against_sklearn(X: NDArray, Y: NDArray, k: int, threads: int, repeats: int) -> Row:
-    model, peer = PLS(k), PLSRegression(k)
-    jobs = {"PLSRegression": lambda: peer.fit(X, Y)}
-    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
-    return row_of(
-        "PLS fit vs scikit-learn",
-        describe(*X.shape, Y.shape[1], k),
-        threads,
-        (ours, theirs),
-        0.05,
-        difference=largest_difference(model.predict(X), peer.predict(X)),
-        peer=winner,
-    )
-
-
-# -- cross-validation -------------------------------------------------------------------------
 
 
 def search(cv: object, n_components: int = N_RANKS) -> ComponentSearchCV:
@@ -255,9 +172,6 @@ def gridsearch_cell(X: NDArray, Y: NDArray, k: int) -> tuple[float, float]:
     return seconds(cell), errors[0]
 
 
-# -- leave-one-out ----------------------------------------------------------------------------
-
-
 def loo(settings: Settings) -> Iterator[Row]:
     """Every number of components without each row."""
     n, p, q, _ = PLS_SHAPES[0]
@@ -311,9 +225,6 @@ def single_fold_seconds(
     return max(many - few, 1e-9) / (counts[1] - counts[0])
 
 
-# -- reduced rank -----------------------------------------------------------------------------
-
-
 def rank(settings: Settings) -> Iterator[Row]:
     """All ranks and ridge weights in ten folds, for the price of a few fits."""
     for n, p, q in RANK_SHAPES:
@@ -359,129 +270,9 @@ def difference_from_refits(model: ComponentSearchCV, X: NDArray, Y: NDArray) -> 
     return max(gaps)
 
 
-# -- the floor --------------------------------------------------------------------------------
-
-
-EIGENSOLVERS = {
-    "numpy eigh": np.linalg.eigh,
-    "scipy eigh": lambda A: scipy.linalg.eigh(A, check_finite=False),
-    "scipy eigh, evd": lambda A: scipy.linalg.eigh(A, check_finite=False, driver="evd"),
-}
-
-
-def floor(settings: Settings) -> Iterator[Row]:
-    """One fit beside what it cannot do without."""
-    for n, p, q in RANK_SHAPES:
-        X, Y = low_rank_data(n, p, q)
-        for threads in settings.threads:
-            with threadpool_limits(threads):
-                for name, reference in REFERENCES.items():
-                    yield fit_against_floor(name, reference, X, Y, threads, settings.repeats)
-
-
-def fit_against_floor(
-    name: str,
-    reference: Callable[[NDArray, NDArray], NDArray],
-    X: NDArray,
-    Y: NDArray,
-    threads: int,
-    repeats: int,
-) -> Row:
-    jobs = {key: lambda eigh=eigh: floor_of(X, Y, eigh) for key, eigh in EIGENSOLVERS.items()}
-    model = clone(MODELS[name]).set_params(n_components=N_RANKS)
-    ours, theirs, winner = contest(lambda: model.fit(X, Y), jobs, repeats)
-    return row_of(
-        f"{name} fit vs floor",
-        describe(*X.shape, Y.shape[1]),
-        threads,
-        (ours, theirs),
-        1.5,
-        difference=largest_difference(model.predict(X), reference(X, Y)),
-        peer=f"products and {winner}",
-    )
-
-
-def floor_of(X: NDArray, Y: NDArray, eigh: Callable[[NDArray], object]) -> None:
-    """The smaller of X'X and XX', X'Y, and one eigendecomposition; not even centred."""
-    gram = X.T @ X if X.shape[1] <= len(X) else X @ X.T
-    _ = X.T @ Y
-    eigh(gram)
-
-
-def reduced_rank_by_svd(X: NDArray, Y: NDArray) -> NDArray:
-    """Fitted values of the ridge (weight one), projected on their leading directions."""
-    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    U, d, _ = np.linalg.svd(Xc, full_matrices=False)
-    Z = (d / np.sqrt(d**2 + 1.0))[:, None] * (U.T @ Yc)
-    Q = np.linalg.svd(Z, full_matrices=False)[2][:N_RANKS]
-    fitted = U @ ((d**2 / (d**2 + 1.0))[:, None] * (U.T @ Yc))
-    return fitted @ Q.T @ Q + Y.mean(axis=0)
-
-
-def pcr_by_svd(X: NDArray, Y: NDArray) -> NDArray:
-    """Projection of the outputs on the leading left singular vectors of the inputs."""
-    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0][:, :N_RANKS]
-    return U @ (U.T @ (Y - Y.mean(axis=0))) + Y.mean(axis=0)
-
-
-REFERENCES = {"reduced rank": reduced_rank_by_svd, "PCR": pcr_by_svd}
-
-
-# -- memory -----------------------------------------------------------------------------------
-
-
-def memory(settings: Settings) -> Iterator[Row]:
-    """Peak memory of a fit above that of its data. The columns are megabytes, not milliseconds."""
-    for name in MODELS:
-        for threads in settings.threads:
-            # A fresh process each: its peak is that of this one fit.
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                megabytes = pool.submit(peak_of_fit, name, threads).result()
-            yield Row(
-                f"{name} memory, MB not ms",
-                describe(*MEMORY_SHAPE),
-                threads,
-                megabytes,
-                MEMORY_LIMIT_MB,
-                1.0,
-                peer="the limit",
-            )
-
-
-def peak_of_fit(name: str, threads: int) -> float:
-    """Megabytes that a fit needs beyond what is held once its data exist."""
-    model = MODELS[name]
-    with threadpool_limits(threads):
-        model.fit(*low_rank_data(50, 40, 3))  # libraries loaded, buffers made
-        n, p, q = MEMORY_SHAPE
-        rng = np.random.default_rng(0)
-        X = np.empty((n, p))
-        rng.standard_normal(out=X)  # nothing but the data itself is allocated
-        Y = X[:, :q] + rng.standard_normal((n, q))
-        before = resident_megabytes()
-        model.fit(X, Y)
-        return resident_megabytes(peak=True) - before
-
-
-def resident_megabytes(peak: bool = False) -> float:
-    """Resident memory of this process, now or at its largest."""
-    status = Path("/proc/self/status")
-    if status.exists():  # unlike getrusage it does not start from the parent's peak
-        field = "VmHWM:" if peak else "VmRSS:"
-        for line in status.read_text("utf-8").splitlines():
-            if line.startswith(field):
-                return int(line.split()[1]) / 1024
-    import resource  # not on every platform; it knows the largest only
-
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
 # -- the command ------------------------------------------------------------------------------
 
-QUESTIONS = {
-    question.__name__: question for question in (fit, cv, gridsearch, loo, rank, floor, memory)
-}
+QUESTIONS = {question.__name__: question for question in (cv, gridsearch, loo, rank)}
 
 
 def arguments() -> argparse.Namespace:
