@@ -65,7 +65,8 @@ class DependencyRegressor(
     ----------
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
-        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``.
+        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules
+        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A ridge weight that is
         a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted

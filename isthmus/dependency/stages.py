@@ -11,6 +11,8 @@ from sklearn.linear_model import Ridge
 from isthmus._linalg import Array
 from isthmus.features import KernelMap
 from isthmus.kernels import SequenceKernel
+from isthmus.kernels.graphs import default_graph_kernel
+from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.preimages import CandidateSearch
@@ -34,9 +36,11 @@ class StagesMixin:
     # -- kernels of sequences ------------------------------------------------------------------
 
     def _choose_defaults(self, X: Any, y: Any) -> None:
-        """Kernels of n-grams for inputs and outputs that are strings or lists of strings."""
+        """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
         self.candidates_ = None
         self._default_inputs = _of_strings() if _are_strings(X) else None
+        if are_graphs(X):
+            self._default_inputs = KernelMap(kernel=default_graph_kernel())
         self._default_outputs = _of_strings() if _are_strings(y) else None
 
     @property

@@ -111,10 +111,10 @@ class GraphSearch(RankingPreimage):
 
     def _prepare(self) -> None:
         check_option("method", self.method, METHODS)
-        if not isinstance(self.kernel_, GraphKernel):
+        if not isinstance(self.kernel_, GraphKernel) or self.kernel_.refine:
             raise ValueError(
-                f"GraphSearch works with GraphKernel, not {self.kernel_!r}: take CandidateSearch or "
-                "Nearest for other kernels of graphs."
+                f"GraphSearch works with GraphKernel(refine=0), not {self.kernel_!r}: take CandidateSearch "
+                "or Nearest for other kernels of graphs."
             )
         if self.n_starts < 0 or self.max_points < 1:
             raise ValueError(
