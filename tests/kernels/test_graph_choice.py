@@ -1,4 +1,4 @@
-"""Refined labels in walks against labels written out by hand; kernels to choose among; defaults for graphs."""
+"""Oracles: refined labels written out by hand, differences, rings that one kernel alone tells apart."""
 
 import networkx
 import numpy as np

@@ -42,9 +42,8 @@ class GraphKernel(StoppedKernel):
 
     Walks of plain labels say little about their surroundings: a walker meets the same few atoms in most
     molecules and often turns back to where it came from. With ``refine=1`` a label is that of the node
-    together with those of its neighbours, the enrichment of labels of [MUAPV2004]_: walks that meet the same
-    labels have then passed the same branches. For classification and regression one or two rounds are
-    usually better, and faster, because fewer pairs of nodes agree.
+    together with those of its neighbours, the enrichment of labels of [MUAPV2004]_: walks that agree
+    have then passed the same branches. It is faster too, because fewer pairs of nodes agree.
 
     Parameters
     ----------

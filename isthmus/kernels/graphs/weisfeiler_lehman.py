@@ -210,9 +210,7 @@ def colour_rounds(
 
 def refine_labels(graphs: list[Graph], n_iter: int, edge_labels: bool = True) -> list[Graph]:
     """Return the graphs with the colours of the last round as labels; comparable within this list only."""
-    colours: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    for colours in colour_rounds(graphs, n_iter, edge_labels):
-        pass
+    *_, colours = colour_rounds(graphs, n_iter, edge_labels)
     ends = np.cumsum([graph.n_nodes for graph in graphs])
     return [
         replace(graph, labels=tuple(own.tolist()))
