@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 
 from isthmus._linalg import Array
 from isthmus.features import KernelMap
-from isthmus.kernels import SequenceKernel
+from isthmus.kernels import Gaussian, SequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
@@ -19,6 +19,8 @@ from isthmus.preimages import CandidateSearch
 
 _ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing
 
+_GRAPH_ALPHAS = tuple(10.0 ** np.arange(-3, 2))  # of a kernel whose values are at most one
+
 
 class StagesMixin:
     """The part of a dependency regressor that chooses what is not given."""
@@ -26,6 +28,7 @@ class StagesMixin:
     inputs: Any
     map: Any
     outputs: Any
+    solver: str
     outputs_: Any
     preimage_: Any
     sizes_: Any = None
@@ -39,8 +42,18 @@ class StagesMixin:
         """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
         self.candidates_ = None
         self._default_inputs = _of_strings() if _are_strings(X) else None
-        if are_graphs(X):
+        if self.inputs is None and are_graphs(X):
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
+
+    def _make_map(self) -> Any:
+        """T. Graphs are few and their kernel is not the user's: the ridge weight is chosen for them."""
+        if self.map is not None:
+            return clone(self.map)
+        graphs = self.inputs is None and self._default_inputs is not None
+        if graphs and self._phi_y is None and self.solver != "dual":
+            if isinstance(self._default_inputs.kernel, Gaussian):
+                return RidgeCV(_GRAPH_ALPHAS)
+        return Ridge()
         self._default_outputs = _of_strings() if _are_strings(y) else None
 
     @property

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
@@ -135,11 +135,21 @@ def test_graphs_need_no_kernel(convert):
     rng = np.random.default_rng(4)
     graphs = [random_graph(rng) for _ in range(60)]
     y = np.array([sum(label == "1" for label in g.labels) for g in graphs], dtype=float)
-    model = DependencyRegressor(map=Ridge(0.1)).fit([convert(g) for g in graphs[:40]], y[:40])
     named = KernelMap(kernel=Gaussian(WeisfeilerLehmanAssignment(3)))
-    same = DependencyRegressor(named, Ridge(0.1)).fit(graphs[:40], y[:40])
-    assert_allclose(
-        model.predict([convert(g) for g in graphs[40:]]), same.predict(graphs[40:]), rtol=1e-10
-    )
-    assert model.score([convert(g) for g in graphs[40:]], y[40:]) > 0.5
+    train, test = ([convert(g) for g in part] for part in (graphs[:40], graphs[40:]))
+    # The ridge weight of the default is the best by leaving one out, each time with all stages.
+    weights = 10.0 ** np.arange(-3, 2)
+    errors = []
+    for alpha in weights:
+        left_out = cross_val_predict(
+            DependencyRegressor(named, Ridge(alpha)), graphs[:40], y[:40], cv=LeaveOneOut()
+        )
+        errors.append(((left_out - y[:40]) ** 2).mean())
+    best = weights[int(np.argmin(errors))]
+    for given, alpha in ((None, best), (Ridge(0.5), 0.5)):
+        model = DependencyRegressor(map=given).fit(train, y[:40])
+        same = DependencyRegressor(named, Ridge(alpha)).fit(graphs[:40], y[:40])
+        assert_allclose(model.predict(test), same.predict(graphs[40:]), rtol=1e-7)
+    assert DependencyRegressor(solver="dual").fit(train, y[:40]).solver_ == "dual"
+    assert DependencyRegressor().fit(train, y[:40]).score(test, y[40:]) > 0.5
     assert isinstance(graphs[0].to_networkx(), networkx.Graph)
