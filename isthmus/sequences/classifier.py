@@ -19,6 +19,7 @@ from isthmus.sequences.places import PlaceClassifier
 from isthmus.sequences.windows import SymbolWindows, VectorWindows, are_vectors
 
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
+_TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words
 
 
 class AlignedClassifier(Generator, BaseEstimator):
@@ -149,6 +150,8 @@ class AlignedClassifier(Generator, BaseEstimator):
     def _choose(self, X: list[Any], labels: list[Ints], choices: list[float]) -> float:
         """Return the C of the largest likelihood on rows that were not fitted."""
         order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
+        places = np.cumsum([len(X[i]) for i in order])
+        order = order[: max(8, int(np.searchsorted(places, _TRIAL_PLACES)))]
         n_held = len(order) // 4
         if n_held < 1:
             return choices[len(choices) // 2]
