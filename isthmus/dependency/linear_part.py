@@ -24,8 +24,8 @@ from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
 _FACTOR_TOL = 1e-12
 _NO_SPREAD = 1e-6
-# Times n^3. A Cholesky factorisation has n^3 / 3 operations at a higher rate than what landmarks need in its
-# place. With a fifth, at about 10 000 rows, both take equally long: the time has no step there.
+# Times n^3. A Cholesky factorisation has n^3 / 3 operations, at a higher rate than those that landmarks
+# need instead. With a fifth, at about 10 000 rows, both take equally long: the time has no step there.
 _FACTOR_COST = 0.2
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -69,8 +68,9 @@ class DependencyRegressor(
         with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``, for graphs and molecules
-        to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted
-        once per output. One that would scale its columns (``PLS(scale=True)``) is told not to scale the
+        to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number
+        is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted once per
+        output. One that would scale its columns (``PLS(scale=True)``) is told not to scale the
         coordinates of a kernel, of which the last are rounding; outputs without a kernel are still scaled.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are

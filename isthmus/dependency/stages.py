@@ -44,6 +44,7 @@ class StagesMixin:
         self._default_inputs = _of_strings() if _are_strings(X) else None
         if self.inputs is None and are_graphs(X):
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
+        self._default_outputs = _of_strings() if _are_strings(y) else None
 
     def _make_map(self) -> Any:
         """T. Graphs are few and their kernel is not the user's: the ridge weight is chosen for them."""
@@ -54,7 +55,6 @@ class StagesMixin:
             if isinstance(self._default_inputs.kernel, Gaussian):
                 return RidgeCV(_GRAPH_ALPHAS)
         return Ridge()
-        self._default_outputs = _of_strings() if _are_strings(y) else None
 
     @property
     def _phi_x(self) -> Any:

@@ -13,7 +13,9 @@ _LARGEST = 100_000  # symbols or nodes; searches take more than linear time and 
 
 def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:
     """Return the sizes that the answer of every target may have."""
-    wrong = f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
+    wrong = (
+        f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
+    )
     if isinstance(sizes, (str, dict)):
         raise ValueError(wrong)
     try:

@@ -16,7 +16,9 @@ from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.sequences.generator import Generator, merge
 
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
-_LONGEST_EDITED = 50  # symbols: a longer answer has thousands of edits, none of them worth a place in a list
+_LONGEST_EDITED = (
+    50  # symbols: a longer answer has thousands of edits, none of them worth a place in a list
+)
 
 
 class Dictionary(Generator, BaseEstimator):
