@@ -150,8 +150,8 @@ class AlignedClassifier(Generator, BaseEstimator):
     def _choose(self, X: list[Any], labels: list[Ints], choices: list[float]) -> float:
         """Return the C of the largest likelihood on rows that were not fitted."""
         order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
-        places = np.cumsum([len(X[i]) for i in order])
-        order = order[: max(8, int(np.searchsorted(places, _TRIAL_PLACES)))]
+        symbols = np.cumsum([len(X[i]) for i in order])
+        order = order[: max(8, int(np.searchsorted(symbols, _TRIAL_PLACES)))]
         n_held = len(order) // 4
         if n_held < 1:
             return choices[len(choices) // 2]
