@@ -24,9 +24,6 @@ from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
 _FACTOR_TOL = 1e-12
 _NO_SPREAD = 1e-6
-# Times n^3. A Cholesky factorisation has n^3 / 3 operations, at a higher rate than those that landmarks
-# need instead. With a fifth, at about 10 000 rows, both take equally long: the time has no step there.
-_FACTOR_COST = 0.2
 
 
 def solve_dual(
@@ -49,7 +46,7 @@ def solve_dual(
         f"Ridge regression of {n} rows on {q} outputs",
     )
     if inputs.solver == "auto":
-        factor = 1.0 if leave_one_out else _FACTOR_COST
+        factor = 1.0 if leave_one_out else 1.0 / 3.0  # n^3: Cholesky factor and inverse, or factor
         operations = factor * float(n) ** 3 + 2.0 * n * n * q
         if not is_affordable(operations, n_bytes, what):
             return None

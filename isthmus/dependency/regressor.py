@@ -79,7 +79,7 @@ class DependencyRegressor(
         :class:`CandidateRegressor`, unless the ``preimage`` is given or ``predict`` has options of it.
     solver : {"auto", "dual", "stages"}, default="auto"
         ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
-        10 000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
+        9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
         ``"stages"``: one stage after the other; ``"auto"``: "dual" if possible.
     scale_y : bool, default=False
         Whether to divide outputs by their standard deviations before the map is fitted. Without it, a map

@@ -82,8 +82,8 @@ def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
     """Return how many landmarks take the place of ``n`` rows; ``n=None`` if the user asked for them.
 
     A share of the trace is returned as it is. ``"auto"`` is three quarters of the rows that an
-    eigendecomposition may have, 2250: not more operations than that at the row where they begin, and less
-    than a quarter of the rows where they replace a Cholesky factor.
+    eigendecomposition may have, 2250: not more operations than that at the row where they begin, and a
+    quarter of the 9000 rows where they replace a Cholesky factor.
     """
     if is_share(asked):
         return float(asked)
