@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
 from isthmus.dependency.held_out import HeldOut, rows_of_regression, total
-from isthmus.dependency.regressor import DependencyRegressor
-from isthmus.features import KernelMap
+from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.preimages.object_losses import ObjectLosses
 from isthmus.sequences import AlignedClassifier, LogPool, NeighbourAnswers
 from isthmus.sequences.windows import are_symbols, are_vectors
+
+_BLOCK = 500  # inputs whose weights are in memory at once
 
 
 class CandidateRegressor(BaseEstimator):
@@ -29,10 +29,10 @@ class CandidateRegressor(BaseEstimator):
         \hat y(x) = \arg\min_{z \in C(x)} \; k_y(z, z) - 2 \sum_i G_i(x) \, k_y(y_i, z)
                     - w \log p(z \mid x)
 
-    ``C(x)`` are the candidates of the generator, ``p`` their probabilities. ``G`` are the coefficients of
-    kernel ridge regression with an intercept, a :class:`~isthmus.DependencyRegressor` whose outputs are the
-    indicators of the training rows, so that the sum is the inner product of the predicted point of the
-    output feature space with the image of z, [BPDR2016]_.
+    ``C(x)`` are the candidates of the generator, ``p`` their probabilities. ``G`` are the weights
+    of the training outputs in a prediction by kernel ridge regression with an intercept, so that the sum
+    is the inner product of the predicted point of the output feature space with the image of z,
+    [BPDR2016]_.
 
     The weight w and the ridge are chosen by cross-validation on training rows, at most 500 of a fold: the
     candidates of a held-out row come from a generator, and its coefficients from a regression, that have
@@ -64,8 +64,6 @@ class CandidateRegressor(BaseEstimator):
     ----------
     generator_ : object
         The generator, fitted to all rows.
-    regressor_ : DependencyRegressor
-        Predicts the coefficients ``G``.
     rows_ : ndarray of int
         The rows that the regression has learned from: all, up to 4000.
     alpha_, weight_ : float
@@ -202,7 +200,8 @@ class CandidateRegressor(BaseEstimator):
             self.alpha_, self.weight_ = alphas[0], float(self.weight)
         self.generator_ = clone(generators[name]).fit(X, self._y)
         self._y = take(self._y, self.rows_)
-        self.regressor_ = self._regress(take(X, self.rows_), len(self.rows_), self.alpha_)
+        self._points = take(X, self.rows_)
+        self._system = factorise(gram(self.kernel_x_, self._points), self.alpha_)
         self.losses_ = ObjectLosses(self.kernel_y_, self._y)
 
     def _generators(self, X: Any) -> dict[str, Any]:
@@ -232,11 +231,6 @@ class CandidateRegressor(BaseEstimator):
                 "candidates(X, n_best), such as those of isthmus.sequences."
             )
 
-    def _regress(self, X: Any, n: int, alpha: float) -> DependencyRegressor:
-        """Return the regression whose predictions are the coefficients of the training outputs."""
-        inputs = KernelMap(kernel=self.kernel_x_, solver="exact")
-        return DependencyRegressor(inputs, Ridge(alpha)).fit(X, np.eye(n))
-
     # -- prediction ----------------------------------------------------------------------------
 
     def predict(self, X: Any, *, n_best: int | None = None) -> list[Any]:
@@ -264,13 +258,19 @@ class CandidateRegressor(BaseEstimator):
         """Return, for each input, its candidates from best to worst and their values; less is better."""
         check_is_fitted(self)
         proposals = self.generator_.candidates(X, self.n_candidates)
-        G = np.reshape(self.regressor_.predict(X), (len(proposals), -1))
         answers = []
-        for coef, (objects, log_p) in zip(G, proposals):
-            values = total(self.losses_(coef, objects), log_p, self.weight_)
-            order = np.argsort(values, kind="stable")
-            answers.append(([objects[i] for i in order], values[order]))
+        for i in range(0, len(proposals), _BLOCK):
+            G = self.coefficients(X[i : i + _BLOCK])
+            for coef, (objects, log_p) in zip(G, proposals[i : i + _BLOCK]):
+                values = total(self.losses_(coef, objects), log_p, self.weight_)
+                order = np.argsort(values, kind="stable")
+                answers.append(([objects[k] for k in order], values[order]))
         return answers
+
+    def coefficients(self, X: Any) -> Array:
+        """Return ``G``: for each input, the weights of the training outputs ``rows_`` in its prediction."""
+        check_is_fitted(self)
+        return row_weights(self._system, gram(self.kernel_x_, X, self._points))
 
     def score(self, X: Any, y: Any) -> float:
         """Return one minus the mean squared distance of images over that from the training mean."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array
+from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.preimages.object_losses import ObjectLosses
@@ -125,7 +125,8 @@ class HeldOut:
         images = ObjectLosses(kernel_y, take(self.y, self.rows[near]))
         losses = []
         for alpha in alphas:
-            G = _coefficients(K[np.ix_(near, near)], K[np.ix_(asked, near)], alpha)
+            system = factorise(K[np.ix_(near, near)], alpha)
+            G = row_weights(system, K[np.ix_(asked, near)])
             losses.append(
                 np.concatenate([images(g, objects) for g, (objects, _) in zip(G, proposals)])
             )
@@ -143,16 +144,6 @@ class HeldOut:
             ),
             np.array([len(objects) for objects, _ in proposals]),
         )
-
-
-def _coefficients(K: Array, K_new: Array, alpha: float) -> Array:
-    """Weights of the training outputs in a prediction by kernel ridge regression with an intercept."""
-    K = np.array(K)
-    K.flat[:: len(K) + 1] += alpha
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    u = cho_solve(factor, np.ones(len(K)))
-    V = cho_solve(factor, K_new.T).T
-    return np.asarray(V + np.outer(1.0 - K_new @ u, u / u.sum()))
 
 
 def _distances(kernel: Any, truth: list[Any], lists: list[Any], size: int = 8) -> Array:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -72,11 +71,13 @@ class DependencyRegressor(
     ----------
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
-        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``.
+        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules
+        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others.
     map : regressor, default=None
-        ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``. A ridge weight that is
-        a number is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted
-        once per output. One that would scale its columns (``PLS(scale=True)``) is told not to scale the
+        ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``, for graphs and molecules
+        to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number
+        is on the scale of scikit-learn's ``Ridge``. A regressor for a single output is fitted once per
+        output. One that would scale its columns (``PLS(scale=True)``) is told not to scale the
         coordinates of a kernel, of which the last are rounding; outputs without a kernel are still scaled.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
@@ -181,7 +182,7 @@ class DependencyRegressor(
         if source is not None:
             return self._fit_source(source)
         inputs = KernelMap() if self._phi_x is None else clone(self._phi_x)
-        map_ = Ridge() if self.map is None else clone(self.map)
+        map_ = self._make_map()
         for stage in (inputs, self._phi_y):
             if isinstance(stage, KernelMap):
                 stage._check_options()

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 
 from isthmus._linalg import Array
 from isthmus.features import KernelMap
-from isthmus.kernels import SequenceKernel
+from isthmus.kernels import Gaussian, SequenceKernel
+from isthmus.kernels.graphs import default_graph_kernel
+from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.preimages import CandidateSearch
 
 _ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing
+
+_GRAPH_ALPHAS = tuple(10.0 ** np.arange(-3, 2))  # of a kernel whose values are at most one
 
 
 class StagesMixin:
@@ -24,6 +28,7 @@ class StagesMixin:
     inputs: Any
     map: Any
     outputs: Any
+    solver: str
     outputs_: Any
     preimage_: Any
     sizes_: Any = None
@@ -34,10 +39,22 @@ class StagesMixin:
     # -- kernels of sequences ------------------------------------------------------------------
 
     def _choose_defaults(self, X: Any, y: Any) -> None:
-        """Kernels of n-grams for inputs and outputs that are strings or lists of strings."""
+        """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
         self.candidates_ = None
         self._default_inputs = _of_strings() if _are_strings(X) else None
+        if self.inputs is None and are_graphs(X):
+            self._default_inputs = KernelMap(kernel=default_graph_kernel())
         self._default_outputs = _of_strings() if _are_strings(y) else None
+
+    def _make_map(self) -> Any:
+        """T. Graphs are few and their kernel is not the user's: the ridge weight is chosen for them."""
+        if self.map is not None:
+            return clone(self.map)
+        graphs = self.inputs is None and self._default_inputs is not None
+        if graphs and self._phi_y is None and self.solver != "dual":
+            if isinstance(self._default_inputs.kernel, Gaussian):
+                return RidgeCV(_GRAPH_ALPHAS)
+        return Ridge()
 
     @property
     def _phi_x(self) -> Any:

@@ -30,6 +30,7 @@ precomputed              :class:`Precomputed`                 ready kernel value
 (graphs)                 :class:`WeisfeilerLehmanWasserstein` shares of nodes, moved by refined labels
 (graphs)                 :class:`ShortestPath`                pairs of nodes at the same distance
 (graphs)                 :class:`Cycles`                      rings with the same labels around them
+(several of graphs)      :func:`graph_kernels`                to choose among by cross-validation
 (objects by number)      :class:`Indexed`                     for estimators that take only tables
 (any kernel)             :class:`Normalised`                  every object at unit length
 (any kernel)             :class:`Gaussian`                    ``exp(-gamma d^2)`` of its distances d
@@ -60,6 +61,7 @@ from isthmus.kernels.graphs import (
     WeisfeilerLehmanAssignment,
     WeisfeilerLehmanWasserstein,
     from_smiles,
+    graph_kernels,
     to_molecule,
     to_smiles,
 )
@@ -112,6 +114,7 @@ __all__ = [
     "check_kernel",
     "from_smiles",
     "gram",
+    "graph_kernels",
     "median_gamma",
     "to_molecule",
     "to_smiles",

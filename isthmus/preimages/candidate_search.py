@@ -114,7 +114,13 @@ class CandidateSearch(RankingPreimage):
             values = np.maximum(values + target.squared_norms[0], 0.0)
             objects = [self.candidates_[i] for i in index]
         else:
-            objects, values = list(own), target.losses(own)[0]
+            objects = list(own)
+            try:
+                values = target.losses(own)[0]
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"candidates[{t}] has something that the kernel does not take: {error}"
+                ) from error
         order, best = smallest(values[None], n_best)
         places = np.concatenate([order[0], np.repeat(order[0, -1:], n_best - order.shape[1])])
         losses = values[places] if len(places) > best.shape[1] else best[0]

@@ -20,6 +20,7 @@ from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
+from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
@@ -111,10 +112,10 @@ class GraphSearch(RankingPreimage):
 
     def _prepare(self) -> None:
         check_option("method", self.method, METHODS)
-        if not isinstance(self.kernel_, GraphKernel):
+        if not isinstance(self.kernel_, GraphKernel) or self.kernel_.refine:
             raise ValueError(
-                f"GraphSearch works with GraphKernel, not {self.kernel_!r}: take CandidateSearch or "
-                "Nearest for other kernels of graphs."
+                f"GraphSearch works with GraphKernel(refine=0), not {self.kernel_!r}: take CandidateSearch "
+                "or Nearest for other kernels of graphs."
             )
         if self.n_starts < 0 or self.max_points < 1:
             raise ValueError(
@@ -184,6 +185,7 @@ class GraphSearch(RankingPreimage):
         self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
     ) -> tuple[list[Any], Array]:
         """``sizes``: for each target the size, or the sizes, that its answer may have."""
+        allowed = None if sizes is None else check_sizes(sizes, len(targets))
         norms = targets.squared_norms
         fitted_losses = self._fitted_losses(targets)
         if self._rules().are_any:
@@ -192,7 +194,7 @@ class GraphSearch(RankingPreimage):
         rng = check_random_state(self.random_state)
         answers, losses = [], np.empty((len(targets), n_best))
         for t in range(len(targets)):
-            given = None if sizes is None else np.atleast_1d(sizes[t])
+            given = None if allowed is None else allowed[t]
             fitted = as_graphs(
                 [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]
                 or self.objects_[:1],

@@ -91,7 +91,7 @@ def _by_kernel(kernel: Any, objects: Any) -> Preimage:
         return SequenceSearch(random_state=0)
     if isinstance(kernel, PositionKernel) and not kernel.normalise:
         return PathSearch()
-    if isinstance(kernel, GraphKernel) and not _directed(kernel, objects):
+    if isinstance(kernel, GraphKernel) and not kernel.refine and not _directed(kernel, objects):
         return GraphSearch(random_state=0)
     if isinstance(kernel, Linear):
         return Exact()

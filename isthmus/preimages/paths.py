@@ -13,7 +13,7 @@ from isthmus._solvers.paths import best_paths
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.positions import PositionKernel
 from isthmus.preimages.base import RankingPreimage
-from isthmus.preimages.sequences import check_sizes
+from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
 

@@ -22,6 +22,7 @@ from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
 from isthmus.preimages.sequence_moves import local_search
+from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
@@ -331,25 +332,6 @@ class _Search:
                 max_void=owner.max_void,
                 random_state=self.rng,
             )
-
-
-def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:
-    """Return the sizes that the answer of every target may have."""
-    try:
-        given = [np.atleast_1d(np.asarray(own)) for own in sizes]
-    except TypeError:
-        raise ValueError(
-            f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
-        ) from None
-    if len(given) != n_targets:
-        raise ValueError(f"sizes has {len(given)} entries, must have {n_targets}: one per target.")
-    for t, own in enumerate(given):
-        whole = own.ndim == 1 and own.dtype.kind in "iuf" and (own == np.rint(own)).all()
-        if not (whole and len(own) and own.min() >= 1):
-            raise ValueError(
-                f"sizes[{t}] == {sizes[t]!r}, must be an integer >= 1, or a list of them."
-            )
-    return [own.astype(np.int64) for own in given]
 
 
 class Pool:

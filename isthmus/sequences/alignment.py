@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Alphabet, Ints
+from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
 
 _BLOCK = 2**22  # most numbers of an index array; pairs are taken in blocks of this size
 _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays aligned
@@ -36,6 +36,14 @@ class Alignment:
     chunks: list[list[tuple[Any, ...]] | None]
     probabilities: dict[tuple[Any, tuple[Any, ...]], float]
     log_likelihoods: list[float]
+
+
+@dataclass
+class Cuts:
+    """Outputs in chunks, one per input symbol, in tokens that compare and print as Python's own."""
+
+    chunks: list[list[tuple[Any, ...]] | None]  # None: the row has no alignment
+    certainty: float  # mean log-likelihood per place of the alignment; nan if none was needed
 
 
 def align(
@@ -110,6 +118,32 @@ def align(
         for letter, word, value in zip(letter_of, words, p[:-1])
     }
     return Alignment(found, table, history)
+
+
+def cut(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> Cuts:
+    """Return the chunks of all outputs: symbol by symbol where all lengths are equal, otherwise aligned.
+
+    "auto" is then 1; asked for longer chunks, equal lengths are aligned like others.
+    """
+    equal = all(len(a) == len(b) for a, b in zip(X, Y))
+    if equal and max_chunk in ("auto", 1):
+        return Cuts([[(plain(token),) for token in b] for b in Y], float("nan"))
+    longest = longest_chunk(X, Y, max_chunk)
+    alignment = align(X, Y, max_chunk=longest)
+    certainty = float("nan")
+    if alignment.log_likelihoods:
+        places = sum(len(a) for a, found in zip(X, alignment.chunks) if found is not None)
+        certainty = alignment.log_likelihoods[-1] / places
+    chunks = [
+        None if found is None else [tuple(plain(t) for t in c) for c in found]
+        for found in alignment.chunks
+    ]
+    if not any(found is not None for found in chunks):
+        raise ValueError(
+            f"No output can be cut into chunks of at most {longest} symbols, one per input symbol: outputs "
+            "are too long. Use another generator."
+        )
+    return Cuts(chunks, certainty)
 
 
 def longest_chunk(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> int:

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
-from isthmus.sequences.alignment import align, longest_chunk
+from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
+from isthmus.sequences.alignment import Cuts, cut
 from isthmus.sequences.generator import Generator, merge
 from isthmus.sequences.places import PlaceClassifier
 from isthmus.sequences.windows import SymbolWindows, VectorWindows, are_vectors
 
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
+_TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words
 
 
 class AlignedClassifier(Generator, BaseEstimator):
@@ -116,15 +117,20 @@ class AlignedClassifier(Generator, BaseEstimator):
             The fitted generator.
         """
         X, y = as_sequences(X), as_sequences(y, "y")
+        if are_vectors(X[0]) and not all(len(a) == len(b) for a, b in zip(X, y)):
+            raise ValueError(
+                "Inputs are sequences of vectors, which have no symbols to align: outputs must be as long "
+                "as their inputs."
+            )
+        return self._fit_cuts(X, y, cut(X, y, self.max_chunk))
+
+    def _fit_cuts(self, X: Sequence[Any], y: Sequence[Any], cuts: Cuts) -> AlignedClassifier:
+        """Fit to outputs that are already in chunks."""
         self._alphabet = Alphabet(y)  # knows of what kind the answers are
-        chunks = self._chunks(X, y)
+        self.certainty_ = cuts.certainty
+        chunks: list[Any] = cuts.chunks
         rows = [i for i, found in enumerate(chunks) if found is not None]
         self.aligned_ = len(rows) / len(chunks)
-        if not rows:
-            raise ValueError(
-                f"No output can be cut into chunks of at most {self.max_chunk} symbols, one per input "
-                "symbol: outputs are too long. Use another generator."
-            )
         X = [X[i] for i in rows]
         found = [chunks[i] for i in rows]
         numbers: dict[tuple[Any, ...], int] = {}
@@ -141,28 +147,11 @@ class AlignedClassifier(Generator, BaseEstimator):
         self.places_ = self._fit_places(X, labels, self.C_)
         return self
 
-    def _chunks(self, X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-        self.certainty_ = float("nan")
-        equal = all(len(a) == len(b) for a, b in zip(X, y))
-        if equal and self.max_chunk in ("auto", 1):
-            return [[(plain(token),) for token in b] for b in y]
-        if are_vectors(X[0]):
-            raise ValueError(
-                "Inputs are sequences of vectors, which have no symbols to align: outputs must be as long "
-                "as their inputs."
-            )
-        alignment = align(X, y, max_chunk=longest_chunk(X, y, self.max_chunk))
-        if alignment.log_likelihoods:
-            places = sum(len(a) for a, found in zip(X, alignment.chunks) if found is not None)
-            self.certainty_ = alignment.log_likelihoods[-1] / places
-        return [
-            None if found is None else [tuple(plain(t) for t in c) for c in found]
-            for found in alignment.chunks
-        ]
-
     def _choose(self, X: list[Any], labels: list[Ints], choices: list[float]) -> float:
         """Return the C of the largest likelihood on rows that were not fitted."""
         order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
+        symbols = np.cumsum([len(X[i]) for i in order])
+        order = order[: max(8, int(np.searchsorted(symbols, _TRIAL_PLACES)))]
         n_held = len(order) // 4
         if n_held < 1:
             return choices[len(choices) // 2]

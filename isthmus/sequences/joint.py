@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, as_sequences, plain
-from isthmus.sequences.alignment import align, longest_chunk
+from isthmus.sequences.alignment import Cuts, cut
 from isthmus.sequences.generator import Generator, merge
 
 Pair = tuple[Any, tuple[Any, ...]]
@@ -39,8 +39,8 @@ class JointNgrams(Generator, BaseEstimator):
     order : int, default=5
         Length of the n-grams.
     max_chunk : int or "auto", default="auto"
-        Length of the longest chunk of output of one input symbol. "auto": the least of 2 to 4 with which
-        99 % of the rows have an alignment.
+        Length of the longest chunk of output of one input symbol. "auto": 1 where all lengths are equal,
+        otherwise the least of 2 to 4 with which 99 % of the rows have an alignment.
     beam_width : int, default=60
         Chains that are kept at every symbol.
 
@@ -79,20 +79,17 @@ class JointNgrams(Generator, BaseEstimator):
         self : object
             The fitted generator.
         """
+        X, y = as_sequences(X), as_sequences(y, "y")
+        return self._fit_cuts(X, y, cut(X, y, self.max_chunk))
+
+    def _fit_cuts(self, X: Sequence[Any], y: Sequence[Any], cuts: Cuts) -> JointNgrams:
+        """Count the pairs of outputs that are already in chunks."""
         if self.order < 1:
             raise ValueError(f"order == {self.order}, must be >= 1.")
-        X, y = as_sequences(X), as_sequences(y, "y")
         self._alphabet = Alphabet(y)
-        longest = longest_chunk(X, y, self.max_chunk)
-        chunks = align(X, y, max_chunk=longest).chunks
-        lines = [
-            [(plain(a), tuple(map(plain, c))) for a, c in zip(x, found)]
-            for x, found in zip(X, chunks)
-            if found is not None
+        self.lines_ = [
+            list(zip(map(plain, x), found)) for x, found in zip(X, cuts.chunks) if found is not None
         ]
-        if not lines:
-            raise ValueError(f"No output has chunks of at most {longest} symbols: it is too long.")
-        self.lines_ = lines
         self._tabulate()
         return self
 

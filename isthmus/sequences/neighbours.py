@@ -17,6 +17,9 @@ from isthmus.sequences.generator import Generator, merge
 
 _SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
+_LONGEST_EDITED = (
+    50  # symbols: a longer answer has thousands of edits, none of them worth a place in a list
+)
 
 
 class Dictionary(Generator, BaseEstimator):
@@ -62,7 +65,8 @@ class NeighbourAnswers(Generator, BaseEstimator):
     n_neighbours : int, default=10
         Number of neighbours; inputs as similar as the last of them count too, up to twice as many.
     edits : bool, default=True
-        Whether to propose edited answers. Outputs that are not sequences have none.
+        Whether to propose edited answers. Outputs that are not sequences, or longer than 50 symbols, have
+        none.
     """
 
     def __init__(self, kernel: Any = None, *, n_neighbours: int = 10, edits: bool = True) -> None:
@@ -98,6 +102,8 @@ class NeighbourAnswers(Generator, BaseEstimator):
         answers = [tuple(map(plain, answer)) for answer in answers]
         outputs, weights = list(answers), list(values)
         for answer, value in zip(answers, values) if self.edits else ():
+            if len(answer) > _LONGEST_EDITED:
+                continue
             edited = _edits(answer, answers)
             outputs += edited
             weights += [value + np.log(_EDIT / len(edited))] * len(edited)

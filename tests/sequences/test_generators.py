@@ -227,7 +227,7 @@ def test_the_joint_model_learns_the_transducer():
     )  # nothing known: still an answer
     with pytest.raises(ValueError, match="order == 0"):
         JointNgrams(0).fit(words, sounds)
-    with pytest.raises(ValueError, match="No output has chunks"):
+    with pytest.raises(ValueError, match="No output can be cut into chunks"):
         JointNgrams(max_chunk=2).fit(["a"], ["abcd"])
 
 

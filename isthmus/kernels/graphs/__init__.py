@@ -9,11 +9,13 @@ name                             file                       what two graphs have
 ``WeisfeilerLehmanWasserstein``  ``weisfeiler_lehman.py``   shares of nodes, moved by refined labels
 ``ShortestPath``                 ``shortest_path.py``       pairs of nodes at the same distance
 ``Cycles``                       ``cycles.py``              rings with the same labels around them
+``graph_kernels``                ``choices.py``             kernels to choose among
 ``Graph``                        ``graph.py``               a labelled graph; ``as_graph`` makes one
 ``from_smiles``, ``to_smiles``   ``molecules.py``           molecules as text, through RDKit
 ===============================  =========================  ========================================
 """
 
+from isthmus.kernels.graphs.choices import default_graph_kernel, graph_kernels
 from isthmus.kernels.graphs.cycles import Cycles
 from isthmus.kernels.graphs.graph import Graph, as_graph
 from isthmus.kernels.graphs.marginalised import GraphKernel
@@ -34,7 +36,9 @@ __all__ = [
     "WeisfeilerLehmanAssignment",
     "WeisfeilerLehmanWasserstein",
     "as_graph",
+    "default_graph_kernel",
     "from_smiles",
+    "graph_kernels",
     "to_molecule",
     "to_smiles",
 ]

@@ -92,6 +92,18 @@ def as_graphs(
     return graphs
 
 
+def are_graphs(samples: Any) -> bool:
+    """Return whether all are objects that can be nothing but graphs: Graph, networkx or RDKit."""
+    return (
+        isinstance(samples, (list, tuple))
+        and len(samples) > 0
+        and all(
+            isinstance(item, Graph) or hasattr(item, "is_directed") or hasattr(item, "GetAtoms")
+            for item in samples
+        )
+    )
+
+
 def as_graph(item: Any, node_label: str = "label", edge_label: str = "label") -> Graph:
     """Turn one of these into a :class:`Graph`:
 

@@ -17,6 +17,7 @@ from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
 from isthmus.kernels.graphs.product import Transitions, product_graph
+from isthmus.kernels.graphs.weisfeiler_lehman import check_rounds, refine_labels
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 
@@ -39,11 +40,19 @@ class GraphKernel(StoppedKernel):
     with one term per edge label. Graphs that colour refinement does not distinguish have the same image:
     a graph and two copies of it, a ring of six and two rings of three.
 
+    Walks of plain labels say little about their surroundings: a walker meets the same few atoms in most
+    molecules and often turns back to where it came from. With ``refine=1`` a label is that of the node
+    together with those of its neighbours, the enrichment of labels of [MUAPV2004]_: walks that agree
+    have then passed the same branches. It is faster too, because fewer pairs of nodes agree.
+
     Parameters
     ----------
     stop : float, default=0.1
         Stopping probability :math:`\lambda`, 0 < stop <= 1. With 1 only the shares of labels count.
         Small values count long walks.
+    refine : int, default=0
+        Rounds of Weisfeiler-Lehman refinement of the node labels before the walks. Only where
+        ``label_kernel`` is None. ``GraphSearch`` needs 0: a change of one edge would change many labels.
     termination : {"constant", "proper"}, default="constant"
         Stopping at a node without an outgoing edge: "constant" with the same probability as elsewhere,
         "proper" with probability one.
@@ -76,6 +85,7 @@ class GraphKernel(StoppedKernel):
         self,
         stop: float = 0.1,
         *,
+        refine: int = 0,
         termination: str = "constant",
         edge_labels: bool = True,
         label_kernel: Any = None,
@@ -88,6 +98,7 @@ class GraphKernel(StoppedKernel):
         stop_bounds: Any = (1e-2, 0.999),
     ) -> None:
         self.stop = stop
+        self.refine = refine
         self.termination = termination
         self.edge_labels = edge_labels
         self.label_kernel = label_kernel
@@ -105,6 +116,11 @@ class GraphKernel(StoppedKernel):
             raise ValueError(f"tol == {self.tol}, must be > 0.")
         if self.max_iter < 1:
             raise ValueError(f"max_iter == {self.max_iter}, must be >= 1.")
+        check_rounds(self.refine, "refine")
+        if self.refine and self.label_kernel is not None:
+            raise ValueError(
+                f"refine == {self.refine} needs label_kernel=None: refined labels are equal or not."
+            )
 
     def _convert(self, X: Any, name: str) -> list[Graph]:
         return as_graphs(X, name, self.node_label, self.edge_label)
@@ -130,7 +146,8 @@ class GraphKernel(StoppedKernel):
         return K, slope[:, :, None]
 
     def _pack(self, X: list[Graph]) -> Packed:
-        return pack(X, self.edge_labels)
+        refined = refine_labels(X, int(self.refine), self.edge_labels) if self.refine else X
+        return pack(refined, self.edge_labels)
 
     def _symmetric(self, X: list[Graph], slope: bool = False) -> tuple[Array, Array | None]:
         # Large graphs first: the columns of X that they make wide are then many but short.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -182,10 +183,10 @@ class WeisfeilerLehmanWasserstein(StructuredKernel):
         return np.ones(len(X))
 
 
-def check_rounds(n_iter: Any) -> None:
+def check_rounds(n_iter: Any, name: str = "n_iter") -> None:
     """Refuse what is no number of rounds."""
     if isinstance(n_iter, bool) or n_iter != int(n_iter) or n_iter < 0:
-        raise ValueError(f"n_iter == {n_iter!r}, must be an integer >= 0.")
+        raise ValueError(f"{name} == {n_iter!r}, must be an integer >= 0.")
 
 
 def colour_rounds(
@@ -205,6 +206,16 @@ def colour_rounds(
             for colour, around in zip(colours, neighbours)
         ]
         yield np.array(colours)
+
+
+def refine_labels(graphs: list[Graph], n_iter: int, edge_labels: bool = True) -> list[Graph]:
+    """Return the graphs with the colours of the last round as labels; comparable within this list only."""
+    *_, colours = colour_rounds(graphs, n_iter, edge_labels)
+    ends = np.cumsum([graph.n_nodes for graph in graphs])
+    return [
+        replace(graph, labels=tuple(own.tolist()))
+        for graph, own in zip(graphs, np.split(colours, ends[:-1]))
+    ]
 
 
 def _neighbours(graphs: list[Graph], edge_labels: bool) -> list[list[tuple[int, int]]]:

@@ -1,0 +1,42 @@
+"""Sizes that the answers of a search may have, as a user gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus.kernels.sequences.encoding import Ints
+
+_LARGEST = 100_000  # symbols or nodes; searches take more than linear time and would seem to hang
+
+
+def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:
+    """Return the sizes that the answer of every target may have."""
+    wrong = (
+        f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
+    )
+    if isinstance(sizes, (str, dict)):
+        raise ValueError(wrong)
+    try:
+        entries = list(sizes)
+    except TypeError:
+        raise ValueError(wrong) from None
+    if len(entries) != n_targets:
+        raise ValueError(
+            f"sizes has {len(entries)} entries, must have {n_targets}: one per target."
+        )
+    return [_check_entry(t, own) for t, own in enumerate(entries)]
+
+
+def _check_entry(t: int, given: Any) -> Ints:
+    try:
+        own = np.atleast_1d(np.asarray(given))
+    except ValueError:  # lists of different lengths within
+        own = np.empty(0)
+    whole = own.ndim == 1 and own.dtype.kind in "iuf" and (own == np.rint(own)).all()
+    if not (whole and len(own) and own.min() >= 1):
+        raise ValueError(f"sizes[{t}] == {given!r}, must be an integer >= 1, or a list of them.")
+    if own.max() > _LARGEST:
+        raise ValueError(f"sizes[{t}] == {given!r}, must be <= {_LARGEST}.")
+    return own.astype(np.int64)
