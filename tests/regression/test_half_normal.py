@@ -69,7 +69,7 @@ def test_unequal_noise_against_quadrature():
 
 
 def test_noise_that_differs_a_hundredfold():
-    """Noise 0.02, 0.5 and 2: R-hat was 1.43 when chains followed trajectories alone, 1.003 at most now.
+    """Noise 0.02, 0.5 and 2: of trajectories alone 485 of 4000 draws were effective, R-hat 1.017.
 
     Split R-hat of 4000 draws with 2000 effective ones is 1.0005 on average; chance does not reach 1.02.
     """
