@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.model_selection import interval_pls
+from isthmus.model_selection.interval_pls import IntervalPLS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 33))
@@ -29,3 +30,10 @@ def test_an_interval_is_a_search_on_its_columns():
     assert interval_pls(X, Y[:, 0], 4).rmsecv.shape == (4,)
     with pytest.raises(ValueError, match="n_intervals == 34, must be at most 33"):
         interval_pls(X, Y, 34)
+
+
+def test_the_best_interval_weighs_outputs_alike():
+    # In units of the errors with all columns the first is better, in raw units the second.
+    errors = np.array([[1.0, 100.0], [2.0, 60.0]])
+    found = IntervalPLS([slice(0, 1), slice(1, 2)], errors, np.array([1, 1]), errors[0], 2)
+    assert found.best == slice(0, 1)
