@@ -383,12 +383,12 @@ class Steps:
 
 @pytest.mark.parametrize(
     ("factor", "n_iter"),
-    # By a tenth: after 1e-4 all further steps add 1.1e-5. By nine tenths they add nine times the last
-    # change, and the last change itself decides: 1e-3 * 0.9**k <= 2e-5 for k = 38.
-    [(0.1, 3), (0.9, 39)],
+    # By a tenth: after a change of 1e-5 all further steps add 1.1e-6. By nine tenths they add nine times
+    # the last change, and the last change itself decides: 1e-3 * 0.9**k <= 2e-6 for k = 59.
+    [(0.1, 3), (0.9, 60)],
 )
 def test_iterations_stop_by_what_further_ones_would_add(factor, n_iter):
-    history, converged = missing_module._iterate(Steps(factor), 100, 2e-5)
+    history, converged = missing_module._iterate(Steps(factor), 100, 2e-6)
     assert converged
     assert len(history) == n_iter
 
