@@ -181,7 +181,7 @@ def judge(name: str, X: NDArray, Y: NDArray, splits: list) -> tuple[float, float
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = CONTESTANTS[name](X[train], Y[train])
-        predicted[test] = np.asarray(model.predict(X[test])).reshape(len(test), -1)
+            predicted[test] = np.asarray(model.predict(X[test])).reshape(len(test), -1)
         means[test] = Y2[train].mean(axis=0)
         if name == "fit_auto":
             low, high = model.predict_interval(X[test], LEVEL)

@@ -15,17 +15,13 @@ whatever the times.
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
 import scipy
 from _common import (
     Row,
-    ask,
     contest,
-    contest_parser,
     describe,
     seconds,
 )
@@ -36,7 +32,7 @@ from _pymanopt import (
 )
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from stiefel import OUTLIERS, ObjectiveRow, Settings, stiefel_data
+from stiefel import OUTLIERS, ObjectiveRow, Settings, answer, stiefel_data
 from threadpoolctl import threadpool_limits
 
 from isthmus import ReducedRankRegression, StiefelRegression
@@ -169,24 +165,5 @@ def plain_lbfgs(
     return watch.reached or watch.spent, watch.lowest
 
 
-# -- the command ------------------------------------------------------------------------------
-
-QUESTIONS = {question.__name__: question for question in (kinks, lbfgs)}
-
-
-def arguments() -> argparse.Namespace:
-    parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
-    add = parser.add_argument
-    add("--condition", type=float, default=30.0, help="condition number of the inputs")
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = arguments()
-    settings = Settings(asked.repeats, asked.threads, float("inf"), asked.condition)
-    warnings.simplefilter("ignore")  # the table says what does not converge
-    ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
-
-
 if __name__ == "__main__":
-    main()
+    answer(__doc__, (kinks, lbfgs))

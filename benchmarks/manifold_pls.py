@@ -5,19 +5,15 @@ python benchmarks/manifold_pls.py --repeats 3
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Iterator
 
 from _common import (
     Row,
-    ask,
     contest,
-    contest_parser,
     describe,
 )
 from numpy.typing import NDArray
-from stiefel import CLOSED_FORM_BOUND, ObjectiveRow, Settings, stiefel_data
+from stiefel import CLOSED_FORM_BOUND, ObjectiveRow, Settings, answer, stiefel_data
 from threadpoolctl import threadpool_limits
 
 from isthmus import ManifoldPLS
@@ -62,24 +58,5 @@ def exact_against_cg(
         )
 
 
-# -- the command ------------------------------------------------------------------------------
-
-QUESTIONS = {question.__name__: question for question in (pls,)}
-
-
-def arguments() -> argparse.Namespace:
-    parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
-    add = parser.add_argument
-    add("--condition", type=float, default=30.0, help="condition number of the inputs")
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = arguments()
-    settings = Settings(asked.repeats, asked.threads, float("inf"), asked.condition)
-    warnings.simplefilter("ignore")  # the table says what does not converge
-    ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
-
-
 if __name__ == "__main__":
-    main()
+    answer(__doc__, (pls,))

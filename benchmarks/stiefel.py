@@ -27,9 +27,8 @@ and pymanopt does better in the user's coordinates.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -197,23 +196,19 @@ def fit_against_floor(X: NDArray, Y: NDArray, rank: int, threads: int, repeats: 
 
 # -- the command ------------------------------------------------------------------------------
 
-QUESTIONS = {question.__name__: question for question in (robust, squared, floor)}
 
-
-def arguments() -> argparse.Namespace:
-    parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
+def answer(doc: str | None, questions: Iterable[Callable[[Settings], Iterator[Row]]]) -> None:
+    """Ask what the command line names; the scripts on Stiefel regression share its options."""
+    named = {question.__name__: question for question in questions}
+    parser = contest_parser(doc, named, repeats=3, threads=[1])
     add = parser.add_argument
     add("--limit", type=float, default=60.0, help="most seconds of one attempt of a peer")
     add("--condition", type=float, default=30.0, help="condition number of the inputs")
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = arguments()
+    asked = parser.parse_args()
     settings = Settings(asked.repeats, asked.threads, asked.limit, asked.condition)
     warnings.simplefilter("ignore")  # the table says what does not converge
-    ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
+    ask({name: named[name] for name in asked.only}, settings, not asked.no_record)
 
 
 if __name__ == "__main__":
-    main()
+    answer(__doc__, (robust, squared, floor))

@@ -5,23 +5,19 @@ python benchmarks/stiefel_online.py --repeats 3
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from _common import (
     Row,
-    ask,
     contest,
-    contest_parser,
     describe,
     largest_difference,
 )
 from linear_fit import EIGENSOLVERS
 from numpy.typing import NDArray
 from sklearn.base import clone
-from stiefel import ALPHA, FLOOR_BOUND, Settings, stiefel_data
+from stiefel import ALPHA, FLOOR_BOUND, Settings, answer, stiefel_data
 from threadpoolctl import threadpool_limits
 
 from isthmus import StiefelRegression
@@ -86,24 +82,5 @@ def stream_floor(blocks: list[tuple[NDArray, NDArray]], eigh: Callable[[NDArray]
         eigh(xx)
 
 
-# -- the command ------------------------------------------------------------------------------
-
-QUESTIONS = {question.__name__: question for question in (online,)}
-
-
-def arguments() -> argparse.Namespace:
-    parser = contest_parser(__doc__, QUESTIONS, repeats=3, threads=[1])
-    add = parser.add_argument
-    add("--condition", type=float, default=30.0, help="condition number of the inputs")
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = arguments()
-    settings = Settings(asked.repeats, asked.threads, float("inf"), asked.condition)
-    warnings.simplefilter("ignore")  # the table says what does not converge
-    ask({name: QUESTIONS[name] for name in asked.only}, settings, not asked.no_record)
-
-
 if __name__ == "__main__":
-    main()
+    answer(__doc__, (online,))
