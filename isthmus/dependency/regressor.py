@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from isthmus._linalg import Array, spreads
+from isthmus._linalg import Array
 from isthmus._validation import (
     check_array,
     check_enough_samples,
@@ -168,7 +168,7 @@ class DependencyRegressor(
             Outputs.
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight w counts as w equal ones in both embeddings, in the map and in a learned
-            pre-image; one of weight zero is left out. Copies of a sample are held out together.
+            pre-image, whose folds may part equal ones; a sample of weight zero is left out.
 
         Returns
         -------
@@ -246,21 +246,6 @@ class DependencyRegressor(
         single = any(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
         self._single = single and is_single(X) and is_single(Y)
         return X, Y
-
-    def _output_scale(self, Y: Any, by_map: bool, weights: Array | None) -> Array | None:
-        if not self.scale_y and not (by_map and self._linear_outputs()):
-            return None
-        if not self._linear_outputs():
-            raise ValueError(
-                "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
-                "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
-            )
-        Y = np.asarray(Y, dtype=np.float64)
-        if weights is None:
-            return spreads(Y)
-        mean = np.average(Y, axis=0, weights=weights)
-        deviations = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=weights))
-        return np.where(deviations > 0, deviations, 1.0)
 
     def _embed_outputs(self, Y: Any, weights: Array | None = None) -> Array:
         """Return the output scores; with a linear kernel on vectors, the outputs themselves."""

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus.features import KernelMap
 from isthmus.kernels import Gaussian, SequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
@@ -29,6 +29,7 @@ class StagesMixin:
     map: Any
     outputs: Any
     solver: str
+    scale_y: bool
     outputs_: Any
     preimage_: Any
     sizes_: Any = None
@@ -72,6 +73,21 @@ class StagesMixin:
         kernel, preimage = self._phi_y.kernel, self._phi_y.preimage
         is_linear = isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
         return is_linear and (preimage is None or preimage in ("auto", "exact"))
+
+    def _output_scale(self, Y: Any, by_map: bool, weights: Array | None) -> Array | None:
+        if not self.scale_y and not (by_map and self._linear_outputs()):
+            return None
+        if not self._linear_outputs():
+            raise ValueError(
+                "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
+                "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
+            )
+        Y = np.asarray(Y, dtype=np.float64)
+        if weights is None:
+            return spreads(Y)
+        mean = np.average(Y, axis=0, weights=weights)
+        deviations = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=weights))
+        return np.where(deviations > 0, deviations, 1.0)
 
     # -- candidates ----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Samples are dealt to folds by what they are, not by their place, so that the ord
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ def unseen_scores(
     if hasattr(model, "_loo_scores"):
         scores: Array = model._loo_scores
         return scores
-    folds = min(int(model.cv), len(Psi)) if model.cv is not None else 2
-    if folds < 2:
-        raise ValueError(f"cv == {model.cv}, must be >= 2 or None.")
+    given = 2 if model.cv is None else model.cv
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 2:
+        raise ValueError(f"cv == {given!r}, must be an integer >= 2 or None.")
+    folds = min(int(given), len(Psi))
     splits = PredefinedSplit(ranks(Psi, X) % folds)
     if weights is None:
         stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))

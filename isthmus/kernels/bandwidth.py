@@ -102,7 +102,7 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     if not counted.any():
         return None
     if weights is None:
-        return float(np.median(values[counted]))
+        return float(np.median(values[counted], overwrite_input=True))
     order = np.argsort(values[counted], kind="stable")
     values, sums = values[counted][order], np.cumsum(weights[counted][order])
     half = 0.5 * sums[-1]

@@ -19,7 +19,7 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.noised import ALPHAS, LEVELS, NoisedRegression
-from isthmus.preimages.ranks import ranks
+from isthmus.preimages.ranks import column_ranks, ranks
 from isthmus.preimages.targets import Targets, parts
 
 _ALPHAS, _AGAINST_NOISE = (1e-3, 1e-2, 3e-2, 1e-1), (0.3, 1.0, 3.0)
@@ -210,8 +210,9 @@ class Learned(Preimage):
         return True
 
     def _noised_scores(self, X: Array, rng: Any, level: float | None = None) -> Array:
-        # Dealt by what the objects are: the same noise for the same object, wherever its row is.
-        noise = rng.normal(size=X.shape)[ranks(self.coordinates_, X)]
+        # Dealt by what objects and columns are: the same noise for the same entry, wherever it is.
+        rows = ranks(self.coordinates_, X)
+        noise = rng.normal(size=X.shape)[rows][:, column_ranks(X, rows)]
         noisy = X + (self.noise_ if level is None else level) * spreads(X) * noise
         return np.asarray(self.embedding_.transform(noisy), dtype=np.float64)
 

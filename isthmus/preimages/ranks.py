@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 
 _SAME = 1e-8  # of the largest: differences below it do not decide on the order
+_DIGITS = 4  # of entries in units of their spread: fewer than float32 has
+_KEYS = 8  # rows that columns are compared in
 
 
 def ranks(scores: Array, *more: Any) -> NDArray[np.intp]:
@@ -18,6 +20,17 @@ def ranks(scores: Array, *more: Any) -> NDArray[np.intp]:
     places = np.empty(len(scores), dtype=np.intp)
     places[np.lexsort([_distances(a) for a in found[::-1]])] = np.arange(len(scores))
     return places
+
+
+def column_ranks(X: Array, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Place of every column in the order of its first entries, in units of its spread.
+
+    ``places`` are the ranks of the rows; the first few of them tell columns apart.
+    """
+    first = (X - X.mean(axis=0))[np.argsort(places)[:_KEYS]] / spreads(X)
+    found = np.empty(X.shape[1], dtype=np.intp)
+    found[np.lexsort(np.round(first, _DIGITS)[::-1])] = np.arange(X.shape[1])
+    return found
 
 
 def _distances(A: NDArray) -> Array:

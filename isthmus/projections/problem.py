@@ -319,10 +319,10 @@ def warn_rank(rank: int, full: int) -> None:
     )
 
 
-def warn_saturated(rank: int, n: int) -> None:
+def warn_saturated(rank: int, n: float) -> None:
     """Warn that the training coordinates fit by construction."""
     warnings.warn(
-        f"alpha == 0 and the inputs have rank {rank} on {n} samples, all there can be: the training "
+        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, all there can be: the training "
         "coordinates fit any y, even noise. Give alpha > 0.",
         UserWarning,
         stacklevel=4,

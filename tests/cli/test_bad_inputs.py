@@ -128,7 +128,7 @@ CASES = {
     "npy of three dimensions": (
         {"x.npy": save_npy(20, 2, 2)}, ("fit", "x.npy", "Y.csv"), "has 3 dimensions, must have 2", 1,
     ),
-    "npy of nothing": ({"x.npy": save_npy(0, 3)}, ("fit", "x.npy", "Y.csv"), "nothing in it", 1),
+    "npy of nothing": ({"x.npy": save_npy(0, 3)}, ("fit", "x.npy", "Y.csv"), "it is empty", 1),
     "npy of words": (
         {"x.npy": save_npy(20, 2, dtype="U3")}, ("fit", "x.npy", "Y.csv"), "must be numbers", 1,
     ),

@@ -39,9 +39,9 @@ def test_both_instruments_measure_the_same_samples():
     assert_array_equal(first.data, make_spectra(60, random_state=3).data)
 
 
-def test_a_calibration_predicts_and_can_be_transferred():
+def errors_with_and_without_transfer(seed):
     first, second = (
-        make_spectra(120, instrument=i, random_state=0) for i in ("primary", "secondary")
+        make_spectra(120, instrument=i, random_state=seed) for i in ("primary", "secondary")
     )
     model = make_pipeline(NormalVariate(), PLS(9, scale="y")).fit(
         first.data[:80], first.target[:80]
@@ -52,5 +52,12 @@ def test_a_calibration_predicts_and_can_be_transferred():
     transfer = InstrumentTransfer().fit(second.data[standards], first.data[standards])
     plain = rmse(second.target[80:], model.predict(second.data[80:]))
     moved = rmse(second.target[80:], model.predict(transfer.transform(second.data[80:])))
-    assert (moved < plain).all() and moved.mean() < 0.8 * plain.mean()
     assert_allclose(first.target.mean(axis=0), [12, 11, 6, 60], atol=1.5)
+    return moved, plain
+
+
+def test_a_calibration_predicts_and_can_be_transferred():
+    # One draw in which an output happens to need no transfer decides nothing.
+    found = [errors_with_and_without_transfer(seed) for seed in range(5)]
+    moved, plain = np.mean(found, axis=0)
+    assert (moved < 0.75 * plain).all()

@@ -103,7 +103,7 @@ def test_rows_whose_sample_holds_all_of_them(X, selection):
 
 
 def test_a_bound_on_memory_is_a_bound_on_landmarks(X):
-    with pytest.warns(UserWarning, match="leave .* asked for, and more take too much memory"):
+    with pytest.warns(UserWarning, match="leave .* requested, and more take too much memory"):
         model = Landmarks(0.99999, KERNEL, random_state=0).fit(Rows.from_arrays(X, memory=0.5))
     assert model.n_components_ <= int(np.sqrt(2**19 / 32)) == 128
     with pytest.warns(UserWarning, match="there are no more samples"):

@@ -433,8 +433,12 @@ def test_two_points_float32_and_huge_scale(method, X):
     single, scores = fit(method, X.astype(np.float32), RBF(0.3))
     assert single.inverse(scores).dtype == np.float32
     huge, scores = fit(method, 1e8 * X, RBF(0.3e-16))
+    answers = huge.inverse(scores) / 1e8
+    usual, scores = fit(method, X, RBF(0.3))
+    assert_allclose(answers, usual.inverse(scores), atol=1e-3)
+    # A map that is trained on noisy scores pulls clean ones towards the mean.
     tolerance = 0.2 if isinstance(method, Learned) else 1e-3
-    assert_allclose(huge.inverse(scores)[:5] / 1e8, X[:5], atol=tolerance)
+    assert np.sqrt(((answers - X) ** 2).mean()) < tolerance * np.sqrt(X.var())
 
 
 def test_zero_vector_has_no_angles(X):

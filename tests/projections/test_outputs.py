@@ -503,7 +503,7 @@ def test_as_many_directions_as_rows_are_said(model):
     """Section 10: without a ridge, p > n reproduces any outputs."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 50)), rng.normal(size=30)
-    with pytest.warns(UserWarning, match=r"rank 29 on 30 samples.*follow any y"):
+    with pytest.warns(UserWarning, match=r"rank 29 on 30 samples.*fit any y"):
         model.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
