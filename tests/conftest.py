@@ -1,11 +1,16 @@
-"""Marks the slow tests, which ``pytest -m "not slow"`` leaves out.
+"""Skips what needs data that are not at hand, and marks the slow tests.
 
-Their list is measured: ``make slow`` runs all tests and writes ``slow.txt``, so that no mark in the code
-grows old. A new test is quick until then.
+``pytest -m "not slow"`` leaves the slow ones out. Their list is measured: ``make slow`` runs all tests and
+writes ``slow.txt``, so that no mark in the code grows old. A new test is quick until then.
 """
 
+import os
 from collections import defaultdict
 from pathlib import Path
+
+import pytest
+
+from isthmus.datasets import DatasetNotFoundError
 
 LIST = Path(__file__).with_name("slow.txt")
 
@@ -27,6 +32,26 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if function_of(item.nodeid) in slow:
             item.add_marker("slow")
+
+
+def skip_without_data():
+    """Let a step of a test run; skip the test if it asks for a data set and no folder of them is named."""
+    try:
+        return (yield)
+    except DatasetNotFoundError as error:
+        if "ISTHMUS_DATA" in os.environ:
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup():
+    return (yield from skip_without_data())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    return (yield from skip_without_data())
 
 
 def function_of(node_id):
