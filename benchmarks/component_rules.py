@@ -5,7 +5,8 @@ the errors of rows left out for every number of components and ridge weight; the
 error that counts. All rules choose from the same folds. Cells are the mean over the sets of the error, in
 percent of that of the best mean score, and the mean number of components. The gain of half a percent was
 taken as the largest of 0.25, 0.5, 1 and 2 % that loses less than 1 % for every kind of model; scm20d, rf1,
-diabetes and the planted ranks were not looked at before 0.25 to 2 % were fixed as candidates.
+diabetes and the planted ranks were not looked at before 0.25 to 2 % were fixed as candidates, but the
+choice among these was made with all sets.
 
     ISTHMUS_DATA=... python benchmarks/component_rules.py [--draws 6] [--sets corn_m5 gasoline ...]
 """

@@ -71,6 +71,16 @@ def test_inputs_in_any_unit(estimator, unit, data):
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_weighted_outputs_in_any_unit(unit, data):
+    X, Y = data
+    weights = np.linspace(1.0, 2.0, len(X))
+    model = DependencyRegressor(scale_y=True)
+    expected = model.fit(X, Y, sample_weight=weights).predict(X)
+    found = model.fit(X, Y * unit, sample_weight=weights).predict(X) / unit
+    assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_a_search_says_what_to_multiply_by(unit, data):
     with pytest.raises(ValueError, match="multiply y by"):
         MethodSearchCV(methods=["pls"], cv=3).fit(data[0], data[1] * unit)

@@ -83,11 +83,14 @@ class StagesMixin:
                 "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
             )
         Y = np.asarray(Y, dtype=np.float64)
+        unit = spreads(Y)
         if weights is None:
-            return spreads(Y)
-        mean = np.average(Y, axis=0, weights=weights)
-        deviations = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=weights))
-        return np.where(deviations > 0, deviations, 1.0)
+            return unit
+        # In units in which squares stay in the range of float64.
+        Z = Y / unit
+        mean = np.average(Z, axis=0, weights=weights)
+        deviations = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
+        return np.where(deviations > 0, deviations, 1.0) * unit
 
     # -- candidates ----------------------------------------------------------------------------
 
