@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import get_scorer, make_scorer, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer, StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 
 from isthmus import PCR, PLS, ComponentSearchCV, KernelMap, ReducedRankRegression
 from isthmus.kernels import SpectrumKernel
@@ -48,7 +48,7 @@ PIPELINES = [
     PLS(),
     PCR(scale=True),
     ReducedRankRegression(),
-    make_pipeline(PowerTransformer(), PLS()),
+    make_pipeline(SplineTransformer(3), PLS()),
     make_pipeline(StandardScaler(), ReducedRankRegression()),
     make_pipeline(KernelMap(gamma=0.05), ReducedRankRegression()),
     make_pipeline(KernelMap(8, "laplacian", gamma=0.1), PLS(scale=False)),
@@ -135,16 +135,16 @@ def test_tables_keep_their_names():
 def test_weights_of_a_pipeline_are_those_of_its_regression():
     """Without routing: in the fits of the last step and in the scores."""
     weights = np.where(np.arange(len(X)) % 9 == 4, 0.0, WEIGHTS)
-    estimator = make_pipeline(PowerTransformer(), PLS())
+    estimator = make_pipeline(SplineTransformer(3), PLS())
     ours = ComponentSearchCV(estimator, n_components=3, cv=4).fit(X, Y, sample_weight=weights)
     for i, (train, test) in enumerate(KFold(4).split(X)):
         train, test = train[weights[train] > 0], test[weights[test] > 0]
         for k in RANKS:
-            model = make_pipeline(PowerTransformer(), PLS(k))
+            model = make_pipeline(SplineTransformer(3), PLS(k))
             model.fit(X[train], Y[train], pls__sample_weight=weights[train])
             score = r2_score(Y[test], model.predict(X[test]), sample_weight=weights[test])
             assert_allclose(ours.cv_results_[f"split{i}_test_score"][k - 1], score, atol=1e-10)
-    whole = make_pipeline(PowerTransformer(), PLS(**{"n_components": ours.best_index_ + 1}))
+    whole = make_pipeline(SplineTransformer(3), PLS(**{"n_components": ours.best_index_ + 1}))
     whole.fit(X, Y, pls__sample_weight=weights)
     assert_allclose(ours.predict(X), whole.predict(X), atol=1e-10)
 

@@ -2,11 +2,14 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
+from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -195,54 +198,52 @@ ANSWERS = {
 }
 
 
-@pytest.fixture(scope="session")
-def fonts(tmp_path_factory):
-    """Where matplotlib keeps its list of fonts, which takes longer to make than a figure."""
-    return tmp_path_factory.mktemp("matplotlib")
-
-
-def run(example, cwd, fonts, *extra_path):
-    """Run an example in a directory of its own, on one thread and without a display."""
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([*map(str, extra_path), str(ROOT)]),
-        "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": str(fonts),
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    }
-    return subprocess.run(
-        [sys.executable, str(ROOT / "examples" / example)],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=1800,  # against one that hangs; on an idle machine none takes two minutes
-    )
-
-
 def test_every_example_is_expected_to_say_something():
     assert {path.name for path in EXAMPLES} == set(EXPECTED) == set(ANSWERS)
 
 
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run an example as a script would be, in a directory of its own and without a display.
+
+    All run in this process: to import everything takes longer than most examples.
+    """
+
+    def call(example):
+        path = ROOT / "examples" / example
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [str(path)])
+        runpy.run_path(str(path), run_name="__main__")
+        return capsys.readouterr().out
+
+    plt.switch_backend("Agg")
+    with matplotlib.rc_context():
+        yield call
+    plt.close("all")
+
+
 @pytest.mark.parametrize("example", EXPECTED)
-def test_example_runs_and_answers(example, tmp_path, fonts):
+def test_example_runs_and_answers(example, run, tmp_path):
     pattern, figure = EXPECTED[example]
-    done = run(example, tmp_path, fonts)
-    assert done.returncode == 0, done.stderr
-    found = re.search(pattern, done.stdout, flags=re.MULTILINE)
-    assert found, done.stdout
+    output = run(example)
+    found = re.search(pattern, output, flags=re.MULTILINE)
+    assert found, output
     assert ANSWERS[example](*map(float, found.groups())), found.group()
-    assert done.stdout.rstrip().splitlines()[-1].startswith(f"Open {figure} ")
+    assert output.rstrip().splitlines()[-1].startswith(f"Open {figure} ")
     assert (tmp_path / figure).read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / figure).stat().st_size > 10_000
 
 
-def test_demo_does_without_matplotlib(tmp_path, fonts):
+def test_demo_does_without_matplotlib(tmp_path):
+    """In a process of its own, in which matplotlib cannot be imported."""
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "matplotlib.py").write_text("raise ImportError('hidden by the test')\n")
-    done = run("restore_digits.py", tmp_path, fonts, hidden)
+    paths = os.pathsep.join([str(hidden), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "restore_digits.py")],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert re.search(EXPECTED["restore_digits.py"][0], done.stdout, flags=re.MULTILINE)
     assert "matplotlib is not installed" in done.stdout

@@ -135,27 +135,35 @@ def reset():
 result = {"runs": 0, "sent": 0, "ended": 0, "unpaired": 0, "new": 0}
 numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
 seed = 0
+def strike(step, number, before):
+    '''Run the command with one signal; whether the step was reached.'''
+    global seed
+    reset()
+    seed += 1
+    code, sent = ended(*child(seed, step, number, before))
+    result["runs"] += 1
+    if not sent:
+        assert code == 0, (code, open("said").read())
+        return False
+    result["sent"] += 1
+    where = (int(number), before, step)
+    if number != signal.SIGKILL:
+        assert code == 128 + number, (where, code, open("said").read())
+    look(where, code, number, result)
+    result["new"] += written(outputs[0]) != 0
+    return True
+
 if moments == "aimed":
-    # After one step is before the next but for an instant; predict, which is quick, tries both.
+    # All commands share one writer. fit, which has two files, and predict meet Ctrl-C or SIGTERM, which have one
+    # handler, and SIGKILL at every step; at the steps of the others the three take turns. After one step is
+    # before the next but for an instant; predict tries both.
     sides = (True, False) if name == "predict" else (True,)
-    # Ctrl-C and SIGTERM have one handler: they take turns, step by step.
-    steps = {signal.SIGINT: (1, 2), signal.SIGTERM: (2, 2), signal.SIGKILL: (1, 1)}
-    for number in numbers:
-        for before in sides:
-            for step in range(steps[number][0], 60, steps[number][1]):
-                reset()
-                seed += 1
-                code, sent = ended(*child(seed, step, number, before))
-                result["runs"] += 1
-                if not sent:
-                    assert code == 0, (code, open("said").read())
+    turns = [numbers[:2], numbers[2:]] if name in ("fit", "predict") else [numbers]
+    for before in sides:
+        for turn in turns:
+            for step in range(1, 60):
+                if not strike(step, turn[step % len(turn)], before):
                     break
-                result["sent"] += 1
-                where = (int(number), before, step)
-                if number != signal.SIGKILL:
-                    assert code == 128 + number, (where, code, open("said").read())
-                look(where, code, number, result)
-                result["new"] += written(outputs[0]) != 0
             else:
                 raise SystemExit("there is no end")
 else:
