@@ -154,9 +154,9 @@ def strike(step, number, before):
     return True
 
 if moments == "aimed":
-    # All commands share one writer. fit, which has two files, and predict meet Ctrl-C or SIGTERM, which have one
-    # handler, and SIGKILL at every step; at the steps of the others the three take turns. After one step is
-    # before the next but for an instant; predict tries both.
+    # All commands share one writer. fit, which has two files, and predict meet SIGKILL and either Ctrl-C or
+    # SIGTERM, which have one handler, at every step; at the steps of the others the three take turns.
+    # After one step is before the next but for an instant; predict tries both.
     sides = (True, False) if name == "predict" else (True,)
     turns = [numbers[:2], numbers[2:]] if name in ("fit", "predict") else [numbers]
     for before in sides:
@@ -228,7 +228,8 @@ def test_a_signal_at_every_step_of_writing(name, signalled):
     assert found["unpaired"] == 0
     # SIGKILL alone cannot wait: only between the two renames, after one or before the other.
     assert found["unpaired_by_kill"] <= (4 if name in ("fit", "imitate") else 0)
-    assert found["sent"] >= 10 and found["ended"] >= 5
+    least = 20 if name in ("fit", "predict") else 8  # a file is opened, written, flushed, renamed
+    assert found["sent"] >= least and 2 * found["ended"] >= least
     assert 0 < found["new"] < found["sent"]
 
 
