@@ -5,6 +5,7 @@ other; inside a room everything may import everything. Imports inside functions 
 """
 
 import ast
+import importlib
 from functools import cache
 from pathlib import Path
 
@@ -100,6 +101,15 @@ def test_every_module_has_a_room(module):
 def test_imports_point_down(module):
     path = MODULES[module]
     assert violations(path.read_text("utf-8"), module, path.name == "__init__.py") == []
+
+
+def test_few_names_are_public():
+    """Loaders of data sets are apart: there is one for each set."""
+    names = set()
+    for room in LEVEL.keys() - {"datasets", "applications", "papers"}:
+        if not room.startswith("_"):
+            names |= set(getattr(importlib.import_module(f"isthmus.{room}"), "__all__", ()))
+    assert len(names) <= 137
 
 
 def test_there_are_few_layers():

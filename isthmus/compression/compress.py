@@ -130,7 +130,7 @@ def compress(
     Returns
     -------
     small : model
-        Predicts as the original does. ``small.compression_`` is a :class:`CompressionPath` with the
+        Predicts as the original does. ``small.compression_`` is a ``CompressionPath`` with the
         errors of every smaller size.
 
     Examples
