@@ -209,10 +209,6 @@ def test_arrays_are_checked_at_one_door(module):
 MAY_SET_ATTRIBUTES = {
     "isthmus.problems.streams.blockwise.name_features",
     "isthmus.features.samples.set_kernel_tags",
-    "isthmus.cli.compress._put_back",
-    "isthmus.cli.fit._fit_blocks",
-    "isthmus.features.sampling.fit_sample",
-    "isthmus.features.streamed.fit_map",
     "isthmus.model_selection.streamed._refit",
     "isthmus.model_selection.streamed.search_source",
     "isthmus.regression.loss_source._factors",

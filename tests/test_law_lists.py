@@ -45,7 +45,7 @@ RETURNED = {name for name in OTHERWISE if name.startswith("Compressed")}
 
 
 def public_estimators():
-    """Names of the estimators in ``__all__`` of each room or returned; published iterations are left out."""
+    """Names of the estimators in ``__all__`` of each room or returned; not of published iterations."""
     names = set()
     for module in pkgutil.walk_packages(isthmus.__path__, "isthmus."):
         if "._" in module.name or ".papers" in module.name:

@@ -5,12 +5,12 @@
 the Stiefel manifold and of flat space are in ``isthmus._geometry``.
 
 >>> import numpy as np
->>> from isthmus._geometry import StiefelFlow, uniform_stiefel
+>>> from isthmus._geometry import Stiefel, StiefelFlow
 >>> from isthmus._solvers import hmc_step
 >>> rng, F = np.random.default_rng(0), np.diag([3.0, 1.0, 0.0])[:, :2]
 >>> def log_density(parts):  # matrix Langevin
 ...     return float((F * parts[0]).sum()), [F]
->>> point, flows = [uniform_stiefel(3, 2, rng)], [StiefelFlow(3, 2)]
+>>> point, flows = [Stiefel(3, 2).random_point(rng)], [StiefelFlow(3, 2)]
 >>> value, gradient = log_density(point)
 >>> draws = []
 >>> for _ in range(500):

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -162,7 +163,7 @@ def fit(
             refused: list[tuple[str, Any]] = [
                 ("--report", report), ("--time-limit", time_limit), ("--groups", groups)
             ]  # fmt: skip
-            rows = partial(_block_rows, x_file, target_columns, reading, memory)
+            rows = partial(_block_rows, x_file, target_columns, memory)
             if dask is not None:
                 refused += [("--id", id_column), ("--types", types), ("--header", header)]
                 rows = partial(_dask_rows, x_file, target_columns, ignore_columns, dask)
@@ -201,10 +202,7 @@ def fit(
                 target_names=data.target_names,
                 groups=data.groups,
             )
-            search.origin_ = {
-                "files": x_files + ([y_file] if y_file else []),
-                **data.origin,
-            }
+            search.note_origin(files=x_files + ([y_file] if y_file else []), **data.origin)
             if page is not None:
                 progress("writing the report", 0, 1)
                 search.report(page, row_names=data.ids, command=_command_line(), **shapes)
@@ -213,7 +211,7 @@ def fit(
 
 
 @contextmanager
-def _block_rows(path: str, targets: Any, reading: Any, memory: float | None) -> Iterator[Any]:
+def _block_rows(path: str, targets: Any, memory: float | None, reading: Any) -> Iterator[Any]:
     from isthmus.cli.large import open_rows
     from isthmus.tables.names import split_names
 
@@ -221,7 +219,7 @@ def _block_rows(path: str, targets: Any, reading: Any, memory: float | None) -> 
 
 
 @contextmanager
-def _dask_rows(path: str, targets: Any, ignored: Any, address: str) -> Iterator[Any]:
+def _dask_rows(path: str, targets: Any, ignored: Any, address: str, _: Any) -> Iterator[Any]:
     from isthmus.cli.on_dask import open_dask_rows, scheduler
     from isthmus.tables.names import split_names
 
@@ -249,8 +247,7 @@ def _fit_blocks(
             raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
     methods = options["methods"]
     method = methods if isinstance(methods, str) else ",".join(methods)
-    with console.progress() as progress, source() as rows:
-        reading.progress = progress
+    with console.progress() as progress, source(replace(reading, progress=progress)) as rows:
         search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
         save(search, model, sign=key)
     told = summary(search, path)

@@ -39,7 +39,6 @@ precomputed                                                   ready kernel value
 from isthmus.kernels.bandwidth import median_gamma
 from isthmus.kernels.base import Kernel
 from isthmus.kernels.base import VectorKernel as VectorKernel
-from isthmus.kernels.centering import center_test as center_test
 from isthmus.kernels.centering import center_train as center_train
 from isthmus.kernels.checks import check_precomputed as check_precomputed
 from isthmus.kernels.composite import Constant as Constant

@@ -30,15 +30,3 @@ def center_train(
         block -= row_means
         block -= (row_means[rows] - mean)[:, None]
     return Kc, row_means, mean
-
-
-def center_test(Kt: NDArray, row_means: NDArray, mean: float, *, copy: bool = True) -> NDArray:
-    """Centre new rows (samples x training samples) with the means of the training matrix.
-
-    Never with their own column means: those depend on which other new samples come along.
-    """
-    own = Kt.mean(axis=1, dtype=np.float64)[:, None]
-    Kc = Kt.copy() if copy else Kt
-    Kc -= row_means
-    Kc -= own - mean
-    return Kc

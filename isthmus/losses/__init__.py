@@ -15,7 +15,8 @@ poisson              :class:`Poisson`               counts, log link
 (two functions)                                     a loss of your own
 ==================== ============================== ===================================
 
-Estimators take an object, a name or a pair of functions. Parameters left at None are set from a robust scale of the residuals.
+Estimators take an object, a name or a pair of functions. Parameters left at None are set from a robust
+scale of the residuals.
 """
 
 from isthmus.losses.absolute import Absolute

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.persistence.classes import found
 from isthmus.persistence.errors import CorruptedFileError
 
 _LATENT = {
@@ -172,10 +171,3 @@ _FURTHER: dict[str, Callable[[type, dict[str, Any], str], None]] = {
     **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), _check_support_vectors),
     "Forest": _check_trees,
 }
-
-
-def unknown_laws() -> set[str]:
-    """Names of laws that belong to no class of the table; the tests hold it to be empty."""
-    from isthmus.persistence.classes import CLASSES
-
-    return set(_LAWS) - {found(name).__name__ for name in CLASSES}

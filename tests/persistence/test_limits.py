@@ -31,7 +31,7 @@ from isthmus.persistence import ModelFileError, describe
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
-from isthmus.persistence.laws import unknown_laws
+from isthmus.persistence.laws import _LAWS
 from isthmus.persistence.renewal import MOVED
 
 HERE = Path(__file__).parent
@@ -178,7 +178,7 @@ def test_the_table_of_classes():
         homes = [base.__module__ for base in cls.__mro__ if "__setstate__" in vars(base)]
         assert homes in ([], ["sklearn.base"]), name
         assert cls.__reduce__ is object.__reduce__ and cls.__new__ is object.__new__, name
-    assert unknown_laws() == set()
+    assert set(_LAWS) <= {found(name).__name__ for name in CLASSES}
     with pytest.raises(KeyError):
         found("os.system")
 
