@@ -160,6 +160,7 @@ def _solver(matrix: Array) -> Callable[[Array], Array]:
     factor, info = lapack.dpotrf(matrix, lower=1)
     if info:
         diagonal = matrix.diagonal()
+        # Near the optimum the weights spread over many decades, and the factorisation can fail.
         matrix = matrix + np.diag(_JITTER * diagonal.max() + 1e-8 * diagonal)
         factor, info = lapack.dpotrf(matrix, lower=1)
         if info:

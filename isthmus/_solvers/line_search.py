@@ -110,6 +110,7 @@ def contradicts(problem: Problem, start: Iterate, direction: Array, slope: float
     A search that fails at the end of all precision has passed the minimum: the slope beyond it is
     positive. Where it is negative the gradient is not that of the value.
     """
+    # A step whose promised decrease stands well above the rounding of the value.
     promise = 1e3 * ROUNDING * abs(start.value)
     length = min(promise / -slope, 1 / start.norm) if promise else 1e-6 / start.norm
     end = problem.move(start, length * direction)

@@ -24,6 +24,7 @@ from isthmus.reports.pictures import png_uri
 
 # A minute for the whole demonstration; the noise is an eighth of the brightest pixel.
 N_TRAIN, NOISE = 500, 2.0
+# scikit-learn's digits.
 SHAPE, BRIGHTEST = (8, 8), 16.0
 _ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")
 

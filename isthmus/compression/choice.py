@@ -17,6 +17,7 @@ from isthmus.kernels import gram
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
 _MOST_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
 _FEWEST = 20  # rows
+# scikit-learn's default; the question is only whether outputs are smooth.
 _NEIGHBOURS = 5
 
 

@@ -76,6 +76,7 @@ class OutputFit:
         for weight in weights:
             left = outputs - constant - A @ (b / (values + weight)[:, None])
             leverage = 1.0 / self.R[0, 0] ** 2 + A**2 @ (1.0 / (values + weight))
+            # A row that the fit reproduces whatever it is has no residual to divide.
             free = np.maximum(1.0 - leverage, 1e-12)
             errors.append(float(((left / free[:, None]) ** 2).sum()))
         return weights, np.array(errors)

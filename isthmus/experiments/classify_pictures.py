@@ -46,6 +46,7 @@ def published_rows(columns: tuple[int, ...], rows: dict[str, str]) -> Published:
     return {name: dict(zip(columns, text.split())) for name, text in rows.items()}
 
 
+# Numbers of components that the tables of the paper print.
 YALE_COLUMNS, ETH80_COLUMNS = (12, 13, 14, 15), (5, 6, 7, 8)
 COIL20_COLUMNS, ORL_COLUMNS = (17, 18, 19, 20), (10, 24, 30, 39)
 YALE_PUBLISHED = published_rows(  # [CSGHY] Table 1

@@ -266,6 +266,7 @@ def run_kappa(seed: int, quick: bool) -> Result:
 
 # -- growing outliers -----------------------------------------------------------------------------
 
+# Rows to learn from and to test; the sizes of the two outliers are in units of the outputs.
 N_ROWS, NOISE_VARIANCE = 500, 0.1
 SIZES = (0.0, 1.0, 3.0, 10.0, 30.0, 60.0, 100.0)
 

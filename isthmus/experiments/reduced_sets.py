@@ -23,6 +23,7 @@ from isthmus.kernels import median_gamma
 from isthmus.papers.kernel_dependency_thesis import reduce_l0, reduce_l1
 from isthmus.reports.pictures import png_uri
 
+# Sets, and rows to learn from: l1 and l0 solve a problem for each size, in seconds for these.
 PENALTY_SETS = (("german", 400), ("image", 600), ("waveform", 400))
 
 

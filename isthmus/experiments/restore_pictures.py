@@ -24,6 +24,7 @@ from isthmus.experiments.trials import (
 from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
 UNTOUCHED = "the noisy picture itself"
+# Next to none: the rank alone regularises.
 REPORT_ALPHA = 1e-6
 # Inputs and outputs to learn from, inputs and outputs to test.
 Features = tuple[NDArray, NDArray, NDArray, NDArray]

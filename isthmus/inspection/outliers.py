@@ -19,6 +19,7 @@ from isthmus.inspection._model import (
 )
 from isthmus.regression.base import LatentRegression
 
+# Below this power of Jackson and Mudholkar the normal approximation fails; a scaled chi-square is used.
 _SMALLEST_POWER = 0.1
 
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
+# Shares of the largest value that rounding in the making of a matrix can reach.
 SYMMETRY_TOL = 1e-8
 PSD_TOL = {"float64": 1e-6, "float32": 1e-3}
+# Share of the largest eigenvalue beyond which clipping would make another kernel.
 INDEFINITE = 0.05
 SMALL = 500
 """Up to so many rows eigenvalues are cheap."""
@@ -29,6 +31,7 @@ def check_precomputed(K: Any, *, copy: bool = True) -> NDArray:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"A precomputed kernel matrix has shape {K.shape}, must be square.")
     _check_finite(K)
+    # float32 has seven digits, and sums lose some of them.
     tol = SYMMETRY_TOL if K.dtype == np.float64 else 1e-5
     largest, scale = float(np.abs(K - K.T).max(initial=0)), float(np.abs(K).max(initial=0))
     if largest > tol * scale:

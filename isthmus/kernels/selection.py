@@ -18,6 +18,7 @@ from isthmus._validation import check_memory, check_option
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 
+# Share of a kernel value: a smaller pivot is rounding, and its column noise.
 PIVOT_TOL = 1e-10
 METHODS = ("uniform", "kmeans", "cholesky", "leverage")
 # Centres are means of many rows: this many a centre are enough, whatever the number of rows.
@@ -112,6 +113,7 @@ _INDEPENDENT = 1e-6  # of a landmark's kernel value: with as much of its own it 
 
 def pivot_tol(K: NDArray) -> float:
     """Return the share of a kernel value below which a pivot is rounding."""
+    # float32 values carry seven digits, so pivots below the sixth are rounding.
     return PIVOT_TOL if K.dtype == np.float64 else 1e-6
 
 

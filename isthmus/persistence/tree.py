@@ -47,6 +47,7 @@ _TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMBERS}
 _TYPE_NAMES = {t: name for name, t in _TYPES.items()}
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _LARGEST_INT = 2**130  # the state of a generator
+# Length of the state of MT19937.
 _TWISTER_WORDS = 624
 _SCALARS = (type(None), bool, str)
 _RANDOM_PLAIN = ("PCG64", "PCG64DXSM")

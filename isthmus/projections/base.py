@@ -44,6 +44,7 @@ SOLVERS = ("auto", "dense", "factor", "krylov", "features")
 SCALES = ("eigenvalue", "unit", "raw")
 DEFAULT_FOLDS = 5
 """Folds where a choice by cross-validation is asked for and ``cv`` is None."""
+# Features of all rows are kept up to 1 GiB and made anew in every walk beyond.
 _KEPT_BYTES = 2**30
 
 

@@ -21,11 +21,12 @@ from isthmus.projections.rows import (
 )
 from isthmus.projections.slices import is_categorical
 
+# Share of the trace; with 0 an output kernel of full rank makes G the identity.
 AUTO_ALPHA_Y = 1e-2
 
 
 def kernel_outputs(
-    estimator: Any, y: Any, n: int, weights: Array | None = None, *, allow_nan: bool = False
+    estimator: Any, y: Any, n: int, weights: Array | None = None
 ) -> tuple[KernelSide, VectorJudge | None]:
     """Return the outputs with their kernel, and a judge if they are vectors."""
     kernel = estimator.kernel_y
@@ -40,7 +41,7 @@ def kernel_outputs(
         L = L if L.dtype == np.float32 else L.astype(np.float64)
         return KernelSide.make(L, kernel, None, weights), None
     if needs_vectors(kernel) or (looks_like_vectors(y) and not is_categorical(np.asarray(y))):
-        y = check_y(y, n, name, allow_nan=allow_nan)
+        y = check_y(y, n, name)
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y is complex.")
         Y = output_vectors(y)

@@ -34,7 +34,9 @@ from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus._linalg.eigen import leading_pairs
 
 Apply = Callable[[Array], Array]
+# A block this much wider than the answer converges where eigenvalues crowd.
 EXTRA_COLUMNS = 10
+# Two depths are the fewest that can be compared; the last is taken as it is.
 MIN_BLOCKS, MAX_BLOCKS = 2, 10
 # Between two depths the Ritz values may move by this fraction of the largest.
 RITZ_TOL = 1e-6

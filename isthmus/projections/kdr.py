@@ -287,6 +287,7 @@ def descend(
         norm = float(np.linalg.norm(direction))
         if norm == 0.0:
             return B, value, iteration
+        # A first move of a tenth in an orthonormal frame, whatever the units of the criterion.
         step = step or 0.1 / norm
         for _ in range(20):
             trial = _retract(B - step * direction)

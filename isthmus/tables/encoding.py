@@ -108,6 +108,7 @@ def _guess(head: bytes) -> str:
     if b"\0" in sample:
         even, odd = sample[0::2].count(0), sample[1::2].count(0)
         half = len(sample) // 2
+        # Text of the Latin alphabet has a null byte in nearly every pair, always on the same side.
         if odd > 0.7 * half and even < 0.1 * half:
             return "utf-16-le"
         if even > 0.7 * half and odd < 0.1 * half:
@@ -126,6 +127,7 @@ def _single_byte(data: bytes) -> str:
 def is_text(block: bytes) -> bool:
     """Whether a block has hardly any control characters."""
     sample = block[: 1 << 16]
+    # A stray form feed or bell is no reason to refuse a table.
     return len(sample) - len(sample.translate(None, _CONTROLS)) <= max(8, 0.01 * len(sample))
 
 

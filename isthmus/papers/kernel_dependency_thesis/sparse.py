@@ -11,6 +11,7 @@ from sklearn.linear_model import lasso_path
 
 from isthmus._linalg import Array
 
+# Bounds the time of a descent that does not settle.
 _MAX_SWEEPS = 1000
 
 

@@ -16,6 +16,7 @@ from isthmus.reports.page import Figure, Section
 
 _LEVEL = 0.95  # of intervals
 _RARE = 0.01  # a trend is named if chance alone gives it less often
+# Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
 _HEADER = ["output", "rows", "RMSEP", "bias", "SEP", "slope", "R2", "RPD", "RPIQ", "RMSECV", "covered",
            "covered, inside", "trend, p"]  # fmt: skip
