@@ -65,7 +65,6 @@ from isthmus.kernels.graphs import (
 from isthmus.kernels.graphs import as_graph as as_graph
 from isthmus.kernels.graphs import to_molecule as to_molecule
 from isthmus.kernels.histograms import HistogramIntersection
-from isthmus.kernels.histograms import HistogramTables as HistogramTables
 from isthmus.kernels.indexed import Indexed
 from isthmus.kernels.postures import PoseKernel as PoseKernel
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial

@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import row_blocks
-
-_CACHED = 2**15  # numbers that are still in the cache when they are asked for again
-
 
 def center_train(
     K: NDArray, *, copy: bool = True, share: NDArray | None = None
@@ -25,8 +21,6 @@ def center_train(
         row_means = share @ K
         mean = float(row_means @ share)
     Kc = K.copy() if copy else K
-    for rows in row_blocks(len(K), max(1, _CACHED // max(len(K), 1))):
-        block = Kc[rows]
-        block -= row_means
-        block -= (row_means[rows] - mean)[:, None]
+    Kc -= row_means
+    Kc -= (row_means - mean)[:, None]
     return Kc, row_means, mean

@@ -38,7 +38,7 @@ _CLASSES = {
     "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
-    "HistogramIntersection HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
+    "HistogramIntersection Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
     "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment "
     "WeisfeilerLehmanWasserstein",
