@@ -1,7 +1,7 @@
 """Markov chain Monte Carlo on the geometries that are handed to it.
 
 ``hmc_step`` follows geodesics with momentum, ``DualAveraging`` finds step lengths during warm-up. A
-``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part of the variables; those of
+``Flow`` is what Hamiltonian dynamics needs of one curved or flat part of the variables; those of
 the Stiefel manifold and of flat space are in ``isthmus._geometry``.
 
 >>> import numpy as np

@@ -64,7 +64,7 @@ def minimise_smoothed(
     gradient_tol : float, default=1e-12
         A stage ends when the gradient's norm is no more than ``gradient_tol * unit``.
     rebalance : callable, default=None
-        Maps a point to an equivalent one, between stages: factors of equal size, say.
+        Maps a point to an equivalent one, between stages: for example to factors of equal size.
     verbose : int, default=0
         1 shows every tenth step, 2 every step.
     callback : callable, default=None

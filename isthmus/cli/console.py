@@ -37,7 +37,7 @@ class Console:
         return sys.stderr if self.to_stderr else sys.stdout
 
     def notice(self, text: str) -> None:
-        """A line that is no result and no error, said once."""
+        """Print a line that is neither a result nor an error, once."""
         if not self.quiet and text not in self._noticed:
             self._noticed.add(text)
             print(f"note: {printable(text)}", file=sys.stderr)
@@ -65,7 +65,7 @@ class Console:
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
-        """A bar that tells the method under way; yields a function of (label, done, total)."""
+        """A bar that names the running method; yields a function of (label, done, total)."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda label, done, total: None
             return

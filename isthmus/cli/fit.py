@@ -125,8 +125,8 @@ def fit(
 
         isthmus fit nir.csv raman.csv -y lab.csv
 
-    Several tables with -y are blocks of inputs of the same rows: each is treated by itself and has a weight
-    of its own, and the shares of the blocks are told.
+    Several tables with -y are blocks of inputs of the same rows: each is treated and weighted
+    separately, and the share of each block in the predictions is reported.
 
     A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.

@@ -46,7 +46,7 @@ def predict(
         bool,
         typer.Option(
             "--check/--no-check",
-            help="Say of each row how far it is from the training rows, whether outside, and why.",
+            help="Report the distance of each row from the training rows, whether it is outside, and why.",
         ),
     ] = True,
     raw: Annotated[
@@ -65,9 +65,9 @@ def predict(
 ) -> None:
     """Predict the outputs of new rows; columns are matched by name.
 
-    Beside the predictions are a distance (above 1 is outside of what the model was trained on), outside
-    (yes or no) and the reason. Bounds of rows outside are wider by their distance, and left empty where
-    they would lie farther apart than all training outputs.
+    The output also has, for each row, its distance from the training data (above 1 is outside), outside
+    (yes or no) and the reason. Bounds of rows outside are widened by their distance, and left empty if
+    they would be farther apart than all training outputs.
 
     For example:
 

@@ -78,7 +78,7 @@ def damage(pictures: Array, seed: int) -> Array:
 
 
 def compare(seed: int, progress: Callable[[str, int, int], None]) -> Found:
-    """Fit every method to the training digits and ask it for the others."""
+    """Fit every method to the training digits and predict the others."""
     clean, digits = load_digits(return_X_y=True)
     X, X_test, Y, Y_test, _, kinds = train_test_split(
         damage(clean, seed), clean, digits, train_size=N_TRAIN, stratify=digits, random_state=seed
@@ -193,7 +193,7 @@ def _curves(fitted: list[Row]) -> Section:
         variants.append((row.label, *fig.rank_scores(ComponentCurveDisplay(**curve))))
     caption = (
         "The score of every number of components in cross-validation, with standard errors; the ring is "
-        "the choice. A narrow strip is enough where the curve is flat, and overfits where it falls."
+        "the choice. Where the curve is flat, fewer components are enough; a falling one means overfitting."
     )
     return Section("Rank curves", figures=[Figure("curves", caption, variants, "Method")])
 

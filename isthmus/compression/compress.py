@@ -78,9 +78,9 @@ def compress(
     ----------
     model : fitted model or Expansion
         One of ours with ``to_expansion`` and ``with_expansion``, or a model of scikit-learn that
-        :meth:`Expansion.from_model` knows; a pipeline that ends in one, a search that found one (its best
-        model is what comes back), or a classifier made of several: a ``GaussianProcessClassifier`` whose
-        classes have kernels of their own, ``OneVsRestClassifier``, ``OneVsOneClassifier``.
+        :meth:`Expansion.from_model` supports; a pipeline that ends in one, a search that found one (its
+        best model is what comes back), or a classifier made of several: a ``GaussianProcessClassifier``
+        whose classes have different kernels, ``OneVsRestClassifier``, ``OneVsOneClassifier``.
     n_points : int, default=None
         How many points to keep; of a classifier made of several, in each of them.
     tol : float, default=None

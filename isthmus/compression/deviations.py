@@ -21,7 +21,7 @@ _BLOCK = 2**22  # kernel values at a time
 
 @dataclass
 class Deviations:
-    r"""Standard deviations of a process that knows its training rows through few points.
+    r"""Standard deviations of a process that sees its training rows through few points.
 
     With points Z, training rows X and their noise :math:`\Lambda`, [QR2005]_ Eq. 20b (the deterministic
     training conditional) has
@@ -69,7 +69,7 @@ class Deviations:
     def covariance(self, X: Any, one_output: bool) -> Array:
         """Covariances (n, n) of new rows, or (n, n, q) for several outputs."""
         n = len(X)
-        check_memory(16.0 * n * n, f"The covariance of {n} rows", "ask for fewer rows at a time.")
+        check_memory(16.0 * n * n, f"The covariance of {n} rows", "predict fewer rows at a time.")
         k = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
         K = np.asarray(gram(self.kernel, X), dtype=np.float64) - k @ self.explained @ k.T
         K[np.diag_indices(n)] += self.noise

@@ -143,7 +143,7 @@ def load_nettalk() -> Bunch:
     Returns
     -------
     bunch : Bunch
-        ``data``, the words; ``target``, their phonemes, one a letter ("-" where it is silent);
+        ``data``, the words; ``target``, their phonemes, one per letter ("-" if it is silent);
         ``stress``, as many signs; ``origin``, 0 for regular words, 1 and 2 for irregular and foreign ones;
         ``DESCR``.
     """

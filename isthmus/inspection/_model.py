@@ -1,4 +1,4 @@
-"""What every diagnostic asks of a fitted model: its frame, its scores, a refit."""
+"""What every diagnostic reads from a fitted model: its frame, its scores, a refit."""
 
 from __future__ import annotations
 

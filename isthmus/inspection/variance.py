@@ -69,7 +69,7 @@ def explained_variance(
     X : array-like of shape (n_samples, n_features)
         Any rows, those of the fit or new ones.
     y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-        Their outputs; None asks for the inputs alone.
+        Their outputs; None explains the inputs alone.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each row.
 

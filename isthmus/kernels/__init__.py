@@ -1,4 +1,4 @@
-"""Kernels: how alike are two objects?
+"""Kernels: similarities of vectors, sequences, graphs and other objects.
 
 ``gram(kernel, X, Y)`` computes every Gram matrix. ``kernel`` is an object from this list or one of
 scikit-learn's Gaussian-process kernels, a name, a function of two samples, or ``"precomputed"``.

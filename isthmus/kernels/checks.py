@@ -115,7 +115,7 @@ def largest_eigenvalue(K: NDArray) -> float:
 
 
 def missing_part(K: NDArray, dtype: Any = np.float64, **options: Any) -> NDArray | None:
-    """What makes a symmetric matrix positive semi-definite when added; None where nothing is to be.
+    """What makes a symmetric matrix positive semi-definite when added; None if it already is.
 
     Warns and raises as :func:`check_psd`, whose options these are.
     """

@@ -134,7 +134,9 @@ class Polynomial(DotProductKernel):
         if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
             raise ValueError(f"degree == {degree!r}, must be an integer >= 1.")
         if not 0 <= coef0 < np.inf:
-            raise ValueError(f"coef0 == {coef0!r}, must be >= 0: else the kernel is not positive.")
+            raise ValueError(
+                f"coef0 == {coef0!r}, must be >= 0: otherwise the kernel is not positive."
+            )
         return positive(self, "gamma", self.gamma), int(degree), float(coef0)
 
 

@@ -50,7 +50,7 @@ def select_landmarks(
         Seed of what is drawn.
     sample_weight : array of shape (n_samples,), default=None
         Positive weights: samples are drawn in proportion, and means of k-means count by them. Pivots of a
-        Cholesky factorisation do not depend on them, no more than on repeated samples.
+        Cholesky factorisation depend neither on them nor on repeated samples.
 
     Returns
     -------

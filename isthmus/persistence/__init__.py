@@ -1,4 +1,4 @@
-"""Model files: save, load, and refuse what is not ours.
+"""Model files: save, load, and refuse all other files.
 
 ====================== =============== =========================================================
 name                   file            what it does

@@ -114,7 +114,9 @@ def unpack(path: str | os.PathLike) -> Shell:
         else [0]
     )
     if not all(isinstance(part, dict) for part in parts):
-        raise CorruptedFileError(f"{path} is corrupted: its description is not ours.")
+        raise CorruptedFileError(
+            f"{path} is corrupted: its description was not written by isthmus."
+        )
     signature = None if header[5] is None else bytes.fromhex(header[5].decode())
     return Shell(version, manifest, payload, header[1], signature, status.st_size)
 
@@ -124,7 +126,7 @@ def first_line(body: memoryview, path: Any) -> tuple[bytes, memoryview]:
     begin = bytes(body[: MOST_TEXT + 1])
     end = begin.find(b"\n")
     if end < 0:
-        raise CorruptedFileError(f"{path} is corrupted: its description has no end.")
+        raise CorruptedFileError(f"{path} is corrupted: its description is cut off.")
     return begin[:end], body[end + 1 :]
 
 

@@ -53,7 +53,7 @@ class _Translator:
     def node(self, node: Any, depth: int = 0) -> Any:
         self._count += 1
         if self._count > MOST_NODES or depth > 2 * DEEPEST:
-            raise UnsafeArchiveError(f"{self.path} is refused: it describes objects without end.")
+            raise UnsafeArchiveError(f"{self.path} is refused: objects are nested too deeply.")
         if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
             raise CorruptedFileError(
                 f"{self.path} is corrupted: an object does not name its loader."
@@ -104,7 +104,7 @@ class _Translator:
         if isinstance(value, float) and not np.isfinite(value):
             return {"float": str(value)}
         if not isinstance(value, str | int | float | None):
-            raise CorruptedFileError(f"{self.path} is corrupted: a value is none.")
+            raise CorruptedFileError(f"{self.path} is corrupted: a value is missing.")
         return value
 
     def _items(self, content: Any, depth: int) -> list[Any]:

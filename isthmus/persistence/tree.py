@@ -75,7 +75,7 @@ class Encoder:
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
         if len(self._path) > DEEPEST:
-            raise self._foreign("objects in objects without end")
+            raise self._foreign("objects are nested too deeply")
         if kind is list:
             return self._all(value)
         if kind in (tuple, set, frozenset):
@@ -194,7 +194,7 @@ class Decoder:
     def decode(self, node: Any, depth: int = 0) -> Any:
         self._counted(1)
         if depth > DEEPEST:
-            raise UnsafeArchiveError(f"{self.what} is refused: objects in objects without end.")
+            raise UnsafeArchiveError(f"{self.what} is refused: objects are nested too deeply.")
         if type(node) in (type(None), bool, float):
             return node
         if type(node) is int:
@@ -273,7 +273,7 @@ class Decoder:
         items, shape = self._items(node["objects"], depth), node["shape"]
         array_size("<f8", shape, self.what)
         if math.prod(shape) != len(items):
-            raise self._bad("an array of objects has another number of them")
+            raise self._bad("an array of objects has the wrong number of them")
         array = np.empty(len(items), dtype=object)
         for k, item in enumerate(items):
             array[k] = item
@@ -284,7 +284,7 @@ class Decoder:
         if type(data) is not np.ndarray or type(mask) is not np.ndarray or mask.dtype != bool:
             raise self._bad()
         if data.shape != mask.shape:
-            raise self._bad("a mask has another shape than what it masks")
+            raise self._bad("a mask differs in shape from its array")
         return np.ma.MaskedArray(data, mask, fill_value=fill)
 
     def _build_sparse(self, node: Any, depth: int) -> Any:
@@ -318,7 +318,7 @@ class Decoder:
             raise self._bad()
         is_inside = type(position) is int and 0 <= position <= _TWISTER_WORDS
         if not is_inside or has_gauss not in (0, 1):
-            raise self._bad("a generator of random numbers stands outside of its state")
+            raise self._bad("the position of a random generator is outside of its state")
         made = np.random.RandomState(0)
         made.set_state(("MT19937", words, position, has_gauss, gauss))
         return made
@@ -381,7 +381,7 @@ _BUILT = dict.fromkeys(
 
 
 def foreign(what: Any, name: Any) -> ForeignTypeError:
-    """A file asks for what is not in the table."""
+    """A file names a class that is not in the table."""
     return ForeignTypeError(
         f"{what} is refused: it asks for {str(name)[:80]}; only the types that "
         "isthmus/persistence/classes.py lists are built from a file."

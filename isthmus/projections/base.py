@@ -379,7 +379,7 @@ class KernelProjection(Projection):
             if X.ndim == 2 and X.shape[1] != self.n_features_in_:
                 raise ValueError(
                     f"X has shape {X.shape}, must have {self.n_features_in_} columns: a precomputed "
-                    f"kernel has one row a new sample and one column a training sample; X has "
+                    f"kernel has one row per new sample and one column per training sample; X has "
                     f"{X.shape[1]} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input."
                 )

@@ -29,7 +29,7 @@ class FeatureProblem(Problem):
     """Blocks of rows of input features and output features; only their moments are kept.
 
     ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
-    those of the whole less those of the fold. Of the rows of ``sample`` the features themselves are
+    those of the whole minus those of the fold. Of the rows of ``sample`` the features themselves are
     kept, on which folds are judged.
     """
 

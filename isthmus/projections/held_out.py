@@ -1,4 +1,4 @@
-"""How much do the coordinates tell of the outputs of rows that were held out?
+"""How well the coordinates predict the outputs of rows that were held out.
 
 Training pictures lie: with a weak ridge any outputs can be laid out neatly. So every fit is judged on
 rows it has not seen, by nearest-neighbour regression on the coordinates.

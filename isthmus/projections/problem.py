@@ -58,7 +58,7 @@ def balance(trace: float, n: float, side: str) -> float:
 def _constant(side: str) -> str:
     what = {"X": "the input kernel", "y": "the output kernel"}[side]
     return (
-        f"{side} is constant: {what} does not tell any two samples apart (the centred Gram matrix has "
+        f"{side} is constant: {what} is the same for all samples (the centred Gram matrix has "
         "zero trace)."
     )
 
@@ -322,7 +322,7 @@ def warn_rank(rank: int, full: int) -> None:
 def warn_saturated(rank: int, n: float) -> None:
     """Warn that the training coordinates fit by construction."""
     warnings.warn(
-        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, all there can be: the training "
+        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, the largest possible: the training "
         "coordinates fit any y, even noise. Give alpha > 0.",
         UserWarning,
         stacklevel=4,

@@ -94,7 +94,7 @@ def prepare(
         )
     if projection.solver not in ("auto", "features"):
         raise ValueError(
-            f"solver == {projection.solver!r} needs all rows at once, Rows 'features'."
+            f"solver == {projection.solver!r} needs all rows at once: with Rows use solver='features'."
         )
     X, Y, _ = draw_sample(source, int(projection.n_landmarks), seed)
     if not Y.shape[1]:

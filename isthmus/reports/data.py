@@ -93,7 +93,7 @@ class ReportData:
     def kind(self) -> str:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
-            return "each row predicted by a model that has not seen it (cross-validation)"
+            return "each row predicted by a model fitted without it (cross-validation)"
         return "rows predicted by the model as it is; if it was trained on them, this is not a test"
 
     @property

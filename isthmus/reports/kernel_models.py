@@ -32,7 +32,7 @@ def before_the_kernel(model: Any, X: Array) -> Array:
 def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
     r"""Rows in the plane of the two main directions of the functions of an expansion, with T2.
 
-    The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one a component of the map. Their values at
+    The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one per component of the map. Their values at
     the points of the expansion give mean, directions and spread; T2 is the squared Mahalanobis
     distance in them, with the limits of :func:`isthmus.inspection.hotelling_t2`. The few points of a
     compressed model are no sample of anything: then the rows themselves take their place.

@@ -84,7 +84,7 @@ class Section:
 
 
 def render(title: str, subtitle: str, sections: list[Section]) -> str:
-    """The page; everything it needs is in it, and its own policy forbids it to ask for more."""
+    """The page; everything it needs is in it, and its own policy forbids it to load more."""
     try:
         from jinja2 import Environment
         from plotly.offline import get_plotlyjs
@@ -151,7 +151,7 @@ def write_report(
     X, Y : ndarray of shape (n_samples, n_features), (n_samples, n_targets)
         The data to report on.
     cv_predictions : ndarray of shape (n_samples, n_targets), default=None
-        Predictions of left-out rows, if the data are those of the fit; None asks the model.
+        Predictions of left-out rows, if the data are those of the fit; None takes those of the model.
     row_names : sequence of str, default=None
         Shown on hover; None counts from 1.
     image_shape, output_image_shape : (height, width), default=None

@@ -24,7 +24,7 @@ def _be_silent(sentence: str) -> None:
 
 @dataclass
 class Reading:
-    """How tables are to be read, as the options of a command say."""
+    """How tables are read, from the options of a command."""
 
     header: bool | None = None
     id_column: str | None = None
@@ -359,4 +359,4 @@ def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
     if pairs:
         told = ", ".join(f"{a!r} is {b!r}" for a, b in pairs[:4])
         more = f" and {len(pairs) - 4} more" if len(pairs) > 4 else ""
-        tell(f"{x.path}: inputs that are there twice: {told}{more}.")
+        tell(f"{x.path}: duplicate inputs: {told}{more}.")

@@ -49,7 +49,7 @@ class ComponentCurveDisplay:
 
     @classmethod
     def compute(cls, search: Any) -> ComponentCurveDisplay:
-        """The numbers without the picture, from a fitted search."""
+        """Compute the numbers of the picture from a fitted search."""
         check_is_fitted(search)
         curve = getattr(search, "curves_", None)  # of a search over methods
         if curve:
@@ -86,7 +86,7 @@ class ComponentCurveDisplay:
         return cls.compute(search).plot(ax)
 
     def plot(self, ax: Any = None) -> ComponentCurveDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         self.figure_, self.ax_ = axes_for(ax)
         self.ax_.errorbar(
             self.n_components, self.score, yerr=self.standard_error, marker="o", ms=4, capsize=2

@@ -1,4 +1,4 @@
-"""Words of one or two symbols that know where they are, more or less."""
+"""Words of one or two symbols, compared with their places."""
 
 from __future__ import annotations
 

@@ -40,11 +40,11 @@ def _answer_rows(search: Any) -> list[list[str]]:
 def comparison(data: ReportData) -> Section:
     """All methods, with the rule that chose one of them."""
     text = [
-        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its own "
-        "numbers in inner folds of the training rows, and predicted the rows that were left out once."
+        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its "
+        "settings in inner folds of the training rows and predicted each left-out row once."
     ]
     told = (
-        "The same in numbers, with standard errors over the folds. Differences to the best are taken "
+        "The same in numbers, with standard errors over the folds. Differences from the best are taken "
         "fold by fold: rows that are hard for all methods cancel."
     )
     header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]

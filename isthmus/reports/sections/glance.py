@@ -23,9 +23,9 @@ def at_a_glance(data: ReportData) -> Section:
     constant = int((np.nanmax(data.X, axis=0) == np.nanmin(data.X, axis=0)).sum())
     scaled = "divided by their standard deviations" if data.search.scale_ else "left in their units"
     text = [
-        f"{data.n} rows; {data.p} inputs, of which {constant} never vary; {data.q} outputs. "
+        f"{data.n} rows; {data.p} inputs, {constant} of them constant; {data.q} outputs. "
         f"{holes_x:.2g} % of the input values and {holes_y:.2g} % of the output values are missing. "
-        f"Input columns were centred and {scaled}, with the numbers of the training rows of each fold."
+        f"Input columns were centred and {scaled}, with the statistics of the training rows of each fold."
     ]
     section = Section("Data at a glance", text)
     if data.image_shape is not None:

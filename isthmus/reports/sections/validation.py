@@ -41,8 +41,8 @@ def validation(data: ReportData) -> Section | None:
         for j in range(data.q)
     ]  # fmt: skip
     caption = (
-        "Output by output, errors in its units: RMSEP on these rows, its parts bias (predicted less "
-        "observed, in the mean) and SEP (the spread about the bias), the slope of observed on predicted, "
+        "Output by output, errors in its units: RMSEP on these rows, its parts bias (mean of predicted "
+        "minus observed) and SEP (the spread about the bias), the slope of observed on predicted, "
         "RPD and RPIQ (spread of the output over the error), the error of rows left out at the fit "
         "(RMSECV), the share of outputs within their 95 % intervals, and the probability of such a trend "
         "over the rows by chance (Kendall)."
@@ -99,7 +99,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     if biased:
         text.append(
             f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
-            f"{' ...' if len(biased) > 4 else ''} (predicted minus observed, in the mean). A slope and "
+            f"{' ...' if len(biased) > 4 else ''} (mean of predicted minus observed). A slope and "
             "bias correction from a few reference values removes that."
         )
     if data.trust is None:
@@ -115,7 +115,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
             f"{' ...' if len(drifting) > 8 else ''} (Kendall's tau, p < {_RARE:g}, over all outputs)."
         )
     else:
-        text.append("No trend of the errors over the order of the rows is seen.")
+        text.append("The errors have no trend over the order of the rows.")
     return text
 
 
@@ -134,7 +134,7 @@ def _biased(data: ReportData) -> list[str]:
 
 
 def _coverage(data: ReportData) -> Array:
-    """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
+    """1 if an output is within its interval, otherwise 0; NaN if the output or the interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
