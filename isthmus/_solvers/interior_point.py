@@ -87,7 +87,8 @@ def _follow_centre(
 ) -> Kinked:
     x = np.zeros(len(linear))
     spread = float(np.abs(target).mean()) or 1.0
-    up, down = np.maximum(target, 0.0) + spread, np.maximum(-target, 0.0) + spread
+    up = np.maximum(target, 0.0) + spread
+    down = np.maximum(-target, 0.0) + spread
     v, first = np.zeros_like(target), 0.0
     best = Kinked(x, np.inf, np.inf, 0, False)
     for step in range(max_iter + 1):

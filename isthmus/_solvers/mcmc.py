@@ -162,7 +162,9 @@ def warmup_windows(n_warmup: int) -> list[int]:
     """Steps of warm-up after which variances are estimated afresh: ever longer windows."""
     if n_warmup < 40:
         return []
-    first, ends, width = n_warmup // 8, [], max(10, n_warmup // 10)
+    first = n_warmup // 8
+    ends = []
+    width = max(10, n_warmup // 10)
     while first + width < 0.9 * n_warmup:
         first += width
         ends.append(first)

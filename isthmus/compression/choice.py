@@ -40,7 +40,8 @@ def between_rows(rows: Any) -> Array:
     there says nothing, and a support vector has a value unlike those of fresh rows near it. The
     functions are known everywhere, so held-out rows can be made.
     """
-    X, rng = np.asarray(rows, dtype=np.float64), np.random.default_rng(0)
+    X = np.asarray(rows, dtype=np.float64)
+    rng = np.random.default_rng(0)
     k = min(_NEIGHBOURS, len(X) - 1)
     near = NearestNeighbors(n_neighbors=k + 1).fit(X).kneighbors(X)[1][:, 1:]
     other = X[near[np.arange(len(X)), rng.integers(k, size=len(X))]]

@@ -173,7 +173,8 @@ def compress(
         return finish(model, empty(expansion), empty_path(expansion))
     check_definite(problem, "greedy" if method == "auto" else method, chunk_size)
     limit, within = size_limits(n_points, tol, validation, expansion.n_points, method)
-    is_open, method = method == "auto", "greedy" if method == "auto" else method
+    is_open = method == "auto"
+    method = "greedy" if method == "auto" else method
     choice = _select(problem, limit, within, method, selection, chunk_size, random_state)
     rows = OutputRows(expansion, problem, X)
     by_size = n_points is not None and tol is None and validation is None

@@ -226,7 +226,8 @@ def run_coupled(seed: int, quick: bool) -> Result:
     """Run [B2006] figure 4.4: several outputs reduced together or one by one."""
     X, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(X))
-    train, test = order[: 500 if quick else 1000], order[1000:]
+    train = order[: 500 if quick else 1000]
+    test = order[1000:]
     X = X / 16
     targets = np.eye(10)[labels]
     gamma = median_gamma(X[train], random_state=0)

@@ -36,7 +36,9 @@ class Subspace:
         self, mean: Array, scale: Array, rotations: Array, loadings: Array, whitening: Array
     ) -> None:
         self.mean, self.scale = mean, scale
-        self.rotations, self.loadings, self.whitening = rotations, loadings, whitening
+        self.rotations = rotations
+        self.loadings = loadings
+        self.whitening = whitening
 
     @classmethod
     def of_model(cls, model: Any) -> Subspace:

@@ -148,7 +148,8 @@ def prediction_interval(
     if method == "gaussian":
         probes = Probes(n_probes, random_state, n_jobs)
         fit = linearise(model, X, Y, row_weights(weights, len(X)), probes)
-        reach, dof = _student_reach(fit, X_new - model.x_mean_, level), fit.dof
+        reach = _student_reach(fit, X_new - model.x_mean_, level)
+        dof = fit.dof
         lower, upper = centre - reach, centre + reach
     else:
         lower, upper = _jackknife_plus(model, X, Y, weights, X_new, level, n_jobs)

@@ -104,7 +104,8 @@ def explained_variance(
             "variance of y; leave y out for the shares of X, or compare values of the loss."
         )
     Y = (check_targets(model, X, y) - model.y_mean_) / model.y_scale_
-    gains, squares = _gains(T, model.y_loadings_, Y, weights), weights @ Y**2
+    gains = _gains(T, model.y_loadings_, Y, weights)
+    squares = weights @ Y**2
     shares = _shares(gains.sum(axis=1), squares)
     targets = np.divide(gains, squares, out=np.zeros_like(gains), where=squares > 0)
     return ExplainedVariance(x, 1 - x.sum(), shares, 1 - shares.sum(), targets)

@@ -105,7 +105,8 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     if weights is None:
         return float(np.median(values[counted], overwrite_input=True))
     order = np.argsort(values[counted], kind="stable")
-    values, sums = values[counted][order], np.cumsum(weights[counted][order])
+    values = values[counted][order]
+    sums = np.cumsum(weights[counted][order])
     half = 0.5 * sums[-1]
     place = int(np.searchsorted(sums, half * (1.0 - _HALF)))
     # As among repeated values: of an even number the two in the middle are averaged.

@@ -33,7 +33,8 @@ def check_precomputed(K: Any, *, copy: bool = True) -> NDArray:
     _check_finite(K)
     # float32 has seven digits, and sums lose some of them.
     tol = SYMMETRY_TOL if K.dtype == np.float64 else 1e-5
-    largest, scale = float(np.abs(K - K.T).max(initial=0)), float(np.abs(K).max(initial=0))
+    largest = float(np.abs(K - K.T).max(initial=0))
+    scale = float(np.abs(K).max(initial=0))
     if largest > tol * scale:
         raise ValueError(
             f"A precomputed kernel matrix is not symmetric: the largest difference K[i, j] - K[j, i] "

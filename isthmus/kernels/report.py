@@ -116,10 +116,8 @@ def check_kernel(kernel: Any, X: Any, *, max_samples: int | None = 500) -> Kerne
         seconds = time.perf_counter() - begin
         half = max(1, n // 2)
         # Two rectangles from separate calls: a symmetric call may copy one half to the other.
-        upper, lower = (
-            gram(kernel, take(X, slice(0, half)), X),
-            gram(kernel, X, take(X, slice(0, half))),
-        )
+        upper = gram(kernel, take(X, slice(0, half)), X)
+        lower = gram(kernel, X, take(X, slice(0, half)))
         diagonal = gram_diagonal(kernel, X)
     converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
     finite = bool(np.isfinite(K).all())

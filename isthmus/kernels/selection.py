@@ -153,7 +153,8 @@ def _centres(
     rows = X
     if n_samples > enough:
         some = rng.choice(n_samples, enough, replace=False)
-        rows, weights = X[some], None if weights is None else weights[some]
+        rows = X[some]
+        weights = None if weights is None else weights[some]
     seed = int(rng.randint(np.iinfo(np.int32).max))
     with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)

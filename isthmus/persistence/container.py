@@ -89,7 +89,9 @@ def unpack(path: str | os.PathLike) -> Shell:
         header = _HEADER.match(first)
         if header is None:
             raise _what_it_is(path, first)
-        version, length, digest = int(header[2]), int(header[3]), header[4].decode()
+        version = int(header[2])
+        length = int(header[3])
+        digest = header[4].decode()
         if version > FORMAT:
             raise NewerFormatError(
                 f"{path} has format {version}, this release reads formats up to {FORMAT}: update "

@@ -61,7 +61,8 @@ class _Translator:
         loader, address = node["__loader__"], node.get("__id__")
         if isinstance(address, int) and address in self._objects:
             return {"same": self._objects[address]}
-        module, last = str(node.get("__module__")), str(node.get("__class__"))
+        module = str(node.get("__module__"))
+        last = str(node.get("__class__"))
         name = f"{module}.{last}"
         made = self._made(node, loader, module, last, depth + 1)
         if made is _FOREIGN:

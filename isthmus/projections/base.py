@@ -115,7 +115,8 @@ class Projection(FittedProjection):
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         folds = self._folds(inputs.n) if source is None else None
         if folds is not None:
-            labels, sample = self._labels(inputs.n, seed), judged_rows(inputs.n, seed)
+            labels = self._labels(inputs.n, seed)
+            sample = judged_rows(inputs.n, seed)
             assert labels is not None
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
@@ -161,7 +162,8 @@ class Projection(FittedProjection):
         """The same from the training rows alone, where what is put into holes must not know the others."""
         part = clone(self).set_params(cv=None)
         if inputs.precomputed:
-            rows, new = inputs.rows[np.ix_(train, train)], inputs.rows[np.ix_(sample, train)]
+            rows = inputs.rows[np.ix_(train, train)]
+            new = inputs.rows[np.ix_(sample, train)]
         else:
             rows, new = take(inputs.rows, train), take(inputs.rows, sample)
             part.set_params(kernel=self.kernel_, gamma=None)  # as it was found

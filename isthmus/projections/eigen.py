@@ -71,7 +71,9 @@ class RidgeGram:
     """Centred Gram matrix with a ridge: products with ``K``, ``S`` and ``(K + alpha I)^-1``."""
 
     def __init__(self, K: Array, alpha: float, weight: float | None = None) -> None:
-        self.K, self.alpha, self.n = K, alpha, len(K)
+        self.K = K
+        self.alpha = alpha
+        self.n = len(K)
         self.weight = self.n if weight is None else weight  # of all rows
         A = K.copy().T  # symmetric; in LAPACK's order, so that it is not copied again
         A.flat[:: self.n + 1] += alpha
@@ -110,11 +112,14 @@ class EigenGram:
     """The same by one eigendecomposition, which serves every ridge weight."""
 
     def __init__(self, K: Array, alpha: float = 0.0, weight: float | None = None) -> None:
-        self.K, self.alpha, self.n = K, alpha, len(K)
+        self.K = K
+        self.alpha = alpha
+        self.n = len(K)
         self.weight = self.n if weight is None else weight
         values, vectors = leading_pairs(K)
         self.rank = int((values > GRAM_RANK_TOL * max(values[0], 0.0)).sum())
-        self.values, self.vectors = values[: self.rank], vectors[:, : self.rank]
+        self.values = values[: self.rank]
+        self.vectors = vectors[:, : self.rank]
 
     def at(self, alpha: float) -> EigenGram:
         """Another ridge weight, the same decomposition."""
@@ -203,7 +208,9 @@ def solve_krylov(
     S = inputs.smooth if method == "generalised" else inputs.times
     n, width = inputs.n, min(r + EXTRA_COLUMNS, inputs.n)
     block = np.linalg.qr(apply_G(rng.standard_normal((n, width))))[0]
-    Y, SY, GSY = block, S(block), np.empty((n, 0))
+    Y = block
+    SY = S(block)
+    GSY = np.empty((n, 0))
     before = np.full(r, np.inf)
     for depth in range(1, MAX_BLOCKS + 1):
         GSY = np.hstack([GSY, apply_G(SY[:, GSY.shape[1] :])])
@@ -257,7 +264,8 @@ def solve_features(
         B = whitening.T @ cross
         extra = None if square is None else whitening.T @ square @ whitening
     else:
-        B, extra = cross / np.sqrt(n), None if square is None else square / n
+        B = cross / np.sqrt(n)
+        extra = None if square is None else square / n
     eigenvalues, w, total = _leading_of_sum(B, extra, r)
     if method == "generalised":
         return Axes(eigenvalues, np.sqrt(n) * (whitening @ w), total)

@@ -83,7 +83,9 @@ class VectorJudge:
 
     def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
         """A score for each output, (q,)."""
-        truth, known, own = self.Y[test], self.Y[train], self.weights[test]
+        truth = self.Y[test]
+        known = self.Y[train]
+        own = self.weights[test]
         counts = self.weights[train]
         if not self.has_holes:
             shares = counts[near] / counts[near].sum(axis=1, keepdims=True)

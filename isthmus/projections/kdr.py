@@ -130,7 +130,8 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         L = weighted_centre(raw, w)
         require_variation(float(np.trace(L)), float(w @ np.abs(raw.diagonal())), "y")
         X = X.astype(np.float64)
-        size, self._mean = float((X**2).sum()), np.average(X, axis=0, weights=weights)
+        size = float((X**2).sum())
+        self._mean = np.average(X, axis=0, weights=weights)
         X -= self._mean  # distances keep their digits far from zero
         require_variation(float((X**2).sum()), size, "X", OF_ROWS)
         B = self._solve(X, L, w)

@@ -142,9 +142,17 @@ class GramProblem(Problem):
         folds: Rows | None = None,
         weights: Array | None = None,
     ) -> None:
-        self.K, self.T, self.L, self.coupling = K, T, L, coupling
-        self.method, self.solver, self.seed, self.indefinite = method, solver, seed, indefinite
-        self.precision, self.folds, self.weights = precision, folds, weights
+        self.K = K
+        self.T = T
+        self.L = L
+        self.coupling = coupling
+        self.method = method
+        self.solver = solver
+        self.seed = seed
+        self.indefinite = indefinite
+        self.precision = precision
+        self.folds = folds
+        self.weights = weights
         self.n = len(K)
         self.most = self.n - 1
 
@@ -160,10 +168,13 @@ class GramFit(Fit):
     """A fit to rows of a Gram matrix."""
 
     def __init__(self, problem: GramProblem, rows: Rows, shared: bool) -> None:
-        self.problem, self.rows, self.n_rows = problem, rows, len(rows)
+        self.problem = problem
+        self.rows = rows
+        self.n_rows = len(rows)
         everything = self.n_rows == problem.n
         weights = None if problem.weights is None else problem.weights[rows]
-        self.weights, self.n = weights, self.n_rows if weights is None else float(weights.sum())
+        self.weights = weights
+        self.n = self.n_rows if weights is None else float(weights.sum())
         self.root = None if weights is None else np.sqrt(weights)[:, None]
         self.centre = Centre(problem.K, rows, weights)
         self.K = self._weigh(self.centre.inside)

@@ -33,7 +33,9 @@ class SourceProblem:
     def __init__(
         self, source: Rows, inputs: InputFeatures, outputs: Features, coupling: Any, method: str
     ) -> None:
-        self.source, self.F, self.outputs = source, inputs, outputs
+        self.source = source
+        self.F = inputs
+        self.outputs = outputs
         self.coupling, self.method = coupling, method
         rounding = OF_ROWS if inputs.landmarks is None else OF_KERNELS
         self.rounding = (rounding, OF_KERNELS)

@@ -194,7 +194,9 @@ class Cells:
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows."""
         start = next(k for k, line in enumerate(self._head_lines) if line >= self._layout.body_line)
-        rows, lines, done = self._head[start:], self._head_lines[start:], 0
+        rows = self._head[start:]
+        lines = self._head_lines[start:]
+        done = 0
         for line, cells in self._rows:
             if any(cell.strip() for cell in cells):
                 rows.append(self._fitted(line, cells))

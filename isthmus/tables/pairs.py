@@ -202,7 +202,8 @@ class _Shared:
     """Options that name columns, where one of two files has them."""
 
     def __init__(self, reading: Reading, *paths: str | None) -> None:
-        self._reading, self._paths = reading, [p for p in paths if p is not None]
+        self._reading = reading
+        self._paths = [p for p in paths if p is not None]
         self._types = split_types(reading.types, KINDS)
         self._ignore = split_names(reading.ignore)
         if reading.groups is not None:  # whatever it holds, only what is the same counts

@@ -87,7 +87,9 @@ class SubspaceDisplay:
             Y_new = _columns(y_held_out, len(Z_new))
         labels = names or ([f"y{j}" for j in range(Y.shape[1])] if Y.shape[1] > 1 else ["y"])
         chosen = list(range(Y.shape[1])) if outputs is None else list(outputs)
-        Y, Y_new, labels = Y[:, chosen], Y_new[:, chosen], [labels[j] for j in chosen]
+        Y = Y[:, chosen]
+        Y_new = Y_new[:, chosen]
+        labels = [labels[j] for j in chosen]
         return cls(
             _padded(Z, dimensions),
             Y,

@@ -106,7 +106,8 @@ def image_set_error(
     n_folds : int, default=10
         Number of folds.
     """
-    distances, labels = grassmann_distances(subspaces), np.asarray(labels)
+    distances = grassmann_distances(subspaces)
+    labels = np.asarray(labels)
     if classifier is None:
         classifier = KNeighborsClassifier(n_neighbors=1, metric="precomputed")
     wrong = 0

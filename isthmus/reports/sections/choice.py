@@ -63,7 +63,8 @@ def _method_scores(search: Any) -> Figure:
     colours = [
         fig.SECOND if results["method"][k] == search.best_method_ else fig.ACCENT for k in done
     ]
-    scores, errors = results["mean_test_score"], results["standard_error"]
+    scores = results["mean_test_score"]
+    errors = results["standard_error"]
     points = {
         "type": "scatter",
         "mode": "markers",
@@ -94,7 +95,8 @@ def _method_scores(search: Any) -> Figure:
 
 def _method_rows(search: Any) -> list[list[str]]:
     results = search.cv_results_
-    scores, errors = results["mean_test_score"], results["standard_error"]
+    scores = results["mean_test_score"]
+    errors = results["standard_error"]
     rows = []
     for k, state in enumerate(results["status"]):
         mark = " (chosen)" if results["method"][k] == search.best_method_ else ""

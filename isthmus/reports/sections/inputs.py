@@ -102,7 +102,8 @@ def _column_title(data: ReportData) -> str:
 def _importance(
     data: ReportData, importance: Array, shown: NDArray, caption: str, word: str
 ) -> Figure:
-    at, names = data.column_positions, [data.feature_names[j] for j in shown]
+    at = data.column_positions
+    names = [data.feature_names[j] for j in shown]
     plain = fig.plain(names)
     ends = [float(at.min()), float(at.max())] if data.is_curve else [plain[0], plain[-1]]
     one = fig.line(ends, [1, 1], fig.WARN, "dash")
@@ -113,7 +114,8 @@ def _importance(
 
 
 def _loadings(data: ReportData, shown: NDArray) -> Figure:
-    at, names = data.column_positions[shown], [data.feature_names[j] for j in shown]
+    at = data.column_positions[shown]
+    names = [data.feature_names[j] for j in shown]
     variants = []
     for k, row in enumerate(LoadingsDisplay.compute(data.model, n_shown=8).loadings):
         color = fig.LINES[k % len(fig.LINES)]
