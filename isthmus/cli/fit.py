@@ -134,7 +134,7 @@ def fit(
     console = begin(quiet, as_json)
     x_files, y_file = split_files(files, outputs_file)
     x_file = x_files[0]
-    options = _checked_options(method, components, scale, kernel, loss)
+    options = _check_options(method, components, scale, kernel, loss)
     options |= {"prefer": prefer, "cv": _folds(cv)}
     if prefer not in ("accurate", "simple", "small"):
         raise typer.BadParameter(f"--prefer {prefer!r} must be accurate, simple or small.")
@@ -259,7 +259,7 @@ def _fit_blocks(
     console.result({"model": model.given, **told})
 
 
-def _checked_options(
+def _check_options(
     method: str, components: str, scale: str, kernel: str, loss: str
 ) -> dict[str, Any]:
     options: dict[str, Any] = {"kernel": kernel, "loss": loss}

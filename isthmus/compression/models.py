@@ -27,7 +27,7 @@ from isthmus.compression.probabilities import (
     from_latent,
     from_pairs,
     latent_deviations,
-    normalised,
+    normalise,
     sigmoid_parameters,
 )
 from isthmus.compression.thresholds import tells_pairs_apart
@@ -212,7 +212,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             likely = from_latent(means, spreads)
         if likely.shape[1] == 1:
             return np.column_stack([1.0 - likely, likely])
-        return normalised(likely)
+        return normalise(likely)
 
     def _has_probabilities(self) -> bool:
         if hasattr(self, "estimators_"):

@@ -103,7 +103,7 @@ def training_rows(
     return X[keep], Y[keep], weights[keep]
 
 
-def standardised(model: LatentRegression, X: Array) -> Array:
+def standardise(model: LatentRegression, X: Array) -> Array:
     """Inputs in the frame in which the model's loadings and rotations live."""
     return (X - model.x_mean_) / model.x_scale_
 

@@ -15,7 +15,7 @@ from isthmus.inspection._model import (
     coef_2d,
     has_link,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
@@ -93,7 +93,7 @@ def selectivity_ratio(
         infinite for an input that is the prediction itself.
     """
     X = check_rows(model, X)
-    Z = standardised(model, X)
+    Z = standardise(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
     squares = weights @ Z**2
     squares[squares <= _rounding(model, weights.sum())] = 0.0

@@ -15,7 +15,7 @@ from isthmus.inspection._model import (
     check_rows,
     orthonormal_scores,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
@@ -82,7 +82,7 @@ def hotelling_t2(
             f"The training rows have total weight {n:g}, must be > {k + training} for a limit of "
             f"{k} components; weights count rows here, so rescale them or keep fewer components."
         )
-    S = orthonormal_scores(model, standardised(model, X) @ model.x_rotations_)
+    S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
     if training:
         limit = (n - 1) ** 2 / n * stats.beta.ppf(level, k / 2, (n - k - 1) / 2)
     else:
@@ -186,12 +186,12 @@ def leverage(
     """
     X = check_rows(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
-    S = orthonormal_scores(model, standardised(model, X) @ model.x_rotations_)
+    S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
     return weights * (1 / model.weight_ + (S**2).sum(axis=1))
 
 
 def _residuals(model: LatentRegression, X: ArrayLike) -> Array:
-    Z = standardised(model, check_rows(model, X))
+    Z = standardise(model, check_rows(model, X))
     return Z - (Z @ model.x_rotations_) @ model.x_loadings_.T
 
 

@@ -15,7 +15,7 @@ from isthmus.inspection._model import (
     has_link,
     orthonormal_scores,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
@@ -89,7 +89,7 @@ def explained_variance(
     array([0.73, 0.07])
     """
     X = check_rows(model, X)
-    Z = standardised(model, X)
+    Z = standardise(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
     T = Z @ model.x_rotations_
     S = orthonormal_scores(model, T)

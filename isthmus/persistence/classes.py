@@ -108,7 +108,7 @@ FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name
 
 
 @cache
-def found(name: str) -> Any:
+def find_listed(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
@@ -120,7 +120,7 @@ def name_of(thing: Any) -> str | None:
     """The name in the table of a class or function; None if it is not in it."""
     home = getattr(thing, "__module__", None) or ""
     name = listed_name(home, getattr(thing, "__qualname__", ""))
-    return name if name is not None and found(name) is thing else None
+    return name if name is not None and find_listed(name) is thing else None
 
 
 def listed_name(home: str, last: str) -> str | None:

@@ -64,14 +64,14 @@ class _Translator:
         module = str(node.get("__module__"))
         last = str(node.get("__class__"))
         name = f"{module}.{last}"
-        made = self._made(node, loader, module, last, depth + 1)
+        made = self._make(node, loader, module, last, depth + 1)
         if made is _FOREIGN:
             raise foreign(self.path, name)
         if isinstance(address, int) and isinstance(made, dict) and "object" in made:
             self._objects[address] = self._n_objects - 1
         return made
 
-    def _made(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
+    def _make(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
         name, content = f"{module}.{last}", node.get("content")
         if loader == "JsonNode":
             return self._json(content) if name in _VALUES[loader] else _FOREIGN

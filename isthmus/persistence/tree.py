@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
+from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_state
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
@@ -192,7 +192,7 @@ class Decoder:
         self._count = 0
 
     def decode(self, node: Any, depth: int = 0) -> Any:
-        self._counted(1)
+        self._count_values(1)
         if depth > DEEPEST:
             raise UnsafeArchiveError(f"{self.what} is refused: objects are nested too deeply.")
         if type(node) in (type(None), bool, float):
@@ -214,7 +214,7 @@ class Decoder:
             raise self._bad()
         return build(node, depth + 1)
 
-    def _counted(self, more: int) -> None:
+    def _count_values(self, more: int) -> None:
         self._count += more
         if self._count > MOST_NODES:
             raise UnsafeArchiveError(
@@ -341,20 +341,20 @@ class Decoder:
     def _build_function(self, node: Any, depth: int) -> Any:
         if node["function"] not in FUNCTIONS:
             raise foreign(self.what, node["function"])
-        return found(node["function"])
+        return find_listed(node["function"])
 
     def _build_same(self, node: Any, depth: int) -> Any:
         place = node["same"]
         if type(place) is not int or not 0 <= place < len(self._objects):
             raise self._bad("it points to an object that is not there yet")
-        self._counted(self._sizes[place])
+        self._count_values(self._sizes[place])
         return self._objects[place]
 
     def _build_object(self, node: Any, depth: int) -> Any:
         name, coded = node["object"], node["state"]
         if type(name) is not str or name not in CLASSES:
             raise foreign(self.what, name)
-        cls, before = found(name), self._count
+        cls, before = find_listed(name), self._count
         if type(coded) is not dict:
             raise self._bad()
         for key in coded:

@@ -125,7 +125,7 @@ class Projection(FittedProjection):
             self.cv_results_ = found.table
         assert ridge is not None  # one to be chosen always has folds
         fit = problem.fit()
-        axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
+        axes = self._keep(fit.solve(ridge, r if isinstance(r, int) else None), r)
         if fit.rank == fit.n_rows - 1 and outputs.coupling.x_weight < 1.0:
             warn_saturated(fit.rank, fit.n)
         self._finish(fit, axes, ridge, inputs)
@@ -144,13 +144,13 @@ class Projection(FittedProjection):
         def coordinates(k: int, ridges: list[Ridge], r: Any) -> list[Array]:
             if outputs.holes is not None:
                 train = np.flatnonzero(labels != k)
-                return self._refitted(inputs, outputs.holes, train, sample, ridges, r)
+                return self._refit_fold(inputs, outputs.holes, train, sample, ridges, r)
             fit = problem.without(k, shared=len(ridges) > 1)
             return fold_coordinates(self, fit, ridges, r, lambda c: fit.project(c, sample))
 
         return coordinates
 
-    def _refitted(
+    def _refit_fold(
         self,
         inputs: KernelSide,
         y: Array,
@@ -304,7 +304,7 @@ class Projection(FittedProjection):
             raise ValueError(f"n_landmarks == {self.n_landmarks}, must be >= 1.")
         return min(int(self.n_landmarks), n)
 
-    def _kept(self, axes: Axes, r: int | float | str) -> Axes:
+    def _keep(self, axes: Axes, r: int | float | str) -> Axes:
         """The components asked for, or as many as there are."""
         rank = rank_of(axes.eigenvalues)
         if rank == 0:

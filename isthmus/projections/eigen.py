@@ -103,7 +103,7 @@ class RidgeGram:
         """``K V``."""
         return self.K @ V
 
-    def decomposed(self) -> EigenGram:
+    def decompose(self) -> EigenGram:
         """The same by eigenvectors."""
         return EigenGram(self.K, self.alpha, self.weight)
 
@@ -127,7 +127,7 @@ class EigenGram:
         other.__dict__.update(self.__dict__, alpha=alpha)
         return other
 
-    def decomposed(self) -> EigenGram:
+    def decompose(self) -> EigenGram:
         return self
 
     def _filter(self, V: Array, weights: Array) -> Array:

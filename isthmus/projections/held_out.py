@@ -89,14 +89,14 @@ class VectorJudge:
         counts = self.weights[train]
         if not self.has_holes:
             shares = counts[near] / counts[near].sum(axis=1, keepdims=True)
-            return _explained(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
+            return _explain(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
         with np.errstate(invalid="ignore"):  # means of nothing
             guess = _observed_mean(known[near], counts[near], axis=1)
             guess = np.where(np.isnan(guess), _observed_mean(known, counts, axis=0), guess)
         columns = zip(truth.T, guess.T, strict=True)
         return np.concatenate(
             [
-                _explained(t[~np.isnan(t), None], g[~np.isnan(t), None], own[~np.isnan(t)])
+                _explain(t[~np.isnan(t), None], g[~np.isnan(t), None], own[~np.isnan(t)])
                 for t, g in columns
             ]
         )
@@ -109,7 +109,7 @@ def _observed_mean(values: Array, weights: Array, axis: int) -> Array:
     return np.asarray(sums / counts.sum(axis=axis))
 
 
-def _explained(truth: Array, guess: Array, weights: Array) -> Array:
+def _explain(truth: Array, guess: Array, weights: Array) -> Array:
     found = np.full(truth.shape[1], np.nan)
     if len(truth) > 1:
         errors = weights @ (truth - guess) ** 2

@@ -141,7 +141,7 @@ class MORP(KernelProjection):
         if self.missing != "error" and not holds_names(y, self.kernel_y):
             as_it_came = check_y(y, inputs.n, type(self).__name__, allow_nan=True)
             as_it_came = as_it_came.reshape(inputs.n, -1).astype(np.float64)
-            y = self._filled(as_it_came, inputs)
+            y = self._fill_holes(as_it_came, inputs)
             holes = as_it_came if np.isnan(as_it_came).any() else None
         side, judge = kernel_outputs(self, y, inputs.n, inputs.weights)
         if holes is not None:  # what was put there is no output to be told
@@ -152,7 +152,7 @@ class MORP(KernelProjection):
             return OutputSide(coupling, judge, T=side.rows, holes=holes)
         return OutputSide(coupling, judge, side=side, holes=holes)
 
-    def _filled(self, Y: Array, inputs: KernelSide) -> Array:
+    def _fill_holes(self, Y: Array, inputs: KernelSide) -> Array:
         if not np.isnan(Y).any():
             return Y
         if self.missing != "ridge":

@@ -278,7 +278,7 @@ class GramFit(Fit):
         alpha, method = ridge.at(self.trace), self.problem.method
         inputs = self.inputs(alpha)
         if alpha == 0:
-            self.rank = inputs.decomposed().rank
+            self.rank = inputs.decompose().rank
             if self.rank < self.n_rows - 1:
                 warn_rank(self.rank, self.n_rows - 1)
         if self.solver == "factor" and self.Q is not None:
@@ -287,7 +287,7 @@ class GramFit(Fit):
             rng = np.random.default_rng(self.problem.seed)
             axes = solve_krylov(inputs, self.operator(), method, min(r, self.n_rows - 1), rng)
         else:
-            axes = solve_dense(inputs.decomposed(), self.operator()(np.eye(self.n_rows)), method, r)
+            axes = solve_dense(inputs.decompose(), self.operator()(np.eye(self.n_rows)), method, r)
         axes.coef = axes.coef * self.factor_x  # for the kernel as it came
         if self.root is not None:  # from weighted rows to the rows themselves
             axes.coef = axes.coef * self.root

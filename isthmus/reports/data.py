@@ -134,7 +134,7 @@ class ReportData:
         if not np.isnan(self.X).any():
             return self.X
         filler = getattr(self.model, "missing_model_", None)
-        return np.asarray(filler.filled(self.X) if filler is not None else _mean_filled(self.X))
+        return np.asarray(filler.filled(self.X) if filler is not None else _fill_by_means(self.X))
 
     @cached_property
     def by_output(self) -> list[ParityDisplay]:
@@ -174,6 +174,6 @@ class ReportData:
         return [str(self.row_names[i]) for i in rows]
 
 
-def _mean_filled(X: Array) -> Array:
+def _fill_by_means(X: Array) -> Array:
     means = np.nan_to_num(np.nanmean(X, axis=0))
     return np.where(np.isnan(X), means, X)

@@ -81,8 +81,8 @@ class TextFile:
             "encoding": LABELS[self._lines.encoding],
             "separator": SEPARATORS.get(layout.separator, repr(layout.separator)),
             "decimal mark": "comma" if layout.decimal == "," else "point",
-            "header": _told_header(layout),
-            "units": "none" if layout.units is None else _told_units(layout),
+            "header": _describe_header(layout),
+            "units": "none" if layout.units is None else _describe_units(layout),
         }
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -123,14 +123,14 @@ class TextFile:
         )
 
 
-def _told_header(layout: Any) -> str:
+def _describe_header(layout: Any) -> str:
     if not layout.has_header:
         return "none; columns are x1, x2, ..."
     numeric = all(name.replace(".", "", 1).lstrip("+-").isdigit() for name in layout.names if name)
     return "numbers, such as wavelengths" if numeric else "names"
 
 
-def _told_units(layout: Any) -> str:
+def _describe_units(layout: Any) -> str:
     units = [u for u in layout.units if u]
     return (
         "a line of units is skipped: " + ", ".join(units[:6]) + (" ..." if len(units) > 6 else "")
@@ -187,8 +187,8 @@ class Cells:
         self.facts = {
             "format": "spreadsheet",
             "sheet": sheet,
-            "header": _told_header(layout),
-            "units": "none" if layout.units is None else _told_units(layout),
+            "header": _describe_header(layout),
+            "units": "none" if layout.units is None else _describe_units(layout),
         }
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -199,7 +199,7 @@ class Cells:
         done = 0
         for line, cells in self._rows:
             if any(cell.strip() for cell in cells):
-                rows.append(self._fitted(line, cells))
+                rows.append(self._fit_to_width(line, cells))
                 lines.append(line)
             if len(rows) >= ROWS:
                 done += len(rows)
@@ -209,7 +209,7 @@ class Cells:
         if rows:
             yield self._block(rows, lines, texts)
 
-    def _fitted(self, line: int, cells: list[str]) -> list[str]:
+    def _fit_to_width(self, line: int, cells: list[str]) -> list[str]:
         width = self._layout.width
         if any(cell.strip() for cell in cells[width:]):
             raise TableError(

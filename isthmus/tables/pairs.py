@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.categories import expand, expanded_names
+from isthmus.tables.categories import expand, expand_names
 from isthmus.tables.errors import TableError, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
@@ -348,7 +348,7 @@ def _check(
     if levels:
         origin["categories"] = levels
     X = expand(x.values, x.names, by_code)
-    inputs = expanded_names(x.names, by_code) if x.has_names or by_code else None
+    inputs = expand_names(x.names, by_code) if x.has_names or by_code else None
     return Pair(X, y.values, inputs, targets, ids, origin)
 
 

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from isthmus import PLS, load, save
 from isthmus.persistence import ModelFileError, describe
-from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
+from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import _LAWS
@@ -170,17 +170,17 @@ def test_the_table_of_classes():
     """Every name is there, is of its name, and has no way of its own to be rebuilt."""
     assert len(CLASSES) < 230
     for name in CLASSES | FUNCTIONS:
-        thing = found(name)
+        thing = find_listed(name)
         assert name_of(thing) == MOVED.get(name, name)
     for name in CLASSES:
-        cls = found(name)
+        cls = find_listed(name)
         assert isinstance(cls, type)
         homes = [base.__module__ for base in cls.__mro__ if "__setstate__" in vars(base)]
         assert homes in ([], ["sklearn.base"]), name
         assert cls.__reduce__ is object.__reduce__ and cls.__new__ is object.__new__, name
-    assert set(_LAWS) <= {found(name).__name__ for name in CLASSES}
+    assert set(_LAWS) <= {find_listed(name).__name__ for name in CLASSES}
     with pytest.raises(KeyError):
-        found("os.system")
+        find_listed("os.system")
 
 
 def test_no_other_module_is_imported(tmp_path, monkeypatch, good):

@@ -91,9 +91,9 @@ class SubspaceDisplay:
         Y_new = Y_new[:, chosen]
         labels = [labels[j] for j in chosen]
         return cls(
-            _padded(Z, dimensions),
+            _pad(Z, dimensions),
             Y,
-            _padded(Z_new, dimensions),
+            _pad(Z_new, dimensions),
             Y_new,
             r2=_held_out_r2(Z, Y, Z_new, Y_new),
             names=labels,
@@ -195,7 +195,7 @@ def _columns(y: Any, n: int) -> NDArray:
     return Y.reshape(n, -1).astype(float)
 
 
-def _padded(Z: NDArray, dimensions: int) -> NDArray:
+def _pad(Z: NDArray, dimensions: int) -> NDArray:
     """The first coordinates; zeros where there are fewer."""
     missing = max(0, dimensions - Z.shape[1])
     return np.pad(Z[:, :dimensions], [(0, 0), (0, missing)])

@@ -95,7 +95,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
             "left out at the fit."
         )
-    biased = _biased(data)
+    biased = _find_biased(data)
     if biased:
         text.append(
             f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
@@ -119,7 +119,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     return text
 
 
-def _biased(data: ReportData) -> list[str]:
+def _find_biased(data: ReportData) -> list[str]:
     """Outputs whose bias is most of their error and more than chance, with its size."""
     figures, names = data.figures_of_merit, data.search.target_names_
     found = []
