@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:  # the library alone was installed
         return _fail(f"the command needs {error.name}: pip install 'isthmus[cli]'.", BAD_INPUT)
     usage, failure = _click_errors(typer)
+    # Pictures go to files; a window would need a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
     command = typer.main.get_command(build_app())
     before = warnings.showwarning
@@ -155,6 +156,7 @@ def _explain(error: Exception) -> str:
         return f"{error.filename}: {error.strerror.lower()}."
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
+    # Messages of libraries can be pages long; the first two lines name the fault.
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(lines[:2]) if lines else "no message"
     known = (InputError, ValueError, ImportError, OSError, TypeError)

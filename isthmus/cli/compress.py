@@ -94,6 +94,7 @@ def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
 
     rows = full.points
     before, after = (np.asarray(m.predict(rows)).reshape(len(rows), -1) for m in (kernel, small))
+    # Changes are told in units of the spread of the predictions, which all outputs share.
     spread = float(np.sqrt(((before - before.mean(axis=0)) ** 2).mean()))
     change = float(np.sqrt(((before - after) ** 2).mean()))
     slow, fast = (_seconds(m, rows) for m in (kernel, small))

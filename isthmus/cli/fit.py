@@ -158,6 +158,7 @@ def fit(
         page = None if report is None else plan(outputs, report, PAGE)
         if dask is not None and y_file is not None:
             raise InputError("--dask takes one table: name its outputs with --target-columns.")
+        # Only one table can be walked block by block: the rows of two would have to be matched in memory.
         if dask is not None or (y_file is None and is_large(x_file, memory)):
             reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
             refused: list[tuple[str, Any]] = [
@@ -189,6 +190,7 @@ def fit(
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save
 
+        # The reader puts the columns of the tables side by side; the search takes them apart again.
         if "blocks" in data.origin:
             options["blocks"] = _block_columns(data.origin["blocks"])
         search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
@@ -246,6 +248,7 @@ def _fit_blocks(
         if given is not None:
             raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
     methods = options["methods"]
+    # One method is fitted in blocks; a list is refused there with the names that can be.
     method = methods if isinstance(methods, str) else ",".join(methods)
     with console.progress() as progress, source(replace(reading, progress=progress)) as rows:
         search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
@@ -290,6 +293,7 @@ def _read_key(path: str) -> bytes:
 
     from isthmus.persistence.signing import signer
 
+    # Fails for a key that cannot sign, minutes before the file is written.
     signer(path)
     return Path(path).read_bytes()
 
@@ -333,6 +337,7 @@ def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
 
     from isthmus.inspection import figures_of_merit
 
+    # Rows that no fold left out, the first ones of folds in time, have no prediction.
     guess = search.cv_predictions_
     known = np.where(np.isnan(guess), np.nan, search._training[1])
     figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
@@ -374,6 +379,7 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
         console.table("Errors of rows left out, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
         console.table("Blocks of inputs", *importance_table(search))
+    # Fewer than asked for: the rank of the data bounds them.
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.best_score_ <= search.baseline_score_:
@@ -381,6 +387,7 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
     console.say(f"Model: {output}")
     if report is not None:
         console.say(f"Report: open {report}")
+    # As many new tables as there were blocks, in the same order.
     new = " ".join(shlex.quote(f"{name}_new.csv") for name in search.blocks_ or ()) or "new.csv"
     console.say(f"Next: isthmus predict {shlex.quote(output)} {new} -o out.csv --interval 0.95")
     console.result(

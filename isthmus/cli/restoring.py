@@ -71,6 +71,7 @@ class Found:
 def damage(pictures: Array, seed: int) -> Array:
     """Switch off a fixed random half of the pixels and add noise to the others."""
     rng = np.random.default_rng(seed)
+    # The same pixels in all pictures, as on a damaged sensor.
     dead = rng.permutation(pictures.shape[1])[: pictures.shape[1] // 2]
     damaged = pictures + NOISE * rng.standard_normal(pictures.shape)
     damaged[:, dead] = 0.0
@@ -214,6 +215,7 @@ def _basis(fitted: list[Row]) -> Section:
 
 def _errors(found: Found, fitted: list[Row]) -> Section:
     residuals, maps = [], []
+    # 400 points are enough to see a cloud, and the page stays small.
     rows = np.linspace(0, found.n_test - 1, 400).astype(int)
     names = [f"test digit {i + 1}, a {found.digits[i]}" for i in rows]
     for row in fitted:

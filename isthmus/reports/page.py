@@ -103,7 +103,9 @@ def render(title: str, subtitle: str, sections: list[Section]) -> str:
         for section in sections
         for figure in section.figures
     }
+    # "</script>" inside a name would end the script.
     data = json.dumps(figures, separators=(",", ":")).replace("<", "\\u003c")
+    # Line ends for JavaScript, not for JSON.
     data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     # A browser makes one line end of all, and takes the hash then.
     plotly = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")

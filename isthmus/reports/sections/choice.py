@@ -76,6 +76,7 @@ def _method_scores(search: Any) -> Figure:
         "showlegend": False,
     }
     best = int(np.nanargmax(scores))
+    # The one-standard-error rule, drawn whether or not it chose.
     bound = float(scores[best] - errors[best])
     rule = fig.line([bound, bound], [0, 0], fig.WARN, "dash")
     rule["y"] = [labels[0], labels[-1]]
@@ -89,6 +90,7 @@ def _method_scores(search: Any) -> Figure:
         + rules.get(search.prefer, "the most accurate answer (in orange) was chosen.")
     )
     lay = fig.layout("R2 in cross-validation", "")
+    # Room for a label of two lines per method.
     height = 150 + 44 * len(done)
     return Figure("comparison", caption, [("", [points, rule], lay)], height=height)
 

@@ -71,6 +71,7 @@ def _histograms(data: ReportData) -> Figure:
     for label, j in data.shown_outputs:
         values = data.Y[:, j][np.isfinite(data.Y[:, j])]
         counts, edges = np.histogram(values, bins="auto" if len(values) > 1 else 1)
+        # A few far values make the automatic bins too many and too thin.
         if len(counts) > _MOST_BINS:
             counts, edges = np.histogram(values, bins=_MOST_BINS)
         bars = {

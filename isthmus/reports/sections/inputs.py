@@ -62,6 +62,7 @@ def _of_kernel(data: ReportData) -> Section:
     section = Section(_TITLE)
     why = "A kernel model has no loadings: what an input does depends on where the others are."
     with np.errstate(invalid="ignore"):
+        # Outputs in unlike units count alike.
         spread = np.nan_to_num(np.nanstd(data.Y, axis=0))
     importance = sensitivity(data.model, data.complete, spread)
     if importance is None:
@@ -90,6 +91,7 @@ def _most_important(data: ReportData, importance: Array) -> str:
 
 def _shown_inputs(data: ReportData, importance: Array) -> NDArray:
     """All inputs of a curve or of a few columns; of many, the most important."""
+    # A curve is read as a whole; bars beyond a few dozen are not read at all.
     if data.is_curve or data.p <= _MOST_BARS:
         return np.arange(data.p)
     return np.argsort(importance)[::-1][:_MOST_BARS]
