@@ -133,7 +133,7 @@ class Outside:
             row = {"row": self.n_rows + int(i) + 1, "distance": float(trust.distance[i])}
             name = {} if ids is None else {"id": ids[i]}
             self.first.append({**row, **name, "reason": trust.reasons[i]})
-        # A sample is enough to compare distances as a whole.
+        # The first blocks are enough to compare distances as a whole, and memory stays bounded.
         if self.n_rows < _MOST_COMPARED:
             self._distances.append(trust.distance)
         self._usual = trust.usual

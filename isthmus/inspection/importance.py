@@ -106,8 +106,10 @@ def _one_ratio(Z: Array, b: Array, squares: Array, weights: Array) -> Array:
     length = weights @ t**2
     if length == 0:
         return np.zeros(len(b))
+    # Rounding must not explain more than there is.
     explained = np.minimum((Z.T @ (weights * t)) ** 2 / length, squares)
     residual = squares - explained
+    # Rounding would otherwise make a huge finite ratio of an infinite one.
     exact = residual <= 4 * EPS * squares
     ratio = np.divide(explained, residual, out=np.full(len(b), np.inf), where=~exact)
     ratio[squares == 0] = 0.0

@@ -139,6 +139,7 @@ def _figures(reference: Array, prediction: Array) -> dict[str, float]:
     spread = np.linalg.norm(reference - reference.mean())
     deviation = prediction - prediction.mean()
     length = np.linalg.norm(deviation)
+    # Deviations of unit length first: squares of large units would overflow.
     slope = _ratio(float(deviation / (length or 1.0) @ (reference - reference.mean())), length)
     quartiles = np.percentile(reference, [25, 75])
     found = {

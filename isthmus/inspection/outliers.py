@@ -202,8 +202,10 @@ def _quadratic_form_quantile(eigenvalues: Array, level: float) -> float:
         return 0.0
     h = 1 - 2 * first * third / (3 * second**2)
     if h < _SMALLEST_POWER:  # a few large weights and many small: no power makes it normal
+        # A chi-square with the same first three cumulants, shifted and scaled.
         dof = second**3 / third**2
         return float(first + (stats.chi2.ppf(level, dof) - dof) * third / second)
+    # Jackson and Mudholkar: the h-th power of the sum is nearly normal.
     bracket = 1 + second * h * (h - 1) / first**2
     bracket += stats.norm.ppf(level) * h * np.sqrt(2 * second) / first
     return float(first * max(bracket, 0.0) ** (1 / h))

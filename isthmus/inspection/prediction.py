@@ -195,6 +195,7 @@ def _jackknife_plus(
         f"The predictions of {n} refits for {len(X_new)} rows",
         "predict fewer rows at a time.",
     )
+    # One prediction per refit serves the row left out and all new rows.
     both = np.vstack([X, X_new])
 
     def without(i: int) -> tuple[Array, Array]:

@@ -103,6 +103,7 @@ def explained_variance(
             f"y with {model.loss_!r}: the map predicts through a link and explains no share of the "
             "variance of y; leave y out for the shares of X, or compare values of the loss."
         )
+    # In the scales of the fit: outputs in small units would not count otherwise.
     Y = (check_targets(model, X, y) - model.y_mean_) / model.y_scale_
     gains = _gains(T, model.y_loadings_, Y, weights)
     squares = weights @ Y**2
@@ -115,6 +116,7 @@ def _gains(T: Array, loadings: Array, Z: Array, weights: Array) -> Array:
     """By how much each further column of ``T loadings'`` lowers the squares of each column of Z."""
     weighted = (T * weights[:, None]).T
     gram = weighted @ T
+    # |z - sum of a|^2 - |z - sum of a - 1|^2, written with the Gram matrix of the scores.
     earlier_and_own = 2 * np.tril(gram, -1) + np.diag(gram.diagonal())
     B = loadings.T  # (k, columns of Z)
     return B * (2 * weighted @ Z - earlier_and_own @ B)

@@ -100,6 +100,7 @@ def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, flo
     if len(K) > SMALL:
         largest = largest_eigenvalue(K)
         A = np.array(K, dtype=np.float64, order="F")
+        # Shifted by what is let pass, so that the factorisation fails for worse ones alone.
         A.flat[:: len(A) + 1] += PSD_TOL[np.dtype(dtype).name] * max(largest, 0.0)
         if largest > 0 and not lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)[1]:
             return 0.0, largest

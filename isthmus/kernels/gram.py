@@ -101,6 +101,7 @@ Piece = tuple[slice, slice | None]
 def _pieces(n: int, m: int, symmetric: bool, block_bytes: int, at_least: int = 1) -> list[Piece]:
     """Rows and columns of the pieces; columns are None on the diagonal of a symmetric matrix."""
     if symmetric:
+        # Square pieces: each is computed once and written twice.
         size = max(1, min(int(np.sqrt(block_bytes / 8)), -(-n // at_least)))
         rows = list(row_blocks(n, size))
         return [(r, None if c is r else c) for i, r in enumerate(rows) for c in rows[: i + 1]]

@@ -92,6 +92,7 @@ def pivoted_cholesky(
     max_rank = n if max_rank is None else min(max_rank, n)
     d = gram_diagonal(kernel, X).astype(np.float64)
     floor = tol * max(float(d.max(initial=0)), 0.0)
+    # Columns are written one by one.
     L = np.empty((n, max_rank), order="F")
     pivots = np.empty(max_rank, dtype=np.intp)
     for j in range(max_rank):
@@ -158,6 +159,7 @@ def _centres(
     seed = int(rng.randint(np.iinfo(np.int32).max))
     with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Landmarks need not be optimal centres: one start of 20 steps.
         means = KMeans(n, n_init=1, max_iter=20, random_state=seed)
         means.fit(rows, sample_weight=weights)
     centres = means.cluster_centers_

@@ -290,6 +290,7 @@ def descend(
             return B, value, iteration
         # A first move of a tenth in an orthonormal frame, whatever the units of the criterion.
         step = step or 0.1 / norm
+        # Twenty cuts leave 3e-11 of the first step: there is no descent then.
         for _ in range(20):
             trial = _retract(B - step * direction)
             new_value, new_gradient = criterion(trial, X, L, gamma, ridge, w)

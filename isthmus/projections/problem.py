@@ -238,6 +238,7 @@ class GramFit(Fit):
             )
         if solver != "auto":
             return solver
+        # A factor with nearly as many columns as rows saves nothing.
         if self.Q is not None and self.Q.shape[1] < self.n_rows // 2:
             return "factor"
         return "dense" if self.n_rows <= SMALL else "krylov"
@@ -249,6 +250,7 @@ class GramFit(Fit):
         check_psd(
             smallest, largest, precision, name="input kernel matrix, centred,", can_clip=False
         )
+        # Rounding leaves eigenvalues about as small below zero.
         return smallest < -1e-10 * largest
 
     def operator(self) -> Callable[[Array], Array]:

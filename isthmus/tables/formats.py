@@ -90,6 +90,7 @@ class TextFile:
         skip = self._layout.body_line - 1
         pieces = self._first.split(b"\n", skip)
         body = pieces[-1] if len(pieces) > skip else b""
+        # The block may be megabytes, and is not needed again.
         self._first = b""
         if body:
             yield from self._parse(body, skip + 1, texts)
@@ -157,6 +158,7 @@ def text_in_column(table: Any, k: int, line: int, cell: str) -> TableError:
     """Say where a column of numbers has a text, and what can be done."""
     name = table.names[k]
     hint = ""
+    # 1,234 is one number to some and two to others: it is named, not guessed.
     if "," in cell and cell.replace(",", "").replace(".", "").strip("+-").isdigit():
         hint = " Marks between thousands are not read."
     return TableError(
@@ -241,10 +243,12 @@ class Arrays:
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows."""
+        # Blocks of at most 4 MB, whatever the number of columns.
         step = max(1, min(ROWS, (1 << 22) // (8 * self.values.shape[1])))
         for start in range(0, len(self.values), step):
             block = np.asarray(self.values[start : start + step], dtype=np.float64)
             columns: list[Any] = list(block.T)
             for k in texts:
+                # 17 digits bring back the same number.
                 columns[k] = [f"{value:.17g}" for value in columns[k]]
             yield Block(columns, range(start + 1, start + 1 + len(block)))

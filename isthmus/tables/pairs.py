@@ -286,6 +286,7 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
             f"{x.path} has {x.n_rows} rows and {y.path} has {y.n_rows}: they must be the same."
             f"{_rows_of_one(x, y)}"
         )
+    # Without names on both sides rows go by their order.
     if x.ids is None or y.ids is None or x.ids == y.ids:
         return x, y
     for table in (x, y):
@@ -336,6 +337,7 @@ def _check(
         tell(f"{y.path}: outputs that never vary: {some(constant)}.")
     _tell_useless(x, tell)
     shared = set(x.names) & set(y.names) if x.has_names and y.has_names else set()
+    # A target among the inputs would be predicted from itself.
     if shared and x.path != y.path:
         raise TableError(f"columns are both inputs and outputs: {some(sorted(shared))}.")
     targets = y.names if y.has_names else [f"y{k + 1}" for k in range(len(y.names))]

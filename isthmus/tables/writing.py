@@ -20,6 +20,7 @@ _HEADER = 128  # bytes of the header of a .npy file, rewritten when the number o
 
 def defuse(cell: str) -> str:
     """Write a text so that no spreadsheet takes it for a formula."""
+    # Spreadsheets run cells that begin like this; negative numbers are kept.
     if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and number(cell) is None:
         return "'" + cell
     return cell

@@ -93,6 +93,7 @@ def measured_coefficients(model: Any) -> tuple[NDArray, bool]:
         if step is None or step == "passthrough":
             continue
         if hasattr(step, "operator_"):
+            # Coefficients b of treated rows X A' are b A of the measured ones.
             coefficients = coefficients @ step.operator_
         elif hasattr(step, "with_mean") and hasattr(step, "scale_"):  # StandardScaler
             coefficients = coefficients if step.scale_ is None else coefficients / step.scale_

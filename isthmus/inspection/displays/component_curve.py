@@ -62,7 +62,9 @@ class ComponentCurveDisplay:
         ranks = np.asarray(results["param_n_components"].data, dtype=int)
         means = np.asarray(results["mean_test_score"], dtype=float)
         n = search.n_splits_
+        # std_test_score divides by n: n - 1 here makes it the standard error of the mean.
         errors = np.asarray(results["std_test_score"]) / np.sqrt(max(n - 1, 1))
+        # Of several ridge weights at a rank the best, which the search would take.
         kept = [
             rows[np.nanargmax(means[rows])]
             for rows in (np.flatnonzero(ranks == rank) for rank in np.unique(ranks))

@@ -78,6 +78,7 @@ class ScoresDisplay:
         except ValueError:  # as many components as rows: nothing is left
             q = None
         n = float(model.weight_)
+        # Hotelling's limit of a new row in two dimensions.
         limit = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(level, 2, n - 2) if n > 2 else 0.0
         spread = np.diag(model.score_gram_)[[first, second]] / max(n - 1, 1)
         radii = np.sqrt(limit * spread)
