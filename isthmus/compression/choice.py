@@ -17,7 +17,6 @@ from isthmus.kernels import gram
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
 _MOST_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
 _FEWEST = 20  # rows
-# scikit-learn's default; the question is only whether outputs are smooth.
 _NEIGHBOURS = 5
 
 
@@ -40,8 +39,7 @@ def between_rows(rows: Any) -> Array:
     there says nothing, and a support vector has a value unlike those of fresh rows near it. The
     functions are known everywhere, so held-out rows can be made.
     """
-    X = np.asarray(rows, dtype=np.float64)
-    rng = np.random.default_rng(0)
+    X, rng = np.asarray(rows, dtype=np.float64), np.random.default_rng(0)
     k = min(_NEIGHBOURS, len(X) - 1)
     near = NearestNeighbors(n_neighbors=k + 1).fit(X).kneighbors(X)[1][:, 1:]
     other = X[near[np.arange(len(X)), rng.integers(k, size=len(X))]]

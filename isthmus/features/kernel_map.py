@@ -211,15 +211,6 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             self._fit_preimage(X, axes.scores, weights)
         return axes.scores
 
-    def _fit_source(self, source: Rows) -> StreamedMap:
-        self._check_options()
-        found = fit_map(self, source)
-        self._forget_axes()
-        for name, value in found.attributes.items():
-            setattr(self, name, value)
-        name_features(self, source, found.n_features)
-        return found
-
     def _forget_axes(self) -> None:
         for name in _OF_ONE_SOLVER:
             self.__dict__.pop(name, None)  # set by an earlier fit with another solver
@@ -261,6 +252,15 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             random_state=self.random_state,
             sample_weight=weights,
         )
+
+    def _fit_source(self, source: Rows) -> StreamedMap:
+        self._check_options()
+        found = fit_map(self, source)
+        self._forget_axes()
+        for name, value in found.attributes.items():
+            setattr(self, name, value)
+        name_features(self, source, found.n_features)
+        return found
 
     def _chosen_solver(self, n: int) -> str:
         if self.solver != "auto":

@@ -36,9 +36,7 @@ class Subspace:
         self, mean: Array, scale: Array, rotations: Array, loadings: Array, whitening: Array
     ) -> None:
         self.mean, self.scale = mean, scale
-        self.rotations = rotations
-        self.loadings = loadings
-        self.whitening = whitening
+        self.rotations, self.loadings, self.whitening = rotations, loadings, whitening
 
     @classmethod
     def of_model(cls, model: Any) -> Subspace:

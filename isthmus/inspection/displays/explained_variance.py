@@ -33,7 +33,7 @@ class ExplainedVarianceDisplay:
     def compute(
         cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> ExplainedVarianceDisplay:
-        """Compute the numbers of the picture; without data, those of the fit."""
+        """The numbers without the picture; without data, those of the fit."""
         if X is None:
             return cls(model.x_explained_variance_ratio_, model.y_explained_variance_ratio_)
         shares = explained_variance(model, X, y)
@@ -49,7 +49,7 @@ class ExplainedVarianceDisplay:
         ----------
         model : fitted latent regression
         X, y : arrays, default=None
-            Rows to explain; None means those of the fit.
+            Rows to ask about; None is those of the fit.
         ax : matplotlib axes, default=None
 
         Returns
@@ -59,7 +59,7 @@ class ExplainedVarianceDisplay:
         return cls.compute(model, X, y).plot(ax)
 
     def plot(self, ax: Any = None) -> ExplainedVarianceDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
+        """Draw."""
         self.figure_, self.ax_ = axes_for(ax)
         at = np.arange(1, len(self.x) + 1)
         self.ax_.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")

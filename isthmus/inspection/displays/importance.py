@@ -31,7 +31,7 @@ class VIPDisplay:
 
     @classmethod
     def compute(cls, model: Any, *, names: Any = None) -> VIPDisplay:
-        """Compute the numbers of the picture."""
+        """The numbers without the picture."""
         if names is None:
             names = getattr(model, "feature_names_in_", None)
         return cls(vip(model), names=names)
@@ -44,7 +44,7 @@ class VIPDisplay:
         ----------
         model : fitted latent regression
         names : sequence of str, default=None
-            Names of the columns; None takes those of the model.
+            Names of the columns; None asks the model.
         ax : matplotlib axes, default=None
 
         Returns
@@ -54,7 +54,7 @@ class VIPDisplay:
         return cls.compute(model, names=names).plot(ax)
 
     def plot(self, ax: Any = None) -> VIPDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
+        """Draw."""
         self.figure_, self.ax_ = draw_columns(ax, self.importance, self.names)
         self.ax_.axhline(1, ls="--", lw=1, color="gray")
         self.ax_.set(ylabel="VIP")

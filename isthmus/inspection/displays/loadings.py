@@ -35,7 +35,7 @@ class LoadingsDisplay:
     def compute(
         cls, model: Any, *, side: str = "x", n_shown: int = 3, names: Any = None
     ) -> LoadingsDisplay:
-        """Compute the numbers of the picture."""
+        """The numbers without the picture."""
         check_is_fitted(model)
         check_option("side", side, ("x", "y"))
         loadings = model.x_loadings_ if side == "x" else model.y_loadings_
@@ -61,7 +61,7 @@ class LoadingsDisplay:
         return cls.compute(model, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> LoadingsDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
+        """Draw."""
         labels = [f"component {k + 1}" for k in range(len(self.loadings))]
         self.figure_, self.ax_ = draw_columns(ax, self.loadings, self.names, labels)
         self.ax_.set(ylabel="loading")

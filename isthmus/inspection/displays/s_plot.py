@@ -38,7 +38,7 @@ class SPlotDisplay:
     def compute(
         cls, model: Any, X: ArrayLike, *, component: int = 0, names: Any = None
     ) -> SPlotDisplay:
-        """Compute the numbers of the picture."""
+        """The numbers without the picture."""
         check_is_fitted(model)
         if names is None:
             names = getattr(model, "feature_names_in_", None)
@@ -75,7 +75,7 @@ class SPlotDisplay:
         return cls.compute(model, X, **options).plot(ax)
 
     def plot(self, ax: Any = None, *, n_named: int = 5) -> SPlotDisplay:
-        """Draw the picture, with the names of the ``n_named`` inputs of largest covariance."""
+        """Draw; so many inputs with the largest covariance have their names written."""
         self.figure_, self.ax_ = axes_for(ax)
         self.ax_.scatter(self.covariance, self.correlation, s=8)
         if self.names is not None:

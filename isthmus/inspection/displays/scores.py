@@ -66,7 +66,7 @@ class ScoresDisplay:
         level: float = 0.95,
         training: bool = True,
     ) -> ScoresDisplay:
-        """Compute the numbers of the picture."""
+        """The numbers without the picture."""
         T = np.asarray(model.transform(X), dtype=float)
         if T.shape[1] == 0:
             raise ValueError("the model has no components to show.")
@@ -78,7 +78,6 @@ class ScoresDisplay:
         except ValueError:  # as many components as rows: nothing is left
             q = None
         n = float(model.weight_)
-        # Hotelling's limit of a new row in two dimensions.
         limit = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(level, 2, n - 2) if n > 2 else 0.0
         spread = np.diag(model.score_gram_)[[first, second]] / max(n - 1, 1)
         radii = np.sqrt(limit * spread)
@@ -104,8 +103,8 @@ class ScoresDisplay:
             Complete rows.
         ax : matplotlib axes, default=None
         **options :
-            ``components`` (pair from 0), ``color`` (one value per row, such as an output), ``level`` and
-            ``training`` (whether X are the rows of the fit).
+            ``components`` (pair from 0), ``color`` (one value per row, one of the outputs say), ``level``
+            and ``training`` (whether X are the rows of the fit).
 
         Returns
         -------
@@ -114,7 +113,7 @@ class ScoresDisplay:
         return cls.compute(model, X, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> ScoresDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
+        """Draw."""
         self.figure_, self.ax_ = axes_for(ax)
         drawn = self.ax_.scatter(*self.scores.T, c=self.color, s=18)
         out = self.scores[self.outlying]
