@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from isthmus._validation import check_count
 from isthmus.kernels.base import VectorKernel, as_vectors, free, positive
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
@@ -130,14 +130,13 @@ class Polynomial(DotProductKernel):
         return gradients
 
     def _check_parameters(self) -> tuple[float, int, float]:
-        degree, coef0 = self.degree, self.coef0
-        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
-            raise ValueError(f"degree == {degree!r}, must be an integer >= 1.")
+        degree = check_count("degree", self.degree)
+        coef0 = self.coef0
         if not 0 <= coef0 < np.inf:
             raise ValueError(
                 f"coef0 == {coef0!r}, must be >= 0: otherwise the kernel is not positive."
             )
-        return positive(self, "gamma", self.gamma), int(degree), float(coef0)
+        return positive(self, "gamma", self.gamma), degree, float(coef0)
 
 
 def _power(base: NDArray, degree: int) -> NDArray:

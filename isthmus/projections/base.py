@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array
 from isthmus._validation import (
     check_alpha,
+    check_count,
     check_enough_samples,
     check_memory,
     check_option,
@@ -298,11 +299,7 @@ class Projection(FittedProjection):
         return None if cv is None else fold_labels(n, cv, seed)
 
     def _landmarks(self, n: int) -> int:
-        if isinstance(self.n_landmarks, bool) or not isinstance(self.n_landmarks, Integral):
-            raise ValueError(f"n_landmarks == {self.n_landmarks!r}, must be an integer >= 1.")
-        if self.n_landmarks < 1:
-            raise ValueError(f"n_landmarks == {self.n_landmarks}, must be >= 1.")
-        return min(int(self.n_landmarks), n)
+        return min(check_count("n_landmarks", self.n_landmarks), n)
 
     def _keep(self, axes: Axes, r: int | float | str) -> Axes:
         """The components asked for, or as many as there are."""

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
-from isthmus._validation import check_enough_samples, check_memory, validate_data
+from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data
 from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
@@ -147,9 +147,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _check(self, p: int) -> None:
-        r = self.n_components
-        if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
-            raise ValueError(f"n_components == {r!r}, must be an integer >= 1.")
+        r = check_count("n_components", self.n_components)
         if self.alpha != "auto" and not (isinstance(self.alpha, Real) and self.alpha > 0):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number > 0 or 'auto'.")
         if r > p:

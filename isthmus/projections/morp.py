@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_number, check_option
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
@@ -125,12 +124,7 @@ class MORP(KernelProjection):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_option("missing", self.missing, MISSING)
-        if (
-            isinstance(self.beta, bool)
-            or not isinstance(self.beta, Real)
-            or not 0 <= self.beta <= 1
-        ):
-            raise ValueError(f"beta == {self.beta!r}, must be in [0, 1].")
+        check_number("beta", self.beta, "in [0, 1]", high=1.0)
 
     @property
     def _default_ridge(self) -> float:  # type: ignore[override]

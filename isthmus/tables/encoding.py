@@ -65,7 +65,7 @@ class Lines:
 
     def _decode(self, data: bytes, last: bool) -> bytes:
         if self.encoding == "utf-8":
-            data = self._decode(data, last)
+            data = self._check_utf8(data, last)
         else:
             try:
                 data = self._decoder.decode(data, last).encode("utf-8", "surrogatepass")
@@ -84,7 +84,7 @@ class Lines:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
 
-    def _decode(self, data: bytes, last: bool) -> bytes:
+    def _check_utf8(self, data: bytes, last: bool) -> bytes:
         if data.isascii() and not self._decoder.getstate()[0]:
             return data
         before = self._decoder.getstate()[0]
