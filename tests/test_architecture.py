@@ -220,15 +220,11 @@ def test_arrays_are_checked_at_one_door():
     assert list(own_checks("from sklearn.utils import check_array")) == [1]
 
 
-# Functions that set attributes of an object that a caller hands in. scikit-learn asks for the first two
-# (names of the features, tags); the others are to return what they find.
+# Functions that set attributes of an object that a caller hands in, as scikit-learn asks for: names of the
+# features, and tags. All others return what they find.
 MAY_SET_ATTRIBUTES = {
     "isthmus.problems.streams.blockwise.name_features",
     "isthmus.features.samples.set_kernel_tags",
-    "isthmus.model_selection.streamed._refit",
-    "isthmus.model_selection.streamed.search_source",
-    "isthmus.regression.loss_source._factors",
-    "isthmus.regression.loss_source.fit_loss_source",
 }
 
 

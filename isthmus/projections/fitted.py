@@ -33,7 +33,7 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         if self.points_ is None:
             raise ValueError(
-                f"{type(self).__name__} with a linear kernel keeps directions instead of points: there "
+                f"{type(self).__name__} with a linear kernel keeps directions, not points: there "
                 "is nothing to compress."
             )
         return Expansion(self.points_, self.dual_coef_, self.kernel_, self.offset_)
