@@ -82,6 +82,7 @@ class RidgeTuned(RegressorMixin, BaseEstimator):
         search = ComponentSearchCV(
             ReducedRankRegression(),
             n_components=[y.shape[1]],
+            # Half decades in units of the total variance.
             alpha=list(size * np.logspace(-6, 0, 13)),
             cv=KFold(5, shuffle=True, random_state=0),
             scoring="neg_mean_squared_error",
@@ -179,6 +180,7 @@ def estimators(name: str, method: str, draw: int) -> dict[int, Any]:
 def image_sets() -> tuple[NDArray, NDArray]:
     """A subspace for each of the 80 objects, from pictures of 32 x 32, and its category."""
     bunch, _ = sources.objects("eth80")
+    # Means over 2 x 2 pixels.
     small = bunch.images.reshape(-1, 32, 2, 32, 2).mean(axis=(2, 4))
     subspaces, objects = image_set_subspaces(small, bunch.object, n_components=7)
     return subspaces, objects // 10
