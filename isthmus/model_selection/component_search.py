@@ -228,7 +228,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             begin = time.perf_counter()
             self.best_estimator_ = fit(clone(self.estimator).set_params(**self.best_params_))
             self.refit_time_ = time.perf_counter() - begin
-            vars(self).update(known_columns(self.best_estimator_))
+            self.__dict__.update(known_columns(self.best_estimator_))
         return self
 
     # -- scores ------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         checked, Y, weights = model._check_rows(treated, y, weights, reset=True)
         check_enough_samples(len(Y))
         if not prefix:
-            vars(self).update(known_columns(model))
+            self.__dict__.update(known_columns(model))
         all_splits = make_splits(self.cv, X if prefix else checked, Y, routed.groups)
         rows, kept_y, weights_kept, splits = drop_empty(self.cv, checked, Y, weights, all_splits)
         shape = (min(split.n_train for split in splits), rows.shape[1], Y.shape[1])
