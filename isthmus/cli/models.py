@@ -22,7 +22,6 @@ def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = 
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory, not a model file.")
     model = load(path, trusted_key=trusted_key)
-    # A table read in blocks leaves a plain component search with the names of its outputs.
     if in_blocks and hasattr(model, "target_names_") and not isinstance(model, MethodSearchCV):
         from isthmus.cli.large import BlockModel
 
