@@ -1,7 +1,7 @@
 """Regression between high-dimensional and structured spaces, through a low-dimensional strip.
 
-Names are imported on first use, so that ``import isthmus`` is fast. A new public name needs one line in
-``_HOMES`` and one below ``TYPE_CHECKING``.
+Names are imported on first use, so that ``import isthmus`` is fast. A new public name needs a word in
+``_ROOMS`` and a line below ``TYPE_CHECKING``.
 """
 
 from importlib import import_module as _import_module
@@ -37,35 +37,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "COIR": "isthmus.projections",
-    "KDR": "isthmus.projections",
-    "MORP": "isthmus.projections",
-    "PCR": "isthmus.regression",
-    "PLS": "isthmus.regression",
-    "SIR": "isthmus.projections",
-    "BayesianStiefelRegression": "isthmus.regression",
-    "ComponentSearchCV": "isthmus.model_selection",
-    "DependencyRegressor": "isthmus.dependency",
-    "Expansion": "isthmus.expansion",
-    "IndicatorClassifier": "isthmus.regression",
-    "KernelCCA": "isthmus.projections",
-    "KernelMap": "isthmus.features",
-    "KernelSIR": "isthmus.projections",
-    "Landmarks": "isthmus.features",
-    "ManifoldPLS": "isthmus.regression",
-    "MethodSearchCV": "isthmus.auto",
-    "Moments": "isthmus.problems",
-    "ReducedRankRegression": "isthmus.regression",
-    "Rows": "isthmus.problems",
-    "StiefelRegression": "isthmus.regression",
-    "compress": "isthmus.compression",
-    "fit_auto": "isthmus.auto",
-    "load": "isthmus.persistence",
-    "save": "isthmus.persistence",
+_ROOMS = {
+    "auto": "MethodSearchCV fit_auto",
+    "compression": "compress",
+    "dependency": "DependencyRegressor",
+    "expansion": "Expansion",
+    "features": "KernelMap Landmarks",
+    "model_selection": "ComponentSearchCV",
+    "persistence": "load save",
+    "problems": "Moments Rows",
+    "projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
+    "regression": "BayesianStiefelRegression IndicatorClassifier ManifoldPLS PCR PLS ReducedRankRegression "
+    "StiefelRegression",
 }
-
-__all__ = list(_HOMES)
+_HOMES = {name: f"isthmus.{room}" for room, names in _ROOMS.items() for name in names.split()}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:

@@ -23,18 +23,14 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ROOMS = sorted(
     ["isthmus", *(m.name for m in pkgutil.iter_modules(isthmus.__path__, prefix="isthmus."))]
 )
-# Rooms whose docstrings are in plain English; others join as they are rewritten.
 PLAIN = [
-    "dependency",
-    "expansion",
-    "features",
-    "kernels",
-    "model_selection",
-    "preimages",
-    "projections",
+    room.removeprefix("isthmus.")
+    for room in ROOMS
+    if room != "isthmus" and hasattr(importlib.import_module(room), "__all__") and "._" not in room
 ]
-VERBS = {"Check", "Choose", "Compute", "Find", "Iterate", "Learn", "Make", "Map", "Minimise", "Place",
-         "Predict", "Read", "Return", "Search", "Yield"}  # fmt: skip
+VERBS = {"Check", "Choose", "Compare", "Compute", "Describe", "Find", "Iterate", "Learn", "Load", "Make",
+         "Map", "Minimise", "Place", "Predict", "Read", "Return", "Search", "Simulate", "Test", "Write",
+         "Yield"}  # fmt: skip
 VAGUE = {"As", "How", "Of", "That", "What", "Where", "Whether"}
 LONGEST_README = 9_000
 """Bytes; a front page is not a manual."""

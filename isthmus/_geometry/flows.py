@@ -1,4 +1,4 @@
-"""Free motion with momentum: what Hamiltonian samplers need to know of a geometry."""
+"""Free motion with momentum: what Hamiltonian samplers need of a geometry."""
 
 from __future__ import annotations
 

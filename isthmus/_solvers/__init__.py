@@ -3,7 +3,6 @@
 ===================== ================================================== =========================
 function              what it does                                       file
 ===================== ================================================== =========================
-lbfgs                 quasi-Newton                                       ``lbfgs.py``
 minimise_smoothed     L-BFGS through ever sharper losses                 ``smoothed.py``
 minimise_kinked       sums of absolute values, to the last digit         ``interior_point.py``
 cross_entropy         search by sampling, for codes of any objects       ``cross_entropy.py``
@@ -19,7 +18,6 @@ Sampling: ``hmc_step`` is one step of geodesic Hamiltonian Monte Carlo (``mcmc.p
 """
 
 from isthmus._solvers.chains import bulk_ess, mean_ess, split_rhat, tail_ess
-from isthmus._solvers.lbfgs import lbfgs
 from isthmus._solvers.mcmc import hmc_step
 from isthmus._solvers.psis import psis_loo
 from isthmus._solvers.result import Reason, SolverResult
@@ -29,7 +27,6 @@ __all__ = [
     "SolverResult",
     "bulk_ess",
     "hmc_step",
-    "lbfgs",
     "mean_ess",
     "psis_loo",
     "split_rhat",

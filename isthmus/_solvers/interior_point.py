@@ -87,7 +87,8 @@ def _follow_centre(
 ) -> Kinked:
     x = np.zeros(len(linear))
     spread = float(np.abs(target).mean()) or 1.0
-    up, down = np.maximum(target, 0.0) + spread, np.maximum(-target, 0.0) + spread
+    up = np.maximum(target, 0.0) + spread
+    down = np.maximum(-target, 0.0) + spread
     v, first = np.zeros_like(target), 0.0
     best = Kinked(x, np.inf, np.inf, 0, False)
     for step in range(max_iter + 1):
@@ -160,6 +161,7 @@ def _solver(matrix: Array) -> Callable[[Array], Array]:
     factor, info = lapack.dpotrf(matrix, lower=1)
     if info:
         diagonal = matrix.diagonal()
+        # Near the optimum the weights spread over many decades, and the factorisation can fail.
         matrix = matrix + np.diag(_JITTER * diagonal.max() + 1e-8 * diagonal)
         factor, info = lapack.dpotrf(matrix, lower=1)
         if info:

@@ -57,7 +57,8 @@ def wolfe(
         if falls or _falls_in_the_noise(trial, start.value, slope):
             if trial.slope >= CURVATURE * slope:
                 return Step(length, end)
-            low, best = trial, Step(length, end) if falls else best
+            low = trial
+            best = Step(length, end) if falls else best
         else:
             high = trial
         length = _between(low, high) if high else 4 * length
@@ -94,7 +95,9 @@ def _cubic(rise: float, slope: float, end_slope: float) -> float:
     unit = max(abs(rise), abs(slope), abs(end_slope))  # so that squares stay in range
     if not 0 < unit < math.inf:
         return 0.5
-    rise, slope, end_slope = rise / unit, slope / unit, end_slope / unit
+    rise = rise / unit
+    slope = slope / unit
+    end_slope = end_slope / unit
     theta = slope + end_slope - 3 * rise
     inside = theta * theta - slope * end_slope
     if inside <= 0:
@@ -110,6 +113,7 @@ def contradicts(problem: Problem, start: Iterate, direction: Array, slope: float
     A search that fails at the end of all precision has passed the minimum: the slope beyond it is
     positive. Where it is negative the gradient is not that of the value.
     """
+    # A step whose promised decrease stands well above the rounding of the value.
     promise = 1e3 * ROUNDING * abs(start.value)
     length = min(promise / -slope, 1 / start.norm) if promise else 1e-6 / start.norm
     end = problem.move(start, length * direction)

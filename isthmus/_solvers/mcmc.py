@@ -1,16 +1,16 @@
 """Markov chain Monte Carlo on the geometries that are handed to it.
 
 ``hmc_step`` follows geodesics with momentum, ``DualAveraging`` finds step lengths during warm-up. A
-``Flow`` is what Hamiltonian dynamics needs to know of one curved or flat part of the variables; those of
+``Flow`` is what Hamiltonian dynamics needs of one curved or flat part of the variables; those of
 the Stiefel manifold and of flat space are in ``isthmus._geometry``.
 
 >>> import numpy as np
->>> from isthmus._geometry import StiefelFlow, uniform_stiefel
+>>> from isthmus._geometry import Stiefel, StiefelFlow
 >>> from isthmus._solvers import hmc_step
 >>> rng, F = np.random.default_rng(0), np.diag([3.0, 1.0, 0.0])[:, :2]
 >>> def log_density(parts):  # matrix Langevin
 ...     return float((F * parts[0]).sum()), [F]
->>> point, flows = [uniform_stiefel(3, 2, rng)], [StiefelFlow(3, 2)]
+>>> point, flows = [Stiefel(3, 2).random_point(rng)], [StiefelFlow(3, 2)]
 >>> value, gradient = log_density(point)
 >>> draws = []
 >>> for _ in range(500):
@@ -162,7 +162,9 @@ def warmup_windows(n_warmup: int) -> list[int]:
     """Steps of warm-up after which variances are estimated afresh: ever longer windows."""
     if n_warmup < 40:
         return []
-    first, ends, width = n_warmup // 8, [], max(10, n_warmup // 10)
+    first = n_warmup // 8
+    ends = []
+    width = max(10, n_warmup // 10)
     while first + width < 0.9 * n_warmup:
         first += width
         ends.append(first)

@@ -19,7 +19,9 @@ class Progress:
     """
 
     def __init__(self, name: str, verbose: int, callback: Callback | None) -> None:
-        self.name, self.verbose, self.callback = name, verbose, callback
+        self.name = name
+        self.verbose = verbose
+        self.callback = callback
 
     def step(self, result: SolverResult) -> bool:
         """Report a step and return whether the callback asks to stop."""

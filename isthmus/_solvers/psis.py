@@ -58,7 +58,8 @@ def smooth_weights(log_ratios: Array) -> tuple[Array, float]:
     n = len(log_weights)
     n_tail = int(np.ceil(min(0.2 * n, 3 * np.sqrt(n))))
     order = np.argsort(log_weights)
-    tail, cutoff = order[-n_tail:], log_weights[order[-n_tail - 1]] if n > n_tail else -np.inf
+    tail = order[-n_tail:]
+    cutoff = log_weights[order[-n_tail - 1]] if n > n_tail else -np.inf
     shape = np.inf
     cutoff = max(cutoff, np.log(np.finfo(float).tiny))
     tail = tail[log_weights[tail] > cutoff]

@@ -64,7 +64,7 @@ def minimise_smoothed(
     gradient_tol : float, default=1e-12
         A stage ends when the gradient's norm is no more than ``gradient_tol * unit``.
     rebalance : callable, default=None
-        Maps a point to an equivalent one, between stages: factors of equal size, say.
+        Maps a point to an equivalent one, between stages: for example to factors of equal size.
     verbose : int, default=0
         1 shows every tenth step, 2 every step.
     callback : callable, default=None
@@ -84,7 +84,7 @@ def minimise_smoothed(
     for stage, width in enumerate(widths):
         if stage and rebalance is not None:
             point = rebalance(point)
-        progress = Progress(f"L-BFGS width {width:.0e}", verbose, _counting_on(callback, done))
+        progress = Progress(f"L-BFGS width {width:.0e}", verbose, _count_from(callback, done))
         problem = Problem(objective_at(width), geometry)
         result = descend(problem, point, QuasiNewton(memory), wolfe, stop, progress)
         done, point = done + result.n_iter, result.point
@@ -96,7 +96,7 @@ def minimise_smoothed(
     return replace(result, n_iter=done)
 
 
-def _counting_on(callback: Callback | None, done: int) -> Callback | None:
+def _count_from(callback: Callback | None, done: int) -> Callback | None:
     """Return a callback that counts the steps of earlier stages too."""
     if callback is None:
         return None

@@ -249,6 +249,18 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             **getattr(self, "origin_", {}),
         }
 
+    def note_origin(self, **facts: Any) -> None:
+        """Keep where the tables came from: it is in the summary, and new tables are read by it."""
+        self.origin_ = getattr(self, "origin_", {}) | facts
+
+    def replace_last_step(self, model: Any) -> None:
+        """Predict with another model in place of the last step of the chosen one."""
+        if hasattr(self.best_estimator_, "steps"):
+            name, _ = self.best_estimator_.steps[-1]
+            self.best_estimator_.steps[-1] = (name, model)
+        else:
+            self.best_estimator_ = model
+
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
         if are_blocks(X):
             return join_known(X, self.blocks_, self.n_features_in_)

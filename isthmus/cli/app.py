@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:  # the library alone was installed
         return _fail(f"the command needs {error.name}: pip install 'isthmus[cli]'.", BAD_INPUT)
     usage, failure = _click_errors(typer)
+    # Pictures go to files; a window would need a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
     command = typer.main.get_command(build_app())
     before = warnings.showwarning
@@ -79,27 +80,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with interruption:
             code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
         if code == INTERRUPTED:
-            return interruption.told()
+            return interruption.end()
         return int(code) if isinstance(code, int) else DONE
     except typer.Exit as ending:
         if int(ending.exit_code) != INTERRUPTED:  # what typer makes of Ctrl-C
             return int(ending.exit_code)
-        return interruption.told()
+        return interruption.end()
     except usage as error:
         message = error.format_message().rstrip(".")
         return _fail(f"{message}. See isthmus {_sub_command(given)}--help.", USAGE)
     except failure as error:
         return _fail(error.format_message(), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        return interruption.told()
+        return interruption.end()
     except BrokenPipeError:
         if interruption.number:
-            return interruption.told()
+            return interruption.end()
         sys.stdout = None  # the reader has gone, there is nobody to tell
         return DONE
     except Exception as error:
         if interruption.number:  # what a library made of it
-            return interruption.told()
+            return interruption.end()
         if os.environ.get("ISTHMUS_DEBUG"):
             raise
         return _fail(_explain(error), BAD_INPUT)
@@ -128,7 +129,7 @@ class _Interruption:
         self.number = self.number or number
         raise KeyboardInterrupt
 
-    def told(self) -> int:
+    def end(self) -> int:
         """The line for the user, and the exit code."""
         code = 128 + self.number if self.number else INTERRUPTED
         return _fail("interrupted; nothing was left half-written.", code)
@@ -155,6 +156,7 @@ def _explain(error: Exception) -> str:
         return f"{error.filename}: {error.strerror.lower()}."
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
+    # Messages of libraries can be pages long; the first two lines name the fault.
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(lines[:2]) if lines else "no message"
     known = (InputError, ValueError, ImportError, OSError, TypeError)

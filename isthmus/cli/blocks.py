@@ -49,10 +49,8 @@ class BlockRows:
                 origin = dict(block)
                 if self._parts and reading.id_column is not None:
                     # The first table must have the column of row names; the others may.
-                    origin["id_column"], reading = (
-                        reading.id_column,
-                        replace(reading, id_column=None),
-                    )
+                    origin["id_column"] = reading.id_column
+                    reading = replace(reading, id_column=None)
                 view = SimpleNamespace(
                     origin_=origin,
                     n_features_in_=block["n"],

@@ -68,16 +68,12 @@ def compress(
             raise InputError(f"--points {points}: the model has {full.n_points} points.")
         small = shrink(kernel, points, tol=tolerance)
         told = _compare(kernel, small, full)
-        for stage in (
-            "inputs_",
-            "map_",
-        ):  # all points once more: the expansion predicts without them
-            vars(small).pop(stage, None)
-        _put_back(search, small)
-        search.origin_ = {
-            **getattr(search, "origin_", {}),
-            "compressed_from": told["points_before"],
-        }
+        for stage in ("inputs_", "map_"):
+            vars(small).pop(
+                stage, None
+            )  # they hold all points; the expansion predicts without them
+        search.replace_last_step(small)
+        search.note_origin(compressed_from=told["points_before"])
         save(search, small_file)
     told |= {"bytes_before": os.path.getsize(model), "bytes_after": small_file.size}
     console.say(f"points   {told['points_before']} to {told['points_after']}")
@@ -98,6 +94,7 @@ def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
 
     rows = full.points
     before, after = (np.asarray(m.predict(rows)).reshape(len(rows), -1) for m in (kernel, small))
+    # Changes are told in units of the spread of the predictions, which all outputs share.
     spread = float(np.sqrt(((before - before.mean(axis=0)) ** 2).mean()))
     change = float(np.sqrt(((before - after) ** 2).mean()))
     slow, fast = (_seconds(m, rows) for m in (kernel, small))
@@ -120,11 +117,3 @@ def _seconds(model: Any, rows: Any) -> float:
         model.predict(rows)
         times.append(time.perf_counter() - begun)
     return min(times)
-
-
-def _put_back(search: Any, small: Any) -> None:
-    estimator = search.best_estimator_
-    if hasattr(estimator, "steps"):
-        estimator.steps[-1] = (estimator.steps[-1][0], small)
-    else:
-        search.best_estimator_ = small

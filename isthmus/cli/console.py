@@ -37,7 +37,7 @@ class Console:
         return sys.stderr if self.to_stderr else sys.stdout
 
     def notice(self, text: str) -> None:
-        """A line that is no result and no error, said once."""
+        """Print a line that is neither a result nor an error, once."""
         if not self.quiet and text not in self._noticed:
             self._noticed.add(text)
             print(f"note: {printable(text)}", file=sys.stderr)
@@ -61,11 +61,13 @@ class Console:
             table.add_column(name, justify="right" if k and numbers else "left", no_wrap=k == 0)
         for row in rows:
             table.add_row(*map(printable, row))
+        # Names of columns may hold brackets, which are not markup.
         RichConsole(highlight=False, markup=False, file=self._stream).print(table)
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
-        """A bar that tells the method under way; yields a function of (label, done, total)."""
+        """A bar that names the running method; yields a function of (label, done, total)."""
+        # No bar in a log file, where each redraw would be a line.
         if self.quiet or not sys.stderr.isatty():
             yield lambda label, done, total: None
             return
@@ -122,6 +124,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    # JSON has neither NaN nor infinity.
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     return value if isinstance(value, int | str | bool | type(None)) else str(value)

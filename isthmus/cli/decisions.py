@@ -68,6 +68,7 @@ def _row(column: Column, told: dict[str, str], table: Table, reader: TableReader
             levels[:5]
         ) + (" ..." if len(levels) > 5 else "")  # fmt: skip
     more = told.get(column.name, "")
+    # Empty in the first rows, which decide, with values further down.
     if column.kind == "empty" and "missing" in more and not more.startswith(str(table.n_rows)):
         use, why = "number", ""
     return [column.name, column.kind, use, "; ".join(filter(None, [why, more]))]
@@ -75,6 +76,7 @@ def _row(column: Column, told: dict[str, str], table: Table, reader: TableReader
 
 def _group_rows(rows: list[list[str]], most: int = 12) -> list[list[str]]:
     """Neighbours that are alike in one line, where there are many columns."""
+    # A spectrum has hundreds of columns of one kind; one line says so.
     if len(rows) <= most:
         return rows
     groups: list[tuple[list[str], list[str]]] = []  # first and last of each

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -124,8 +125,8 @@ def fit(
 
         isthmus fit nir.csv raman.csv -y lab.csv
 
-    Several tables with -y are blocks of inputs of the same rows: each is treated by itself and has a weight
-    of its own, and the shares of the blocks are told.
+    Several tables with -y are blocks of inputs of the same rows: each is treated and weighted
+    separately, and the share of each block in the predictions is reported.
 
     A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.
@@ -133,7 +134,7 @@ def fit(
     console = begin(quiet, as_json)
     x_files, y_file = split_files(files, outputs_file)
     x_file = x_files[0]
-    options = _checked_options(method, components, scale, kernel, loss)
+    options = _check_options(method, components, scale, kernel, loss)
     options |= {"prefer": prefer, "cv": _folds(cv)}
     if prefer not in ("accurate", "simple", "small"):
         raise typer.BadParameter(f"--prefer {prefer!r} must be accurate, simple or small.")
@@ -157,12 +158,13 @@ def fit(
         page = None if report is None else plan(outputs, report, PAGE)
         if dask is not None and y_file is not None:
             raise InputError("--dask takes one table: name its outputs with --target-columns.")
+        # Only one table can be walked block by block: the rows of two would have to be matched in memory.
         if dask is not None or (y_file is None and is_large(x_file, memory)):
             reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
             refused: list[tuple[str, Any]] = [
                 ("--report", report), ("--time-limit", time_limit), ("--groups", groups)
             ]  # fmt: skip
-            rows = partial(_block_rows, x_file, target_columns, reading, memory)
+            rows = partial(_block_rows, x_file, target_columns, memory)
             if dask is not None:
                 refused += [("--id", id_column), ("--types", types), ("--header", header)]
                 rows = partial(_dask_rows, x_file, target_columns, ignore_columns, dask)
@@ -188,6 +190,7 @@ def fit(
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save
 
+        # The reader puts the columns of the tables side by side; the search takes them apart again.
         if "blocks" in data.origin:
             options["blocks"] = _block_columns(data.origin["blocks"])
         search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
@@ -201,10 +204,7 @@ def fit(
                 target_names=data.target_names,
                 groups=data.groups,
             )
-            search.origin_ = {
-                "files": x_files + ([y_file] if y_file else []),
-                **data.origin,
-            }
+            search.note_origin(files=x_files + ([y_file] if y_file else []), **data.origin)
             if page is not None:
                 progress("writing the report", 0, 1)
                 search.report(page, row_names=data.ids, command=_command_line(), **shapes)
@@ -213,7 +213,7 @@ def fit(
 
 
 @contextmanager
-def _block_rows(path: str, targets: Any, reading: Any, memory: float | None) -> Iterator[Any]:
+def _block_rows(path: str, targets: Any, memory: float | None, reading: Any) -> Iterator[Any]:
     from isthmus.cli.large import open_rows
     from isthmus.tables.names import split_names
 
@@ -221,7 +221,7 @@ def _block_rows(path: str, targets: Any, reading: Any, memory: float | None) -> 
 
 
 @contextmanager
-def _dask_rows(path: str, targets: Any, ignored: Any, address: str) -> Iterator[Any]:
+def _dask_rows(path: str, targets: Any, ignored: Any, address: str, _: Any) -> Iterator[Any]:
     from isthmus.cli.on_dask import open_dask_rows, scheduler
     from isthmus.tables.names import split_names
 
@@ -248,9 +248,9 @@ def _fit_blocks(
         if given is not None:
             raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
     methods = options["methods"]
+    # One method is fitted in blocks; a list is refused there with the names that can be.
     method = methods if isinstance(methods, str) else ",".join(methods)
-    with console.progress() as progress, source() as rows:
-        reading.progress = progress
+    with console.progress() as progress, source(replace(reading, progress=progress)) as rows:
         search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
         save(search, model, sign=key)
     told = summary(search, path)
@@ -262,7 +262,7 @@ def _fit_blocks(
     console.result({"model": model.given, **told})
 
 
-def _checked_options(
+def _check_options(
     method: str, components: str, scale: str, kernel: str, loss: str
 ) -> dict[str, Any]:
     options: dict[str, Any] = {"kernel": kernel, "loss": loss}
@@ -293,6 +293,7 @@ def _read_key(path: str) -> bytes:
 
     from isthmus.persistence.signing import signer
 
+    # Fails for a key that cannot sign, minutes before the file is written.
     signer(path)
     return Path(path).read_bytes()
 
@@ -336,6 +337,7 @@ def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
 
     from isthmus.inspection import figures_of_merit
 
+    # Rows that no fold left out, the first ones of folds in time, have no prediction.
     guess = search.cv_predictions_
     known = np.where(np.isnan(guess), np.nan, search._training[1])
     figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
@@ -377,6 +379,7 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
         console.table("Errors of rows left out, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
         console.table("Blocks of inputs", *importance_table(search))
+    # Fewer than asked for: the rank of the data bounds them.
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.best_score_ <= search.baseline_score_:
@@ -384,6 +387,7 @@ def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
     console.say(f"Model: {output}")
     if report is not None:
         console.say(f"Report: open {report}")
+    # As many new tables as there were blocks, in the same order.
     new = " ".join(shlex.quote(f"{name}_new.csv") for name in search.blocks_ or ()) or "new.csv"
     console.say(f"Next: isthmus predict {shlex.quote(output)} {new} -o out.csv --interval 0.95")
     console.result(

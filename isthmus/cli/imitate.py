@@ -202,6 +202,7 @@ def imitate(
                 from isthmus.applications.imitation.extras import check_installed
                 from isthmus.applications.imitation.show import write_film_to, write_page
 
+                # Before minutes of learning, not after.
                 check_installed()
                 story = make(progress, True)
 

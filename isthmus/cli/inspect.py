@@ -29,7 +29,7 @@ def inspect(
 ) -> None:
     """Show what a model was fitted on, or what is decided about the columns of a table.
 
-    Nothing of a model is built or run. For example:
+    A model is described without building or running it. For example:
 
         isthmus inspect model.isthmus
 

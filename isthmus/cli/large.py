@@ -22,6 +22,7 @@ def is_large(path: str, memory: float | None) -> bool:
         return False
     if os.path.isdir(path):
         return True
+    # Parquet is compressed: its size on disk says little of its numbers.
     if path.lower().endswith((".parquet", ".pq")):
         import pyarrow.parquet as pq
 
@@ -70,6 +71,7 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
     from isthmus.regression import PCR, PLS, ReducedRankRegression
 
     models = {"pls": PLS, "pcr": PCR, "reduced_rank": ReducedRankRegression}
+    # One pass gives moments, from which PLS, PCR and reduced rank alone can be fitted.
     name = "pls" if method == "auto" else method
     if name not in models:
         raise InputError(

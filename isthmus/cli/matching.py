@@ -36,10 +36,12 @@ class NewRows:
         names = None if known is None else _collapse([str(name) for name in known], self.levels)
         self.reader = reading.open(
             path, likely_id=origin.get("id_column"), categories=self.levels,
+            # A column of numbers in training is one here too, whatever its new cells look like.
             numeric=[n for n in names or [] if n not in self.levels] + list(more.pop("outputs", [])),
             **more,
         )  # fmt: skip
         try:
+            # A category of k levels is one column of the table and k of the model.
             n = int(search.n_features_in_) - sum(len(v) - 1 for v in self.levels.values())
             self.columns = self._match(names, n, origin, drop)
         except BaseException:
@@ -56,6 +58,7 @@ class NewRows:
         reader = self.reader
         for sentence in reader.sentences():
             current().notice(sentence)
+        # Without names on one side the order of the columns is all there is.
         if names is None or not reader.has_names:
             return self._by_place(names, n, origin)
         places = find_all(names, [column.name for column in reader.columns])
@@ -89,6 +92,7 @@ class NewRows:
     def _by_place(self, names: list[str] | None, n: int, origin: dict[str, Any]) -> list[Column]:
         reader = self.reader
         columns = reader.data_columns
+        # Columns that only number the rows were left out of the fit; new tables may have them or not.
         numbered = origin.get("row_numbers", [])
         others = [c for c in reader.columns if c.kind not in ("id", "ignore")]
         if len(columns) != n and len(others) == n:
@@ -105,6 +109,7 @@ class NewRows:
                 f"{reader.path} has no header: its columns are assumed to be in the order of training."
             )
         for column in columns:
+            # A column of the model that happens to count upwards in the new rows.
             column.kind = "number" if column.kind == "index" else column.kind
         self._rename = {
             c.name: (names or [c.name for c in columns])[k] for k, c in enumerate(columns)
@@ -129,6 +134,7 @@ class NewRows:
 
     def check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
         """Missing values are for models that were fitted with them."""
+        # Models with missing="em" fill the holes themselves.
         if getattr(self._search.best_estimator_, "missing", "error") == "em":
             return
         holes = np.isnan(values)

@@ -1,4 +1,4 @@
-"""Model files as the sub-commands want them."""
+"""Model files as the sub-commands use them."""
 
 from __future__ import annotations
 

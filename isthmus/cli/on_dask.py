@@ -37,6 +37,7 @@ def open_dask_rows(path: str, targets: list[str], ignored: list[str]) -> Any:
         raise InputError(f"{path}: name the outputs with --target-columns.")
     try:
         if path.lower().endswith((".csv", ".csv.gz")):
+            # A compressed file cannot be split into blocks.
             table = dd.read_csv(path, blocksize=None if path.endswith(".gz") else "default")
         elif os.path.isdir(path) or path.lower().endswith((".parquet", ".pq")):
             table = dd.read_parquet(path)

@@ -71,7 +71,7 @@ def split_files(files: Sequence[str], outputs: str | None) -> tuple[list[str], s
         return list(files), outputs
     if len(files) > 2:
         raise typer.BadParameter(
-            f"{len(files)} tables: name that of the outputs with -y, the others are blocks of inputs.",
+            f"{len(files)} tables: name the table of outputs with -y; the others are blocks of inputs.",
             param_hint="'X'",
         )
     return list(files[:1]), files[1] if len(files) == 2 else None

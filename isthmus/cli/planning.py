@@ -19,6 +19,7 @@ def plan(outputs: Any, path: str, kinds: tuple[str, ...] | None = None) -> Any:
     if path == "-":
         if current().as_json:
             raise typer.BadParameter("--json and an output of - cannot both use standard output.")
+        # Standard output is the file now; what people read goes to the other stream.
         current().to_stderr = True
         return outputs.add(path)
     target = Path(path)
@@ -26,6 +27,7 @@ def plan(outputs: Any, path: str, kinds: tuple[str, ...] | None = None) -> Any:
         raise InputError(f"{path}: the output must end in one of {', '.join(kinds)}.")
     if target.is_dir():
         raise InputError(f"{path} is a directory, name a file.")
+    # A link is followed: the part file must be on the file system of its target.
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no directory {target.parent}.")

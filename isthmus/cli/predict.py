@@ -46,7 +46,7 @@ def predict(
         bool,
         typer.Option(
             "--check/--no-check",
-            help="Say of each row how far it is from the training rows, whether outside, and why.",
+            help="Report the distance of each row from the training rows, whether it is outside, and why.",
         ),
     ] = True,
     raw: Annotated[
@@ -65,9 +65,9 @@ def predict(
 ) -> None:
     """Predict the outputs of new rows; columns are matched by name.
 
-    Beside the predictions are a distance (above 1 is outside of what the model was trained on), outside
-    (yes or no) and the reason. Bounds of rows outside are wider by their distance, and left empty where
-    they would lie farther apart than all training outputs.
+    The output also has, for each row, its distance from the training data (above 1 is outside), outside
+    (yes or no) and the reason. Bounds of rows outside are widened by their distance, and left empty if
+    they would be farther apart than all training outputs.
 
     For example:
 
@@ -133,6 +133,7 @@ class Outside:
             row = {"row": self.n_rows + int(i) + 1, "distance": float(trust.distance[i])}
             name = {} if ids is None else {"id": ids[i]}
             self.first.append({**row, **name, "reason": trust.reasons[i]})
+        # The first blocks are enough to compare distances as a whole, and memory stays bounded.
         if self.n_rows < _MOST_COMPARED:
             self._distances.append(trust.distance)
         self._usual = trust.usual
@@ -181,6 +182,7 @@ def _write(
         names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
     texts: list[str] = []
     if found is not None:
+        # An output may be called "distance" itself.
         added = [_free_name(name, names) for name in ("distance", "outside", "reason")]
         names, texts = [*names, added[0]], added[1:]
     id_column = rows.reader.id_column
@@ -191,6 +193,7 @@ def _write(
             table_file.write(data)
             return
         sys.stdout.buffer.write(data)
+        # A reader at the other end of a pipe sees each block as soon as it is ready.
         sys.stdout.buffer.flush()
 
     writer = Writer(
@@ -207,6 +210,7 @@ def _write(
             if interval is not None:
                 bounds = [b.reshape(len(X), -1) for b in search.interval_rows(X, interval, trust)]
                 outside = np.zeros(len(X), dtype=bool) if trust is None else trust.outside
+                # Infinite bounds are withheld for rows outside; inside they mean too few training rows.
                 empty = np.isinf(bounds[1]) & outside[:, None]
                 withheld = int(empty.any(axis=1).sum())
                 if np.isinf(bounds[1][~outside]).any():
@@ -222,6 +226,7 @@ def _write(
             words = ["yes" if out else "no" for out in trust.outside]
             values = np.column_stack([values, trust.distance])
             writer.append(ids, values, [words, trust.reasons])
+        # An empty table is an input error, not an empty answer.
         if not writer.n_rows:
             raise ValueError(f"{rows.reader.path} has no rows.")
         writer.finish()

@@ -89,6 +89,7 @@ def report(
         page = plan(outputs, output, PAGE)
         search = load_search(model, trusted_key)
         x_files, y_file = list(files), outputs_file
+        # One table more than the model was fitted on: the last holds the outputs.
         if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
             x_files, y_file = x_files[:-1], x_files[-1]
         targets = split_names(target_columns) or search.target_names_
@@ -150,6 +151,7 @@ def _read(
     with Reading(reading.header, progress=reading.progress).open(
         y_file, likely_id=likely, numeric=targets, key="Y"
     ) as other:
+        # Without a header all columns of Y are outputs, in the order of training.
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
         y = read_groups(other, [wanted])[0]
     return X, align(table, y, current().notice)[1], table.ids

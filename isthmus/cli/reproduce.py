@@ -35,7 +35,7 @@ def reproduce(
 ) -> None:
     """Run tables and figures of the papers and compare published with measured numbers.
 
-    Data are read from the directory ISTHMUS_DATA; what is not there is generated, and the output says so.
+    Data are read from the directory ISTHMUS_DATA; missing sets are generated, and the output says which.
 
     For example:
 

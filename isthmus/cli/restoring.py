@@ -24,6 +24,7 @@ from isthmus.reports.pictures import png_uri
 
 # A minute for the whole demonstration; the noise is an eighth of the brightest pixel.
 N_TRAIN, NOISE = 500, 2.0
+# scikit-learn's digits.
 SHAPE, BRIGHTEST = (8, 8), 16.0
 _ORDER = ("ridge", "pcr", "pls", "reduced_rank", "stiefel", "kernel")
 
@@ -70,6 +71,7 @@ class Found:
 def damage(pictures: Array, seed: int) -> Array:
     """Switch off a fixed random half of the pixels and add noise to the others."""
     rng = np.random.default_rng(seed)
+    # The same pixels in all pictures, as on a damaged sensor.
     dead = rng.permutation(pictures.shape[1])[: pictures.shape[1] // 2]
     damaged = pictures + NOISE * rng.standard_normal(pictures.shape)
     damaged[:, dead] = 0.0
@@ -77,7 +79,7 @@ def damage(pictures: Array, seed: int) -> Array:
 
 
 def compare(seed: int, progress: Callable[[str, int, int], None]) -> Found:
-    """Fit every method to the training digits and ask it for the others."""
+    """Fit every method to the training digits and predict the others."""
     clean, digits = load_digits(return_X_y=True)
     X, X_test, Y, Y_test, _, kinds = train_test_split(
         damage(clean, seed), clean, digits, train_size=N_TRAIN, stratify=digits, random_state=seed
@@ -192,7 +194,7 @@ def _curves(fitted: list[Row]) -> Section:
         variants.append((row.label, *fig.rank_scores(ComponentCurveDisplay(**curve))))
     caption = (
         "The score of every number of components in cross-validation, with standard errors; the ring is "
-        "the choice. A narrow strip is enough where the curve is flat, and overfits where it falls."
+        "the choice. Where the curve is flat, fewer components are enough; a falling one means overfitting."
     )
     return Section("Rank curves", figures=[Figure("curves", caption, variants, "Method")])
 
@@ -213,6 +215,7 @@ def _basis(fitted: list[Row]) -> Section:
 
 def _errors(found: Found, fitted: list[Row]) -> Section:
     residuals, maps = [], []
+    # 400 points are enough to see a cloud, and the page stays small.
     rows = np.linspace(0, found.n_test - 1, 400).astype(int)
     names = [f"test digit {i + 1}, a {found.digits[i]}" for i in rows]
     for row in fitted:

@@ -19,21 +19,13 @@
 """
 
 from isthmus.compression.compress import compress
-from isthmus.compression.models import (
-    CompressedClassifier,
-    CompressedOutlierDetector,
-    CompressedRegressor,
-    CompressedTransformer,
-)
-from isthmus.compression.path import CompressionPath
-from isthmus.compression.pursuit import greedy_pursuit
+from isthmus.compression.models import CompressedClassifier as CompressedClassifier
+from isthmus.compression.models import CompressedOutlierDetector as CompressedOutlierDetector
+from isthmus.compression.models import CompressedRegressor as CompressedRegressor
+from isthmus.compression.models import CompressedTransformer as CompressedTransformer
+from isthmus.compression.path import CompressionPath as CompressionPath
+from isthmus.compression.pursuit import greedy_pursuit as greedy_pursuit
 
 __all__ = [
-    "CompressedClassifier",
-    "CompressedOutlierDetector",
-    "CompressedRegressor",
-    "CompressedTransformer",
-    "CompressionPath",
     "compress",
-    "greedy_pursuit",
 ]

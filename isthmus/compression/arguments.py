@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_option
 from isthmus.expansion import Expansion
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.selection import METHODS as SELECTIONS
@@ -33,10 +33,10 @@ def check_arguments(
             )
     if tol is not None and not (isinstance(tol, Real) and 0 <= float(tol) < 1):
         raise ValueError(f"tol == {tol!r}, must be a number in [0, 1).")
-    if chunk_size is not None and (not isinstance(chunk_size, Integral) or chunk_size < 2):
-        raise ValueError(f"chunk_size == {chunk_size!r}, must be an integer >= 2.")
-    if chunk_size is not None and method not in ("auto", "greedy", "construct"):
-        raise ValueError(f"chunk_size is for method='greedy', method == {method!r}.")
+    if chunk_size is not None:
+        check_count("chunk_size", chunk_size, 2)
+        if method not in ("auto", "greedy", "construct"):
+            raise ValueError(f"chunk_size is for method='greedy', method == {method!r}.")
 
 
 def check_selection(

@@ -43,7 +43,7 @@ def compress_inside(
     if isinstance(model, Pipeline):
         return _pipeline(model, compress, n_points, options)
     if isinstance(model, CalibratedClassifierCV):
-        return _calibrated(model, compress, n_points, options)
+        return _compress_calibrated(model, compress, n_points, options)
     return _classifiers(model, compress, n_points, options)
 
 
@@ -100,7 +100,7 @@ def _transform(before: Pipeline, X: Any) -> Any:
     return before.transform(X) if len(before.steps) else X
 
 
-def _calibrated(
+def _compress_calibrated(
     model: CalibratedClassifierCV,
     compress: Callable[..., Any],
     n_points: int | None,

@@ -78,9 +78,9 @@ def compress(
     ----------
     model : fitted model or Expansion
         One of ours with ``to_expansion`` and ``with_expansion``, or a model of scikit-learn that
-        :meth:`Expansion.from_model` knows; a pipeline that ends in one, a search that found one (its best
-        model is what comes back), or a classifier made of several: a ``GaussianProcessClassifier`` whose
-        classes have kernels of their own, ``OneVsRestClassifier``, ``OneVsOneClassifier``.
+        :meth:`Expansion.from_model` supports; a pipeline that ends in one, a search that found one (its
+        best model is what comes back), or a classifier made of several: a ``GaussianProcessClassifier``
+        whose classes have different kernels, ``OneVsRestClassifier``, ``OneVsOneClassifier``.
     n_points : int, default=None
         How many points to keep; of a classifier made of several, in each of them.
     tol : float, default=None
@@ -130,7 +130,7 @@ def compress(
     Returns
     -------
     small : model
-        Predicts as the original does. ``small.compression_`` is a :class:`CompressionPath` with the
+        Predicts as the original does. ``small.compression_`` is a ``CompressionPath`` with the
         errors of every smaller size.
 
     Examples
@@ -173,7 +173,8 @@ def compress(
         return finish(model, empty(expansion), empty_path(expansion))
     check_definite(problem, "greedy" if method == "auto" else method, chunk_size)
     limit, within = size_limits(n_points, tol, validation, expansion.n_points, method)
-    is_open, method = method == "auto", "greedy" if method == "auto" else method
+    is_open = method == "auto"
+    method = "greedy" if method == "auto" else method
     choice = _select(problem, limit, within, method, selection, chunk_size, random_state)
     rows = OutputRows(expansion, problem, X)
     by_size = n_points is not None and tol is None and validation is None

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from isthmus._linalg import Array
 from isthmus.kernels import gram
 
+# Of the mean diagonal: points that move together would make the system singular.
 _RIDGE = 1e-10
 _EXACT = 1e-9  # of the outputs' squares: what is left is rounding
 _FLAT = 1e-5  # a step that lowers the error by less than this part of the first one is the last

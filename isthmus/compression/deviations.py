@@ -21,7 +21,7 @@ _BLOCK = 2**22  # kernel values at a time
 
 @dataclass
 class Deviations:
-    r"""Standard deviations of a process that knows its training rows through few points.
+    r"""Standard deviations of a process that sees its training rows through few points.
 
     With points Z, training rows X and their noise :math:`\Lambda`, [QR2005]_ Eq. 20b (the deterministic
     training conditional) has
@@ -50,7 +50,7 @@ class Deviations:
         levels = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), white.shape) + white
         if not (levels > 0).all():
             return None
-        explained = _explained(kernel, X, points, 1.0 / levels)
+        explained = _difference_of_inverses(kernel, X, points, 1.0 / levels)
         scale = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
         return cls(points, kernel, explained, float(white[0]), scale)
 
@@ -63,13 +63,13 @@ class Deviations:
         own = np.asarray(binary.kernel_.diag(X[:1]), dtype=np.float64)
         white = own - np.asarray(gram_diagonal(kernel, X[:1]), dtype=np.float64)
         curvature = np.asarray(binary.pi_ * (1.0 - binary.pi_), dtype=np.float64)
-        explained = _explained(kernel, X, expansion.points, curvature)
+        explained = _difference_of_inverses(kernel, X, expansion.points, curvature)
         return cls(expansion.points, kernel, explained, float(white[0]), np.ones(1))
 
     def covariance(self, X: Any, one_output: bool) -> Array:
         """Covariances (n, n) of new rows, or (n, n, q) for several outputs."""
         n = len(X)
-        check_memory(16.0 * n * n, f"The covariance of {n} rows", "ask for fewer rows at a time.")
+        check_memory(16.0 * n * n, f"The covariance of {n} rows", "predict fewer rows at a time.")
         k = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
         K = np.asarray(gram(self.kernel, X), dtype=np.float64) - k @ self.explained @ k.T
         K[np.diag_indices(n)] += self.noise
@@ -86,7 +86,7 @@ class Deviations:
         return found[:, 0] if one_output else found
 
 
-def _explained(kernel: Any, X: Any, points: Any, precision: Array) -> Array:
+def _difference_of_inverses(kernel: Any, X: Any, points: Any, precision: Array) -> Array:
     """The difference of the two inverses, with the precision of each training row."""
     K = np.asarray(gram(kernel, points), dtype=np.float64)
     r = len(K)

@@ -46,7 +46,9 @@ def exchange_points(
     pursuit : Pursuit
         As many points; their output error is at most that of the start.
     """
-    r, best, least = len(start.order), start, output_error(start, correlations)
+    r = len(start.order)
+    best = start
+    least = output_error(start, correlations)
     known = dict(zip(start.order.tolist(), start.L[:, start.order].T @ start.L))
 
     def cached_column(i: int) -> Array:

@@ -40,8 +40,8 @@ def check_definite(problem: Problem, method: str, chunk_size: int | None) -> Non
             "method='greedy' without chunks, which chooses points by the outputs, or fit another kernel."
         )
     warnings.warn(
-        f"{what}. No function is nearest to another then: points are chosen by the outputs at the points, "
-        "and the errors are those of the outputs.",
+        f"{what}. Distances between functions are then undefined: points are chosen by the outputs at the "
+        "points, and the errors are those of the outputs.",
         UserWarning,
         stacklevel=3,
     )

@@ -27,7 +27,7 @@ from isthmus.compression.probabilities import (
     from_latent,
     from_pairs,
     latent_deviations,
-    normalised,
+    normalise,
     sigmoid_parameters,
 )
 from isthmus.compression.thresholds import tells_pairs_apart
@@ -86,8 +86,8 @@ class Compressed(BaseEstimator):
         small = compress(model, size, tol=self.tol, method=self.method, X=X, y=y)
         if not isinstance(small, Compressed):
             raise TypeError(
-                f"estimator == {type(model).__name__} stays one when compressed: fit it and give it to "
-                "isthmus.compress, or put this estimator around the kernel model inside it."
+                f"estimator == {type(model).__name__} compresses to a {type(small).__name__}, which this "
+                "class does not hold: call isthmus.compress, or put it around the kernel model inside it."
             )
         for name in ("expansion_", "estimators_", "deviations_", "latent_", "sigmoids_"):
             self.__dict__.pop(name, None)
@@ -140,7 +140,7 @@ class CompressedRegressor(RegressorMixin, Compressed):
         """Predict outputs; of a Gaussian process, if asked for, their deviations or covariances too."""
         values = self._values(X)
         if return_std and return_cov:
-            raise RuntimeError("return_std and return_cov: at most one of them can be asked for.")
+            raise RuntimeError("return_std and return_cov cannot both be True.")
         if not return_std and not return_cov:
             return values
         if self.deviations_ is None:
@@ -212,7 +212,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             likely = from_latent(means, spreads)
         if likely.shape[1] == 1:
             return np.column_stack([1.0 - likely, likely])
-        return normalised(likely)
+        return normalise(likely)
 
     def _has_probabilities(self) -> bool:
         if hasattr(self, "estimators_"):
@@ -235,7 +235,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         """The functions behind the predictions, where they share their points."""
         if hasattr(self, "estimators_"):
             raise ValueError(
-                "The classes have points of their own, so no one expansion is this model: take those of "
+                "Each class has its own points, so the model is not one expansion: use those of "
                 "estimators_."
             )
         return super().to_expansion()

@@ -81,7 +81,7 @@ def from_pairs(values: Array, slopes: Array, offsets: Array, n_classes: int) -> 
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def normalised(likely: Array) -> Array:
+def normalise(likely: Array) -> Array:
     """Return probabilities of all classes from those of each against the rest."""
     total = likely.sum(axis=1, keepdims=True)
     return np.asarray(likely / np.where(total > 0, total, 1.0))

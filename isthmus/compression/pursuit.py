@@ -127,7 +127,7 @@ def greedy_pursuit(
     return Pursuit(np.array(order, dtype=np.intp), np.array(errors) / total, L[:r], T[:r])
 
 
-def factor_points(K: Array, order_tol: float = DEPENDENT) -> tuple[NDArray[np.intp], Array]:
+def factor_points(K: Array) -> tuple[NDArray[np.intp], Array]:
     """Keep points in the given order that do not depend on those before; their Cholesky factor.
 
     ``K`` is the kernel matrix of the points; the factor is lower triangular, of the kept ones.
@@ -140,7 +140,7 @@ def factor_points(K: Array, order_tol: float = DEPENDENT) -> tuple[NDArray[np.in
         if r:
             row = solve_triangular(L[:r, :r], row, lower=True)
         left = K[i, i] - float(row @ row)
-        if left > order_tol * K[i, i] > 0:
+        if left > DEPENDENT * K[i, i] > 0:
             L[r, :r], L[r, r] = row, np.sqrt(left)
             kept.append(i)
     r = len(kept)

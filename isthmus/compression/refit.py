@@ -39,7 +39,8 @@ class OutputFit:
             penalty = np.sqrt(weight) * np.eye(size + 1)[1:]
             system = np.vstack([np.hstack([R, right]), np.hstack([penalty, 0.0 * right[1:]])])
             system = qr(system, mode="r", overwrite_a=True, check_finite=False)[0]
-            R, right = system[: size + 1, : size + 1], system[: size + 1, size + 1 :]
+            R = system[: size + 1, : size + 1]
+            right = system[: size + 1, size + 1 :]
         T = solve_triangular(R, right)
         return back_to_points(self.triangle[:size, :size], T[1:]), T[0]
 
@@ -69,13 +70,15 @@ class OutputFit:
         values = np.maximum(values, _RIDGE * scale)
         assert self.unseen is not None
         rows, outputs = self.unseen
-        mean, constant = self.R[0, 1 : size + 1] / self.R[0, 0], self.QtC[0] / self.R[0, 0]
+        mean = self.R[0, 1 : size + 1] / self.R[0, 0]
+        constant = self.QtC[0] / self.R[0, 0]
         A = (rows[:, :size] - mean) @ vectors
         b = vectors.T @ (R.T @ self.QtC[1 : size + 1])
         weights, errors = np.concatenate([[0.0], _WEIGHTS * scale]), []
         for weight in weights:
             left = outputs - constant - A @ (b / (values + weight)[:, None])
             leverage = 1.0 / self.R[0, 0] ** 2 + A**2 @ (1.0 / (values + weight))
+            # A row that the fit reproduces whatever it is has no residual to divide.
             free = np.maximum(1.0 - leverage, 1e-12)
             errors.append(float(((left / free[:, None]) ** 2).sum()))
         return weights, np.array(errors)

@@ -67,7 +67,8 @@ def size_by_validation(small: SmallModels, path: CompressionPath, validation: An
     errors = []
     for size in sizes:
         errors.append(_validation_error(finish(small.model, small.expansion(size), path), X, y))
-    path.validation_sizes, path.validation_errors = sizes, np.array(errors)
+    path.validation_sizes = sizes
+    path.validation_errors = np.array(errors)
     path.full_validation_error = _validation_error(small.model, X, y)
     return int(sizes[np.flatnonzero(path.validation_errors <= _WITHIN * min(errors))[0]])
 

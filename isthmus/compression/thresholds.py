@@ -52,6 +52,7 @@ def _shift(values: Array, positive: NDArray) -> float:
     at_zero = int(np.searchsorted(ordered, 0.0))
     if not len(values) or wrong[at_zero] == wrong.min():
         return 0.0
+    # Between neighbours, and just outside of all.
     cuts = np.concatenate(
         [[ordered[0] - 1e-9], 0.5 * (ordered[1:] + ordered[:-1]), [ordered[-1] + 1e-9]]
     )

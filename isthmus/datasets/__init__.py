@@ -1,4 +1,4 @@
-"""Data whose answer is known, and the data of the papers.
+"""Simulated data with known answers, and loaders of public data sets.
 
 ============================  =================  ================================
 name                          file               what it gives
@@ -33,7 +33,7 @@ name                          file               what it gives
 A generator returns ``X, Y, coef`` with ``coef`` of shape (n_targets, n_features): the map that a
 regression should find. A loader returns a :class:`~sklearn.utils.Bunch`. It looks for its file in
 the directory named by the environment variable ``ISTHMUS_DATA``, then in the cache directory
-(:func:`isthmus_data_home`), and at last asks OpenML where the set is kept there. ``registry.toml``
+(:func:`isthmus_data_home`), and last on OpenML if the set is there. ``registry.toml``
 has one row a set.
 """
 

@@ -14,6 +14,7 @@ from isthmus.datasets.store import read_arrays
 
 # What stands for white in the files: bytes, or grey levels in sixteenths of a byte.
 _WHITE_BYTE, _WHITE_SIXTEENTHS = 255.0, 4080.0
+# The file holds thousandths as integers, -1 to 1 after division.
 _USPS_UNIT = 1000.0
 
 

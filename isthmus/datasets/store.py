@@ -70,10 +70,10 @@ def _places(row: DataSet) -> Iterator[Path]:
             )
         yield directory / row.file
     yield isthmus_data_home() / row.file
-    yield _kept_file(row)
+    yield _find_kept_file(row)
 
 
-def _kept_file(row: DataSet) -> Path:
+def _find_kept_file(row: DataSet) -> Path:
     """A download has a file of its own, beside the files of whole families."""
     return isthmus_data_home() / f"{Path(row.file).stem}_{row.name}.npz"
 
@@ -146,7 +146,7 @@ def _plain(name: str) -> str:
 
 def _keep(row: DataSet, arrays: Arrays) -> None:
     """Write a download under a temporary name, then rename: readers see all of it or none."""
-    path = _kept_file(row)
+    path = _find_kept_file(row)
     named: dict[str, Any] = {f"{row.name}_{key}": array for key, array in arrays.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,11 +14,8 @@ from isthmus.datasets.registry import NOT_STATED, DataSet
 from isthmus.datasets.store import read_arrays
 
 
-def _structures(
-    name: str, title: str, *, origin: str, cite: str, note: str = "", file: str = ""
-) -> DataSet:
-    row = f"{title}."
-    return DataSet(name, file or f"{name}.npz", row, origin, NOT_STATED, cite, note, alone=True)
+def _structures(name: str, title: str, *, origin: str, cite: str, note: str = "") -> DataSet:
+    return DataSet(name, f"{name}.npz", f"{title}.", origin, NOT_STATED, cite, note, alone=True)
 
 
 GRAPHS = {
@@ -146,7 +143,7 @@ def load_nettalk() -> Bunch:
     Returns
     -------
     bunch : Bunch
-        ``data``, the words; ``target``, their phonemes, one a letter ("-" where it is silent);
+        ``data``, the words; ``target``, their phonemes, one per letter ("-" if it is silent);
         ``stress``, as many signs; ``origin``, 0 for regular words, 1 and 2 for irregular and foreign ones;
         ``DESCR``.
     """

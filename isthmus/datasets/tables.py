@@ -14,6 +14,7 @@ from isthmus.datasets.store import read_arrays
 
 _SEXES = ("F", "I", "M")
 _SARCOS_GROUPS = ("position", "velocity", "acceleration")
+# Of the SARCOS arm: each has a position, a velocity, an acceleration and a torque.
 _N_JOINTS = 7
 
 

@@ -14,7 +14,6 @@ from isthmus._validation import check_enough_samples
 from isthmus.dependency.linear_part import in_kernel_units, map_factors, scales_columns
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
-from isthmus.features.streamed import fit_map
 from isthmus.problems import Moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression import ReducedRankRegression
@@ -50,10 +49,10 @@ def fit_source(model: Any, source: Rows) -> StreamedStages:
         )
     if model.solver == "dual":
         raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
-    moments, means, axes = fit_map(inputs, source)
-    check_targets(moments)
-    check_enough_samples(moments.n_samples)
-    scores = _score_moments(moments, means, axes)
+    found = inputs._fit_source(source)
+    check_targets(found.moments)
+    check_enough_samples(found.moments.n_samples)
+    scores = _score_moments(found.moments, found.means, found.axes)
     y_scale = None
     if model.scale_y or scales_columns(map_, inputs):
         y_scale = _spreads(scores)

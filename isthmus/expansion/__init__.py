@@ -1,4 +1,4 @@
-"""What a kernel model collapses into once fitted: ``f(x) = sum_i a_i k(x_i, x) + b``.
+"""Fitted kernel models as expansions: ``f(x) = sum_i a_i k(x_i, x) + b``.
 
 ================  =========================================================================
 ``expansion.py``  ``Expansion``: points, coefficients, kernel, intercept

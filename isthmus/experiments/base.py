@@ -18,7 +18,7 @@ from isthmus.reports.page import Figure
 
 @dataclass
 class Row:
-    """One line of the table: a method, its published and its measured numbers, one a column."""
+    """One line of the table: a method, its published and its measured numbers, one per column."""
 
     label: str
     measured: Sequence[float | None]

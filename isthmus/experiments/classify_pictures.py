@@ -46,6 +46,7 @@ def published_rows(columns: tuple[int, ...], rows: dict[str, str]) -> Published:
     return {name: dict(zip(columns, text.split())) for name, text in rows.items()}
 
 
+# Numbers of components that the tables of the paper print.
 YALE_COLUMNS, ETH80_COLUMNS = (12, 13, 14, 15), (5, 6, 7, 8)
 COIL20_COLUMNS, ORL_COLUMNS = (17, 18, 19, 20), (10, 24, 30, 39)
 YALE_PUBLISHED = published_rows(  # [CSGHY] Table 1
@@ -81,6 +82,7 @@ class RidgeTuned(RegressorMixin, BaseEstimator):
         search = ComponentSearchCV(
             ReducedRankRegression(),
             n_components=[y.shape[1]],
+            # Half decades in units of the total variance.
             alpha=list(size * np.logspace(-6, 0, 13)),
             cv=KFold(5, shuffle=True, random_state=0),
             scoring="neg_mean_squared_error",
@@ -178,6 +180,7 @@ def estimators(name: str, method: str, draw: int) -> dict[int, Any]:
 def image_sets() -> tuple[NDArray, NDArray]:
     """A subspace for each of the 80 objects, from pictures of 32 x 32, and its category."""
     bunch, _ = sources.objects("eth80")
+    # Means over 2 x 2 pixels.
     small = bunch.images.reshape(-1, 32, 2, 32, 2).mean(axis=(2, 4))
     subspaces, objects = image_set_subspaces(small, bunch.object, n_components=7)
     return subspaces, objects // 10

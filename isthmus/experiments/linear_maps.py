@@ -92,6 +92,7 @@ def run_report_outliers(seed: int, quick: bool) -> Result:
     rows = np.random.default_rng(seed).permutation(N_TRAIN)[: 250 if quick else N_TRAIN]
     X, Y = X[rows], Y[rows]
     far = Y.copy()
+    # Radians: more than six turns, beyond any joint.
     far[0] += 40.0
     models = {
         "MRS(4), absolute loss": StiefelRegression(4, loss="absolute", alpha=1e-2),
@@ -128,6 +129,7 @@ def run_report_outliers(seed: int, quick: bool) -> Result:
 def project_and_truncate(X: NDArray, Y: NDArray, rank: int, n_steps: int) -> NDArray:
     """Return the objective after each step of size 1/L along the gradient and back to rank r."""
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    # 1/L, with which a step and its truncation cannot raise the objective.
     step = 1 / np.linalg.norm(X, 2) ** 2
     C = np.eye(X.shape[1], Y.shape[1])
     U, s, Vt = np.linalg.svd(C, full_matrices=False)
@@ -151,10 +153,12 @@ def run_descent(seed: int, quick: bool) -> Result:
         model = ReducedRankRegression(3, alpha=0.0, scale=False).fit(X, Y)
         best = float(((Y - model.predict(X)) ** 2).sum())
         path = project_and_truncate(X, Y, 3, marks[-1])
+        # The tolerance is the rounding of the objective.
         monotone &= bool((np.diff(path) <= 1e-9 * best).all())
         curves["projected gradient"].append(path[np.array(marks) - 1] / best - 1)
         excess = []
         for n in marks:
+            # Anew for each mark: the printed descent keeps no history.
             descent = GeodesicStiefelRegression(3, max_iter=n, tol=0.0).fit(X, Y)
             excess.append(((Y - descent.predict(X)) ** 2).sum() / best - 1)
         curves["geodesic descent"].append(np.array(excess))
@@ -206,6 +210,7 @@ def kappa_errors(kappa: int, seed: int, noise: float) -> tuple[NDArray, NDArray]
     for model in (ReducedRankRegression(20, alpha=0.0, scale=False), PLS(20, scale=False)):
         path = model.fit(X, Y).predict_path(X_test)
         found = ((path - clean) ** 2).mean(axis=(1, 2))
+        # PLS stops early where nothing is left to explain; its last model stands for larger ranks.
         errors.append(np.concatenate([found, np.full(20 - len(found), found[-1])]))
     return errors[0], errors[1]
 
@@ -224,6 +229,7 @@ def run_kappa(seed: int, quick: bool) -> Result:
             gap = mrs[:, rank] - pls[:, rank]
             better += bool(wilcoxon(gap, alternative="less").pvalue < level)
             worse += bool(wilcoxon(gap, alternative="greater").pvalue < level)
+        # With kappa of 1 and 2 the inputs are so collinear that neither fit has these digits.
         equal &= bool(np.allclose(mrs[:, -1], pls[:, -1], rtol=1e-6)) if kappa > 2 else True
         table.append((kappa, better, worse))
         wins, losses = wins + better, losses + worse
@@ -266,6 +272,7 @@ def run_kappa(seed: int, quick: bool) -> Result:
 
 # -- growing outliers -----------------------------------------------------------------------------
 
+# Rows to learn from and to test; the sizes of the two outliers are in units of the outputs.
 N_ROWS, NOISE_VARIANCE = 500, 0.1
 SIZES = (0.0, 1.0, 3.0, 10.0, 30.0, 60.0, 100.0)
 
@@ -282,6 +289,7 @@ def make_outlier_data(rng: np.random.Generator) -> tuple[NDArray, ...]:
 
 def move_outliers(Y: NDArray, rows: NDArray, size: float) -> NDArray:
     """Move two outputs in opposite directions along the minor principal axis of the outputs."""
+    # Along the major axis outliers would only stretch what the map predicts anyway.
     minor = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[2][-1]
     moved = Y.copy()
     moved[rows[0]] += size * minor

@@ -199,7 +199,7 @@ def run_translation(seed: int, quick: bool) -> Result:
             ),
             Claim("and fails for large ones", errors[-1] > 2 * errors[0] + 0.1),
         ],
-        notes=["A Gaussian kernel on pixels, which knows nothing of neighbouring pixels."],
+        notes=["A Gaussian kernel on pixels, for which neighbouring pixels are unrelated."],
         figures=[
             lines("shift", "Errors against the shift.", list(shifts), {"errors": errors}, "pixels",
                   "share wrong")

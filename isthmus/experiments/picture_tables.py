@@ -103,7 +103,8 @@ def run_orl(seed: int, quick: bool) -> Result:
 def run_coil20(seed: int, quick: bool) -> Result:
     """Run [CSGHY] figure 2."""
     result, outcome = _classification("coil20", seed, 1 if quick else 2, None)
-    ridge, least = outcome.means("ridge")[0], outcome.means(GRASSMANN).min()
+    ridge = outcome.means("ridge")[0]
+    least = outcome.means(GRASSMANN).min()
     result.claims = [
         _gap(outcome, "SIMPLS", GRASSMANN),
         Claim(

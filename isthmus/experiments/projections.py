@@ -39,6 +39,7 @@ def smooth(Z: NDArray, Y: NDArray, Z_new: NDArray) -> NDArray:
     Width and ridge by closed-form leave-one-out on at most 700 rows, the ridge scaled to all rows.
     """
     mean, base = Y.mean(axis=0), median_gamma(Z, random_state=0)
+    # One eigendecomposition per width: all rows would take minutes.
     few = np.random.default_rng(0).permutation(len(Z))[:700]
     best = (np.inf, 0.0, 0.0)
     for width in (0.1, 0.3, 1.0, 3.0):
@@ -60,6 +61,7 @@ class Tuned:
         self.model = model
 
     def fit(self, X: NDArray, Y: NDArray) -> Any:
+        # Folds of the exact form would take as many decompositions as there are folds.
         scout = clone(self.model).set_params(
             alpha="cv", solver="features", n_landmarks=400, random_state=0
         )
@@ -159,6 +161,7 @@ def scratched_digits(n: int, seed: int) -> tuple[NDArray, ...]:
     bunch, _ = sources.digits()
     rng = np.random.default_rng(seed)
     train = rng.permutation(bunch.train_index)[:n]
+    # Test rows are those of the set, never of the training part.
     test = np.setdiff1d(np.arange(len(bunch.data)), bunch.train_index)[:n]
     clean = bunch.images
     flat = [clean[rows].reshape(len(rows), -1) for rows in (train, test)]
@@ -232,6 +235,7 @@ def hole_scores(name: str, draw: int) -> dict[str, tuple[float, float]]:
             n_components=10, cv=None, missing="error" if missing == "none" else missing
         ).fit(X[train], outputs)
         Z = model.transform(X)
+        # One factor for all coordinates: the penalty of the classifier means the same for all methods.
         Z = Z / Z[train].std(axis=0).mean()
         aucs = []
         for labels in (some, Y[train]):
@@ -287,6 +291,7 @@ def classify(Z: NDArray, Y: NDArray, Z_new: NDArray, Y_new: NDArray) -> tuple[fl
     """Mean AUC and macro F1 of logistic regressions, over labels that occur on both sides."""
     aucs, f1s = [], []
     for y, truth in zip(Y.T, Y_new.T):
+        # AUC needs both classes on both sides.
         if len(set(y)) < 2 or len(set(truth)) < 2:
             continue
         values = LogisticRegression(max_iter=500).fit(Z, y).decision_function(Z_new)

@@ -24,6 +24,7 @@ from isthmus.experiments.trials import (
 from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
 UNTOUCHED = "the noisy picture itself"
+# Next to none: the rank alone regularises.
 REPORT_ALPHA = 1e-6
 # Inputs and outputs to learn from, inputs and outputs to test.
 Features = tuple[NDArray, NDArray, NDArray, NDArray]
@@ -58,6 +59,7 @@ def noisy_digits(draw: int) -> tuple[Features, float]:
     rng = np.random.default_rng(draw)
     clean = rng.permutation(sources.digits()[0].data)[:2000]
     noisy = clean.copy()
+    # The lower half of 16 x 16 pixels.
     noisy[:, 128:] += rng.normal(scale=0.1, size=(2000, 128))
     features = kernel_features(noisy, clean, 1000, width=10.0)
     return features, squared_error(noisy[1000:], clean[1000:])

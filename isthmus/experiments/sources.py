@@ -202,7 +202,8 @@ def _make_statue(_: str) -> tuple[Bunch, str]:
 def _make_labels(name: str) -> tuple[Bunch, str]:
     rng = np.random.default_rng(len(name))
     n, q = 1200, {"yeast": 14}.get(name, 6)
-    latent, nuisance = rng.standard_normal((n, 4)), rng.standard_normal((n, 14))
+    latent = rng.standard_normal((n, 4))
+    nuisance = rng.standard_normal((n, 14))
     X = latent @ rng.standard_normal((4, 60)) * 0.7 + nuisance @ rng.standard_normal((14, 60))
     X = np.tanh(X / 4) + 0.1 * rng.standard_normal(X.shape)
     weights = rng.standard_normal((4, q))

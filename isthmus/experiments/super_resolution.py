@@ -47,7 +47,8 @@ def run_super_resolution(seed: int, quick: bool) -> Result:
     n_train, n_test = (500, 60) if quick else (N_TRAIN, N_TEST)
     X, clean = X[:n_train], clean[:n_test]
     A, B = coarse(X, 4), coarse(clean, 4)
-    inputs, map_ = KernelMap(gamma=median_gamma(A, random_state=0)), Ridge(0.1)
+    inputs = KernelMap(gamma=median_gamma(A, random_state=0))
+    map_ = Ridge(0.1)
     outputs = KernelMap(min(N_OUTPUT_AXES, n_train // 3), gamma=median_gamma(X, random_state=0))
     methods: dict[str, tuple[Any, int | None]] = {
         OUT_OF_FOLD: (Learned(), 5),
@@ -56,7 +57,9 @@ def run_super_resolution(seed: int, quick: bool) -> Result:
         "distance (multidimensional scaling)": (Distance(), None),
         "nearest digit": (Nearest(), None),
     }
-    errors, times, shown = {}, {}, [("coarse", B), ("true", clean)]
+    errors = {}
+    times = {}
+    shown = [("coarse", B), ("true", clean)]
     for name, (method, cv) in methods.items():
         model = DependencyRegressor(inputs, map_, outputs, cv=cv)
         model.set_params(outputs__preimage=method).fit(A, X)

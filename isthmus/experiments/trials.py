@@ -38,7 +38,7 @@ class Outcome:
         return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
     def gaps(self, worse: str, better: str) -> NDArray:
-        """By how much the mean error of one method exceeds that of another, a number a column."""
+        """By how much the mean error of one method exceeds that of another, one number per column."""
         return self.means(worse) - self.means(better)
 
 
@@ -55,7 +55,7 @@ class Trial:
     methods : dict
         Names, and what makes each.
     judge : callable of (method, draw)
-        Errors, a number a column.
+        Errors, one per column.
     """
 
     setting: str

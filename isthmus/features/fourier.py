@@ -17,10 +17,10 @@ from isthmus.features.samples import (
     check_samples,
     weighted_samples,
 )
-from isthmus.features.sampling import fit_sample
+from isthmus.features.sampling import draw_sample
 from isthmus.kernels import RBF, L2Laplacian, Laplacian
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.streams.blockwise import maps_blocks
+from isthmus.problems.streams.blockwise import maps_blocks, name_features
 from isthmus.problems.streams.sources import as_rows
 
 NAMES = "rbf, laplacian and l2_laplacian"
@@ -75,7 +75,10 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         source = as_rows(X, None, sample_weight)
         if source is not None:
-            return fit_sample(self, source)
+            X, _, _ = draw_sample(source, self.n_components, self.random_state)
+            self.fit(X)
+            name_features(self, source, X.shape[1])
+            return self
         check_no_kernel(self.n_components, type(self).__name__)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         X = check_samples(self, X, "rbf", reset=True)

@@ -24,13 +24,13 @@ from isthmus.features.samples import (
     set_kernel_tags,
     weighted_samples,
 )
-from isthmus.features.streamed import fit_map
+from isthmus.features.streamed import StreamedMap, fit_map
 from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import gram_blocks, gram_diagonal, length
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import maps_blocks
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams.blockwise import maps_blocks, name_features
+from isthmus.problems.streams.sources import Rows, as_rows
 
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
 _OF_ONE_SOLVER = (
@@ -188,7 +188,7 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ``ridge`` is the weight of a ridge regression on them.
         """
         if (source := as_rows(X, None, sample_weight)) is not None:
-            fit_map(self, source)
+            self._fit_source(source)
             return self.transform(X)
         self._check_options()
         X = check_samples(self, X, self.kernel, reset=True)
@@ -252,6 +252,15 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             random_state=self.random_state,
             sample_weight=weights,
         )
+
+    def _fit_source(self, source: Rows) -> StreamedMap:
+        self._check_options()
+        found = fit_map(self, source)
+        self._forget_axes()
+        for name, value in found.attributes.items():
+            setattr(self, name, value)
+        name_features(self, source, found.n_features)
+        return found
 
     def _chosen_solver(self, n: int) -> str:
         if self.solver != "auto":

@@ -22,7 +22,7 @@ from isthmus.features.samples import (
     set_kernel_tags,
     weighted_samples,
 )
-from isthmus.features.sampling import fit_sample
+from isthmus.features.sampling import draw_sample
 from isthmus.kernels import Precomputed, gram, gram_blocks
 from isthmus.kernels.checks import (
     SMALL,
@@ -37,8 +37,8 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import maps_blocks
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams.blockwise import maps_blocks, name_features
+from isthmus.problems.streams.sources import Rows, as_rows
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22
@@ -128,11 +128,23 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         source = as_rows(X, None, sample_weight)
         if source is not None:
-            return fit_sample(self, source)
+            return self._fit_source(source)
         self._fit(X, sample_weight=sample_weight)
         if sample_weight is not None and self.indices_ is not None:  # among all rows again
             counted = np.flatnonzero(np.asarray(sample_weight))
             self.indices_ = counted[self.indices_] if len(counted) > 1 else self.indices_
+        return self
+
+    def _fit_source(self, source: Rows) -> Landmarks:
+        """Choose among a sample of the rows of a source."""
+        X, _, places = draw_sample(source, self.n_components, self.random_state)
+        most = None
+        if is_share(self.n_components):
+            most = most_landmarks(1, FACTOR_OPERATIONS, source.memory)
+        self._fit(X, most)
+        if self.indices_ is not None:
+            self.indices_ = places[self.indices_]
+        name_features(self, source, X.shape[1])
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

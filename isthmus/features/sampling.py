@@ -6,11 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.features.cost import EIGEN_OPERATIONS, FACTOR_OPERATIONS, is_share, most_landmarks
-from isthmus.problems.streams.blockwise import name_features
+from isthmus.features.cost import EIGEN_OPERATIONS, is_share, most_landmarks
 from isthmus.problems.streams.sources import Rows
 
-# So many rows, and so many for each landmark.
+# At least so many rows, for kernel widths and k-means, and so many for each landmark.
 _SAMPLE_ROWS = 10_000
 _ROWS_PER_LANDMARK = 10
 
@@ -25,17 +24,3 @@ def draw_sample(
     if is_share(n_landmarks):
         n_landmarks = most_landmarks(1, EIGEN_OPERATIONS, source.memory)
     return source.sample(max(_SAMPLE_ROWS, _ROWS_PER_LANDMARK * int(n_landmarks)), random_state)
-
-
-def fit_sample(transformer: Any, source: Rows) -> Any:
-    """Fit ``Landmarks`` or ``FourierFeatures`` to a sample of the rows of a source."""
-    number = transformer.n_components
-    X, _, places = draw_sample(source, number, transformer.random_state)
-    if is_share(number):
-        transformer._fit(X, most_landmarks(1, FACTOR_OPERATIONS, source.memory))
-    else:
-        transformer.fit(X)
-    if getattr(transformer, "indices_", None) is not None:
-        transformer.indices_ = places[transformer.indices_]
-    name_features(transformer, source, X.shape[1])
-    return transformer

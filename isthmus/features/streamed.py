@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,16 +18,22 @@ from isthmus.features.low_rank import number_of_waves
 from isthmus.features.sampling import draw_sample
 from isthmus.kernels.gram import gram
 from isthmus.problems import Moments
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 
 
-def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
-    """Fit a ``KernelMap``, in one pass after the sample.
+@dataclass(frozen=True)
+class StreamedMap:
+    """A ``KernelMap`` of a source: its fitted attributes, and what they follow from."""
 
-    Returns the moments of the features and of y, the means of the features and the axes in their space.
-    """
-    kernel_map._check_options()
+    attributes: dict[str, Any]
+    moments: Moments  # of the features and of y
+    means: Array  # of the features
+    axes: Array  # in the space of the features
+    n_features: int  # columns of the source
+
+
+def fit_map(kernel_map: Any, source: Rows) -> StreamedMap:
+    """Find the axes of a ``KernelMap``, in one pass after the sample."""
     solver = "landmarks" if kernel_map.solver == "auto" else kernel_map.solver
     if solver == "exact":
         raise ValueError(
@@ -36,7 +43,7 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
         raise ValueError("preimage needs all rows at once: Rows take preimage=None.")
     options = kernel_map._options()
     X, _, _ = draw_sample(source, options.n_landmarks, options.random_state)
-    kernel_map.kernel_ = kernel = kernel_map._resolve(X)
+    kernel = kernel_map._resolve(X)
     features: Any
     if solver == "landmarks":
         features = Landmarks(
@@ -55,25 +62,26 @@ def fit_map(kernel_map: Any, source: Rows) -> tuple[Moments, Array, Array]:
     else:
         moments = source.map(features.transform, features._n_features_out).moments(squares=True)
     means, values, axes = _principal_axes(kernel, moments, options, X.dtype)
-    kernel_map._forget_axes()
-    kernel_map.solver_ = solver
-    kernel_map.eigenvalues_ = values
-    kernel_map.mean_ = float(means @ means)
-    kernel_map.n_components_ = len(values)
+    found = {
+        "kernel_": kernel,
+        "solver_": solver,
+        "eigenvalues_": values,
+        "mean_": float(means @ means),
+        "n_components_": len(values),
+    }
     if hasattr(features, "trace_error_"):
-        kernel_map.trace_error_ = features.trace_error_
+        found["trace_error_"] = features.trace_error_
     if solver == "landmarks":
         L = features.factor_
-        kernel_map.points_ = features.points_
-        kernel_map.dual_coef_ = solve_triangular(L, axes, lower=True, trans="T").astype(X.dtype)
-        kernel_map.row_means_ = L @ means
-        kernel_map.mean_coef_ = solve_triangular(L, means, lower=True, trans="T")
+        found["points_"] = features.points_
+        found["dual_coef_"] = solve_triangular(L, axes, lower=True, trans="T").astype(X.dtype)
+        found["row_means_"] = L @ means
+        found["mean_coef_"] = solve_triangular(L, means, lower=True, trans="T")
     else:
-        kernel_map.features_ = features
-        kernel_map.feature_means_ = means.astype(X.dtype)
-        kernel_map.components_ = axes.astype(X.dtype)
-    name_features(kernel_map, source, X.shape[1])
-    return moments, means, axes
+        found["features_"] = features
+        found["feature_means_"] = means.astype(X.dtype)
+        found["components_"] = axes.astype(X.dtype)
+    return StreamedMap(found, moments, means, axes, X.shape[1])
 
 
 def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:

@@ -13,14 +13,13 @@ name                       file                question
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 ``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
-``rmse``                   ``merit.py``        RMSEC, RMSECV or RMSEP, in units of each output
-``Domain``, ``Trust``      ``domain.py``       which new rows may be predicted? Of any fitted model
+``Domain``                 ``domain.py``       which new rows may be predicted? Of any fitted model
 =========================  ==================  ==================================================
 
-All but the last three take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
+All but the last two take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
 :class:`~isthmus.ReducedRankRegression`, :class:`~isthmus.StiefelRegression` or
 :class:`~isthmus.ManifoldPLS` and never change it; an error says why where a question has no answer, as for
-a map moved by blocks (``online="proximal"``), which knows nothing of its rows. Sample weights mean what
+a map moved by blocks (``online="proximal"``), which keeps nothing of its rows. Sample weights mean what
 they mean in ``fit``: a whole number counts as that many copies of the row. Answers with more than one part
 are small frozen records with named fields.
 
@@ -43,11 +42,14 @@ from isthmus.inspection.displays import (
 )
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.importance import selectivity_ratio, vip
-from isthmus.inspection.merit import FiguresOfMerit, figures_of_merit, rmse
+from isthmus.inspection.merit import FiguresOfMerit as FiguresOfMerit
+from isthmus.inspection.merit import figures_of_merit
+from isthmus.inspection.merit import rmse as rmse
 from isthmus.inspection.outliers import hotelling_t2, leverage, q_residuals
 from isthmus.inspection.permutation import permutation_test
 from isthmus.inspection.prediction import prediction_interval
-from isthmus.inspection.trust import OutsideDomainWarning, Trust
+from isthmus.inspection.trust import OutsideDomainWarning
+from isthmus.inspection.trust import Trust as Trust
 from isthmus.inspection.variance import explained_variance
 
 __all__ = [
@@ -56,7 +58,6 @@ __all__ = [
     "CompressionDisplay",
     "Domain",
     "ExplainedVarianceDisplay",
-    "FiguresOfMerit",
     "LoadingsDisplay",
     "OutsideDomainWarning",
     "ParityDisplay",
@@ -64,7 +65,6 @@ __all__ = [
     "SPlotDisplay",
     "ScoresDisplay",
     "SubspaceDisplay",
-    "Trust",
     "VIPDisplay",
     "coefficient_intervals",
     "explained_variance",
@@ -74,7 +74,6 @@ __all__ = [
     "permutation_test",
     "prediction_interval",
     "q_residuals",
-    "rmse",
     "selectivity_ratio",
     "vip",
 ]

@@ -113,6 +113,7 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
         return {}
     worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
     n = len(worst)
+    # 0.95 * 20 is to be 19, not a hair more.
     rank = int(np.ceil(LEVEL * (n + 1) - 1e-9))
     if rank <= n:
         multiple = float(np.partition(worst, rank - 1)[rank - 1])

@@ -1,4 +1,4 @@
-"""What every diagnostic asks of a fitted model: its frame, its scores, a refit."""
+"""What every diagnostic reads from a fitted model: its frame, its scores, a refit."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def training_rows(
     return X[keep], Y[keep], weights[keep]
 
 
-def standardised(model: LatentRegression, X: Array) -> Array:
+def standardise(model: LatentRegression, X: Array) -> Array:
     """Inputs in the frame in which the model's loadings and rotations live."""
     return (X - model.x_mean_) / model.x_scale_
 

@@ -15,7 +15,7 @@ from isthmus.inspection._model import (
     coef_2d,
     has_link,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
@@ -93,7 +93,7 @@ def selectivity_ratio(
         infinite for an input that is the prediction itself.
     """
     X = check_rows(model, X)
-    Z = standardised(model, X)
+    Z = standardise(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
     squares = weights @ Z**2
     squares[squares <= _rounding(model, weights.sum())] = 0.0
@@ -106,8 +106,10 @@ def _one_ratio(Z: Array, b: Array, squares: Array, weights: Array) -> Array:
     length = weights @ t**2
     if length == 0:
         return np.zeros(len(b))
+    # Rounding must not explain more than there is.
     explained = np.minimum((Z.T @ (weights * t)) ** 2 / length, squares)
     residual = squares - explained
+    # Rounding would otherwise make a huge finite ratio of an infinite one.
     exact = residual <= 4 * EPS * squares
     ratio = np.divide(explained, residual, out=np.full(len(b), np.inf), where=~exact)
     ratio[squares == 0] = 0.0

@@ -117,7 +117,9 @@ def figures_of_merit(y: ArrayLike, prediction: ArrayLike) -> FiguresOfMerit:
     is_1d = Y.ndim == 1
     Y, P = Y.reshape(len(Y), -1), P.reshape(len(P), -1)
     if Y.shape != P.shape:
-        raise ValueError(f"y has {Y.shape[1]} outputs, prediction {P.shape[1]}; expected as many.")
+        raise ValueError(
+            f"y has {Y.shape[1]} outputs and prediction {P.shape[1]}: they must be the same."
+        )
     columns = [_figures(reference, guess) for reference, guess in zip(Y.T, P.T)]
     if is_1d:
         return FiguresOfMerit(**columns[0])
@@ -137,6 +139,7 @@ def _figures(reference: Array, prediction: Array) -> dict[str, float]:
     spread = np.linalg.norm(reference - reference.mean())
     deviation = prediction - prediction.mean()
     length = np.linalg.norm(deviation)
+    # Deviations of unit length first: squares of large units would overflow.
     slope = _ratio(float(deviation / (length or 1.0) @ (reference - reference.mean())), length)
     quartiles = np.percentile(reference, [25, 75])
     found = {

@@ -15,10 +15,11 @@ from isthmus.inspection._model import (
     check_rows,
     orthonormal_scores,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
+# Below this power of Jackson and Mudholkar the normal approximation fails; a scaled chi-square is used.
 _SMALLEST_POWER = 0.1
 
 
@@ -81,7 +82,7 @@ def hotelling_t2(
             f"The training rows have total weight {n:g}, must be > {k + training} for a limit of "
             f"{k} components; weights count rows here, so rescale them or keep fewer components."
         )
-    S = orthonormal_scores(model, standardised(model, X) @ model.x_rotations_)
+    S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
     if training:
         limit = (n - 1) ** 2 / n * stats.beta.ppf(level, k / 2, (n - k - 1) / 2)
     else:
@@ -185,12 +186,12 @@ def leverage(
     """
     X = check_rows(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
-    S = orthonormal_scores(model, standardised(model, X) @ model.x_rotations_)
+    S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
     return weights * (1 / model.weight_ + (S**2).sum(axis=1))
 
 
 def _residuals(model: LatentRegression, X: ArrayLike) -> Array:
-    Z = standardised(model, check_rows(model, X))
+    Z = standardise(model, check_rows(model, X))
     return Z - (Z @ model.x_rotations_) @ model.x_loadings_.T
 
 
@@ -201,8 +202,10 @@ def _quadratic_form_quantile(eigenvalues: Array, level: float) -> float:
         return 0.0
     h = 1 - 2 * first * third / (3 * second**2)
     if h < _SMALLEST_POWER:  # a few large weights and many small: no power makes it normal
+        # A chi-square with the same first three cumulants, shifted and scaled.
         dof = second**3 / third**2
         return float(first + (stats.chi2.ppf(level, dof) - dof) * third / second)
+    # Jackson and Mudholkar: the h-th power of the sum is nearly normal.
     bracket = 1 + second * h * (h - 1) / first**2
     bracket += stats.norm.ppf(level) * h * np.sqrt(2 * second) / first
     return float(first * max(bracket, 0.0) ** (1 / h))

@@ -98,6 +98,7 @@ def permutation_test(
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     X = check_rows(model, X)
     Y = as_fitted(model, check_targets(model, X, y))
+    # scikit-learn's counts the unshuffled score among the permutations, as the formula does.
     result = permutation_test_score(
         model,
         X,

@@ -148,7 +148,8 @@ def prediction_interval(
     if method == "gaussian":
         probes = Probes(n_probes, random_state, n_jobs)
         fit = linearise(model, X, Y, row_weights(weights, len(X)), probes)
-        reach, dof = _student_reach(fit, X_new - model.x_mean_, level), fit.dof
+        reach = _student_reach(fit, X_new - model.x_mean_, level)
+        dof = fit.dof
         lower, upper = centre - reach, centre + reach
     else:
         lower, upper = _jackknife_plus(model, X, Y, weights, X_new, level, n_jobs)
@@ -194,6 +195,7 @@ def _jackknife_plus(
         f"The predictions of {n} refits for {len(X_new)} rows",
         "predict fewer rows at a time.",
     )
+    # One prediction per refit serves the row left out and all new rows.
     both = np.vstack([X, X_new])
 
     def without(i: int) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from isthmus.inspection._model import (
     has_link,
     orthonormal_scores,
     row_weights,
-    standardised,
+    standardise,
 )
 from isthmus.regression.base import LatentRegression
 
@@ -69,7 +69,7 @@ def explained_variance(
     X : array-like of shape (n_samples, n_features)
         Any rows, those of the fit or new ones.
     y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-        Their outputs; None asks for the inputs alone.
+        Their outputs; None explains the inputs alone.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each row.
 
@@ -89,7 +89,7 @@ def explained_variance(
     array([0.73, 0.07])
     """
     X = check_rows(model, X)
-    Z = standardised(model, X)
+    Z = standardise(model, X)
     weights = row_weights(check_weights(sample_weight, X), len(X))
     T = Z @ model.x_rotations_
     S = orthonormal_scores(model, T)
@@ -103,8 +103,10 @@ def explained_variance(
             f"y with {model.loss_!r}: the map predicts through a link and explains no share of the "
             "variance of y; leave y out for the shares of X, or compare values of the loss."
         )
+    # In the scales of the fit: outputs in small units would not count otherwise.
     Y = (check_targets(model, X, y) - model.y_mean_) / model.y_scale_
-    gains, squares = _gains(T, model.y_loadings_, Y, weights), weights @ Y**2
+    gains = _gains(T, model.y_loadings_, Y, weights)
+    squares = weights @ Y**2
     shares = _shares(gains.sum(axis=1), squares)
     targets = np.divide(gains, squares, out=np.zeros_like(gains), where=squares > 0)
     return ExplainedVariance(x, 1 - x.sum(), shares, 1 - shares.sum(), targets)
@@ -114,6 +116,7 @@ def _gains(T: Array, loadings: Array, Z: Array, weights: Array) -> Array:
     """By how much each further column of ``T loadings'`` lowers the squares of each column of Z."""
     weighted = (T * weights[:, None]).T
     gram = weighted @ T
+    # |z - sum of a|^2 - |z - sum of a - 1|^2, written with the Gram matrix of the scores.
     earlier_and_own = 2 * np.tril(gram, -1) + np.diag(gram.diagonal())
     B = loadings.T  # (k, columns of Z)
     return B * (2 * weighted @ Z - earlier_and_own @ B)

@@ -1,4 +1,4 @@
-"""Kernels: how alike are two objects?
+"""Kernels: similarities of vectors, sequences, graphs and other objects.
 
 ``gram(kernel, X, Y)`` computes every Gram matrix. ``kernel`` is an object from this list or one of
 scikit-learn's Gaussian-process kernels, a name, a function of two samples, or ``"precomputed"``.
@@ -15,10 +15,9 @@ linear                   :class:`Linear`                      ``x'y``
 cosine                   :class:`Cosine`                      ``x'y / (|x| |y|)``
 exponential              :class:`Exponential`                 ``exp(gamma x'y)``
 histogram_intersection   :class:`HistogramIntersection`       ``sum min(x, y)``
-chi2, sigmoid, ...       :class:`Metric`                      scikit-learn's other metrics
-(postures of an arm)     :class:`PoseKernel`                  inner products of the arm's points
-(a function)             :class:`Function`                    your own, of two samples
-precomputed              :class:`Precomputed`                 ready kernel values
+chi2, sigmoid, ...                                            scikit-learn's other metrics
+(a function)                                                  your own, of two samples
+precomputed                                                   ready kernel values
 (sequences)              :class:`SequenceKernel`              all substrings, discounted by length
 (sequences)              :class:`SpectrumKernel`              words of one length
 (sequences)              :class:`MismatchKernel`              words of one length, a few symbols off
@@ -40,7 +39,6 @@ precomputed              :class:`Precomputed`                 ready kernel value
 from isthmus.kernels.bandwidth import median_gamma
 from isthmus.kernels.base import Kernel
 from isthmus.kernels.base import VectorKernel as VectorKernel
-from isthmus.kernels.centering import center_test as center_test
 from isthmus.kernels.centering import center_train as center_train
 from isthmus.kernels.checks import check_precomputed as check_precomputed
 from isthmus.kernels.composite import Constant as Constant
@@ -62,14 +60,13 @@ from isthmus.kernels.graphs import (
     WeisfeilerLehmanWasserstein,
     from_smiles,
     graph_kernels,
-    to_molecule,
     to_smiles,
 )
 from isthmus.kernels.graphs import as_graph as as_graph
+from isthmus.kernels.graphs import to_molecule as to_molecule
 from isthmus.kernels.histograms import HistogramIntersection
-from isthmus.kernels.histograms import HistogramTables as HistogramTables
 from isthmus.kernels.indexed import Indexed
-from isthmus.kernels.postures import PoseKernel
+from isthmus.kernels.postures import PoseKernel as PoseKernel
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
 from isthmus.kernels.report import KernelReport as KernelReport
 from isthmus.kernels.report import check_kernel
@@ -80,14 +77,15 @@ from isthmus.kernels.sequences import (
     SpectrumKernel,
     SubsequenceKernel,
 )
-from isthmus.kernels.wrappers import Function, Metric, Precomputed
+from isthmus.kernels.wrappers import Function as Function
+from isthmus.kernels.wrappers import Metric as Metric
+from isthmus.kernels.wrappers import Precomputed as Precomputed
 
 __all__ = [
     "RBF",
     "Cosine",
     "Cycles",
     "Exponential",
-    "Function",
     "Gaussian",
     "Graph",
     "GraphKernel",
@@ -97,13 +95,10 @@ __all__ = [
     "L2Laplacian",
     "Laplacian",
     "Linear",
-    "Metric",
     "MismatchKernel",
     "Normalised",
     "Polynomial",
-    "PoseKernel",
     "PositionKernel",
-    "Precomputed",
     "SequenceKernel",
     "ShortestPath",
     "SpectrumKernel",
@@ -116,6 +111,5 @@ __all__ = [
     "gram",
     "graph_kernels",
     "median_gamma",
-    "to_molecule",
     "to_smiles",
 ]

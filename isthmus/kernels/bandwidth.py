@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array, require_squares
 from isthmus.kernels.sparse_rows import pair_distances, squared_lengths
 
+# The median squared distance varies by 1.5 % (10 inputs) to 5 % (one) between such samples of a normal law.
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
@@ -104,7 +105,8 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     if weights is None:
         return float(np.median(values[counted], overwrite_input=True))
     order = np.argsort(values[counted], kind="stable")
-    values, sums = values[counted][order], np.cumsum(weights[counted][order])
+    values = values[counted][order]
+    sums = np.cumsum(weights[counted][order])
     half = 0.5 * sums[-1]
     place = int(np.searchsorted(sums, half * (1.0 - _HALF)))
     # As among repeated values: of an even number the two in the middle are averaged.

@@ -84,7 +84,7 @@ class VectorKernel(Kernel):
     """
 
     def __init__(self) -> None:
-        """No parameters, which scikit-learn wants to be said."""
+        """No parameters; scikit-learn requires the method."""
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Gram matrix of ``X`` and ``Y`` (``X`` itself where None), float32 if both are."""

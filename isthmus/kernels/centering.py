@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import row_blocks
-
-_CACHED = 2**15  # numbers that are still in the cache when they are asked for again
-
 
 def center_train(
     K: NDArray, *, copy: bool = True, share: NDArray | None = None
@@ -25,20 +21,6 @@ def center_train(
         row_means = share @ K
         mean = float(row_means @ share)
     Kc = K.copy() if copy else K
-    for rows in row_blocks(len(K), max(1, _CACHED // max(len(K), 1))):
-        block = Kc[rows]
-        block -= row_means
-        block -= (row_means[rows] - mean)[:, None]
-    return Kc, row_means, mean
-
-
-def center_test(Kt: NDArray, row_means: NDArray, mean: float, *, copy: bool = True) -> NDArray:
-    """Centre new rows (samples x training samples) with the means of the training matrix.
-
-    Never with their own column means: those depend on which other new samples come along.
-    """
-    own = Kt.mean(axis=1, dtype=np.float64)[:, None]
-    Kc = Kt.copy() if copy else Kt
     Kc -= row_means
-    Kc -= own - mean
-    return Kc
+    Kc -= (row_means - mean)[:, None]
+    return Kc, row_means, mean

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
+# Shares of the largest value that rounding in the making of a matrix can reach.
 SYMMETRY_TOL = 1e-8
 PSD_TOL = {"float64": 1e-6, "float32": 1e-3}
+# Share of the largest eigenvalue beyond which clipping would make another kernel.
 INDEFINITE = 0.05
 SMALL = 500
 """Up to so many rows eigenvalues are cheap."""
@@ -29,8 +31,10 @@ def check_precomputed(K: Any, *, copy: bool = True) -> NDArray:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"A precomputed kernel matrix has shape {K.shape}, must be square.")
     _check_finite(K)
+    # float32 has seven digits, and sums lose some of them.
     tol = SYMMETRY_TOL if K.dtype == np.float64 else 1e-5
-    largest, scale = float(np.abs(K - K.T).max(initial=0)), float(np.abs(K).max(initial=0))
+    largest = float(np.abs(K - K.T).max(initial=0))
+    scale = float(np.abs(K).max(initial=0))
     if largest > tol * scale:
         raise ValueError(
             f"A precomputed kernel matrix is not symmetric: the largest difference K[i, j] - K[j, i] "
@@ -96,6 +100,7 @@ def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, flo
     if len(K) > SMALL:
         largest = largest_eigenvalue(K)
         A = np.array(K, dtype=np.float64, order="F")
+        # Shifted by what is let pass, so that the factorisation fails for worse ones alone.
         A.flat[:: len(A) + 1] += PSD_TOL[np.dtype(dtype).name] * max(largest, 0.0)
         if largest > 0 and not lapack.dpotrf(A, lower=1, overwrite_a=1, clean=0)[1]:
             return 0.0, largest
@@ -112,7 +117,7 @@ def largest_eigenvalue(K: NDArray) -> float:
 
 
 def missing_part(K: NDArray, dtype: Any = np.float64, **options: Any) -> NDArray | None:
-    """What makes a symmetric matrix positive semi-definite when added; None where nothing is to be.
+    """What makes a symmetric matrix positive semi-definite when added; None if it already is.
 
     Warns and raises as :func:`check_psd`, whose options these are.
     """

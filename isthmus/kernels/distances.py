@@ -175,6 +175,7 @@ class L2Laplacian(EuclideanKernel):
     def profile_derivative(self, d: NDArray) -> NDArray:
         gamma = positive(self, "gamma", self.gamma)
         root = gamma * np.sqrt(d)  # the floor is in units of the kernel's length
+        # The derivative is infinite at 0, where the kernel has a corner; the floor keeps descents finite.
         return -0.5 * gamma**2 * np.exp(-root) / np.maximum(root, 1e-6)
 
     def profile_inverse(self, value: NDArray) -> NDArray:

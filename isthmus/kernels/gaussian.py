@@ -56,7 +56,7 @@ class Gaussian(OverKernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix of ``X`` and ``Y`` (``X`` itself where None)."""
-        gamma = self._checked_gamma()
+        gamma = self._check_gamma()
         if eval_gradient:
             if Y is not None:
                 raise ValueError(
@@ -81,7 +81,7 @@ class Gaussian(OverKernel):
             growth = np.concatenate([D[:, :, None], growth], axis=2)
         return -gamma * K[:, :, None] * growth
 
-    def _checked_gamma(self) -> float:
+    def _check_gamma(self) -> float:
         if self.gamma is None:
             raise ValueError(
                 "gamma == None in Gaussian: the estimators of isthmus set it from the data. For others, "
@@ -94,7 +94,7 @@ class Gaussian(OverKernel):
         return np.ones_like(self.kernel.diag(X))
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        gamma = self._checked_gamma()
+        gamma = self._check_gamma()
         V = W * self(Z, X)
         radial = V.sum(axis=1)[:, None] * self.kernel.diagonal_gradient(Z)
         return gamma * (2.0 * self.kernel.weighted_gradient(Z, X, V) - radial)

@@ -47,7 +47,8 @@ def gram(
         float32 where the kernel is one of ours and all samples are float32.
     """
     kernel = _as_object(kernel, X)
-    n, m = length(X), length(X if Y is None else Y)
+    n = length(X)
+    m = length(X if Y is None else Y)
     if isinstance(kernel, Precomputed):
         return np.asarray(kernel(X, Y))
     # Asked first: after hours of pairs of graphs, a failed allocation would lose them all.
@@ -100,6 +101,7 @@ Piece = tuple[slice, slice | None]
 def _pieces(n: int, m: int, symmetric: bool, block_bytes: int, at_least: int = 1) -> list[Piece]:
     """Rows and columns of the pieces; columns are None on the diagonal of a symmetric matrix."""
     if symmetric:
+        # Square pieces: each is computed once and written twice.
         size = max(1, min(int(np.sqrt(block_bytes / 8)), -(-n // at_least)))
         rows = list(row_blocks(n, size))
         return [(r, None if c is r else c) for i, r in enumerate(rows) for c in rows[: i + 1]]
@@ -112,7 +114,8 @@ def _assemble(kernel: Any, X: Any, Y: Any, pieces: list[Piece]) -> NDArray:
 
 
 def _in_parallel(kernel: Any, X: Any, Y: Any, n_jobs: int | None, block_bytes: int) -> NDArray:
-    n, m = length(X), length(X if Y is None else Y)
+    n = length(X)
+    m = length(X if Y is None else Y)
     # More pieces than workers, because objects of different size make pieces of different cost.
     workers = 2 * effective_n_jobs(n_jobs)
     pieces = _pieces(n, m, Y is None, block_bytes, at_least=workers)

@@ -13,7 +13,7 @@ from isthmus.kernels.base import Kernel
 class Indexed(Kernel):
     """A kernel of the row numbers of a list of objects.
 
-    Some estimators (scikit-learn's ``KernelRidge`` among them) insist on a table of numbers as X. Give
+    Some estimators, such as scikit-learn's ``KernelRidge``, require a table of numbers as X. Give
     them ``[[0], [1], ...]`` and this kernel; ``X[i, 0]`` is then the number of an object.
 
     Parameters
@@ -21,7 +21,7 @@ class Indexed(Kernel):
     kernel : kernel object
         A kernel of the objects.
     objects : sequence of objects
-        All that will be asked for, training and test.
+        All objects, of training and test.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Indexed(Kernel):
         self.objects = objects
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; the objects are one, however many they are."""
+        """Return the parameters; the list of objects counts as one."""
         return {"kernel": self.kernel, "objects": self.objects}
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
+from isthmus._validation import check_count
 from isthmus.kernels.base import VectorKernel, as_vectors, free, positive
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
@@ -101,17 +101,17 @@ class Polynomial(DotProductKernel):
         return free("coef0", self.coef0, self.coef0_bounds)
 
     def profile(self, t: NDArray) -> NDArray:
-        gamma, degree, coef0 = self._checked()
+        gamma, degree, coef0 = self._check_parameters()
         base = t * gamma
         base += coef0
         return _power(base, degree)
 
     def profile_derivative(self, t: NDArray) -> NDArray:
-        gamma, degree, coef0 = self._checked()
+        gamma, degree, coef0 = self._check_parameters()
         return degree * gamma * _power(t * gamma + coef0, degree - 1)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
-        gamma, degree, coef0 = self._checked()
+        gamma, degree, coef0 = self._check_parameters()
         if degree % 2 == 0:
             raise ValueError(
                 f"degree == {degree}: an even power loses the sign of the dot product."
@@ -119,7 +119,7 @@ class Polynomial(DotProductKernel):
         return (np.sign(value) * np.abs(value) ** (1.0 / degree) - coef0) / gamma
 
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
-        gamma, _, coef0 = self._checked()
+        gamma, _, coef0 = self._check_parameters()
         products = X @ X.T
         slope = self.profile_derivative(products)
         gradients = []  # in the order of scikit-learn: by name
@@ -129,13 +129,14 @@ class Polynomial(DotProductKernel):
             gradients.append(slope * products)
         return gradients
 
-    def _checked(self) -> tuple[float, int, float]:
-        degree, coef0 = self.degree, self.coef0
-        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
-            raise ValueError(f"degree == {degree!r}, must be an integer >= 1.")
+    def _check_parameters(self) -> tuple[float, int, float]:
+        degree = check_count("degree", self.degree)
+        coef0 = self.coef0
         if not 0 <= coef0 < np.inf:
-            raise ValueError(f"coef0 == {coef0!r}, must be >= 0: else the kernel is not positive.")
-        return positive(self, "gamma", self.gamma), int(degree), float(coef0)
+            raise ValueError(
+                f"coef0 == {coef0!r}, must be >= 0: otherwise the kernel is not positive."
+            )
+        return positive(self, "gamma", self.gamma), degree, float(coef0)
 
 
 def _power(base: NDArray, degree: int) -> NDArray:

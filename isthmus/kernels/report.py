@@ -116,10 +116,8 @@ def check_kernel(kernel: Any, X: Any, *, max_samples: int | None = 500) -> Kerne
         seconds = time.perf_counter() - begin
         half = max(1, n // 2)
         # Two rectangles from separate calls: a symmetric call may copy one half to the other.
-        upper, lower = (
-            gram(kernel, take(X, slice(0, half)), X),
-            gram(kernel, X, take(X, slice(0, half))),
-        )
+        upper = gram(kernel, take(X, slice(0, half)), X)
+        lower = gram(kernel, X, take(X, slice(0, half)))
         diagonal = gram_diagonal(kernel, X)
     converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
     finite = bool(np.isfinite(K).all())
@@ -140,6 +138,7 @@ def check_kernel(kernel: Any, X: Any, *, max_samples: int | None = 500) -> Kerne
         psd=bool(finite and smallest >= -PSD_TOL["float64"] * max(largest, 0.0)),
         smallest=smallest,
         largest=largest,
+        # Smaller eigenvalues are rounding of the matrix.
         rank=int((eigenvalues > 1e-10 * largest).sum()) if largest > 0 else 0,
         converged=converged,
         finite=finite,
@@ -177,6 +176,7 @@ def _advice(report: KernelReport, n_all: int) -> list[str]:
         lines.append(
             "objects look almost all alike: lower the range of the kernel (raise stop or gamma)."
         )
+    # Nearly orthogonal objects: a model can only memorise them.
     elif report.n_samples > 2 and report.mean_cosine < 0.01 and report.psd:
         lines.append(
             "objects look almost all different: widen the kernel (shorter words, smaller gamma)."

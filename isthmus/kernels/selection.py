@@ -18,6 +18,7 @@ from isthmus._validation import check_memory, check_option
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 
+# Share of a kernel value: a smaller pivot is rounding, and its column noise.
 PIVOT_TOL = 1e-10
 METHODS = ("uniform", "kmeans", "cholesky", "leverage")
 # Centres are means of many rows: this many a centre are enough, whatever the number of rows.
@@ -49,7 +50,7 @@ def select_landmarks(
         Seed of what is drawn.
     sample_weight : array of shape (n_samples,), default=None
         Positive weights: samples are drawn in proportion, and means of k-means count by them. Pivots of a
-        Cholesky factorisation do not depend on them, no more than on repeated samples.
+        Cholesky factorisation depend neither on them nor on repeated samples.
 
     Returns
     -------
@@ -91,6 +92,7 @@ def pivoted_cholesky(
     max_rank = n if max_rank is None else min(max_rank, n)
     d = gram_diagonal(kernel, X).astype(np.float64)
     floor = tol * max(float(d.max(initial=0)), 0.0)
+    # Columns are written one by one.
     L = np.empty((n, max_rank), order="F")
     pivots = np.empty(max_rank, dtype=np.intp)
     for j in range(max_rank):
@@ -112,6 +114,7 @@ _INDEPENDENT = 1e-6  # of a landmark's kernel value: with as much of its own it 
 
 def pivot_tol(K: NDArray) -> float:
     """Return the share of a kernel value below which a pivot is rounding."""
+    # float32 values carry seven digits, so pivots below the sixth are rounding.
     return PIVOT_TOL if K.dtype == np.float64 else 1e-6
 
 
@@ -151,10 +154,12 @@ def _centres(
     rows = X
     if n_samples > enough:
         some = rng.choice(n_samples, enough, replace=False)
-        rows, weights = X[some], None if weights is None else weights[some]
+        rows = X[some]
+        weights = None if weights is None else weights[some]
     seed = int(rng.randint(np.iinfo(np.int32).max))
     with warnings.catch_warnings():  # fewer distinct rows than centres: seen to below
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Landmarks need not be optimal centres: one start of 20 steps.
         means = KMeans(n, n_init=1, max_iter=20, random_state=seed)
         means.fit(rows, sample_weight=weights)
     centres = means.cluster_centers_

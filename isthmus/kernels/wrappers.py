@@ -18,7 +18,7 @@ class Metric(Kernel):
     Parameters
     ----------
     metric : str
-        A name that ``sklearn.metrics.pairwise_kernels`` knows.
+        A name that ``sklearn.metrics.pairwise_kernels`` accepts.
     params : dict or None, default=None
         Its parameters.
     """

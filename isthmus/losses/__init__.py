@@ -12,18 +12,18 @@ quantile             :class:`Quantile`              quantiles instead of the med
 log_cosh             :class:`LogCosh`               Huber's without a corner
 logistic             :class:`Logistic`              labels 0 and 1
 poisson              :class:`Poisson`               counts, log link
-(two functions)      :class:`FunctionLoss`          a loss of your own
+(two functions)                                     a loss of your own
 ==================== ============================== ===================================
 
-``get_loss`` finds them by name, ``check_gradient`` compares a gradient with finite differences, and
-``robust_scale`` is the scale from which parameters left at None are set.
+Estimators take an object, a name or a pair of functions. Parameters left at None are set from a robust
+scale of the residuals.
 """
 
 from isthmus.losses.absolute import Absolute
 from isthmus.losses.base import Loss
-from isthmus.losses.checks import check_gradient
+from isthmus.losses.checks import check_gradient as check_gradient
 from isthmus.losses.epsilon_insensitive import EpsilonInsensitive
-from isthmus.losses.function import FunctionLoss
+from isthmus.losses.function import FunctionLoss as FunctionLoss
 from isthmus.losses.huber import Huber
 from isthmus.losses.huber_rows import HuberRows
 from isthmus.losses.log_cosh import LogCosh
@@ -35,7 +35,6 @@ from isthmus.losses.squared import Squared
 __all__ = [
     "Absolute",
     "EpsilonInsensitive",
-    "FunctionLoss",
     "Huber",
     "HuberRows",
     "LogCosh",
@@ -44,5 +43,4 @@ __all__ = [
     "Poisson",
     "Quantile",
     "Squared",
-    "check_gradient",
 ]

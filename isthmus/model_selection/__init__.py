@@ -13,13 +13,13 @@ name                          what it is
 """
 
 from isthmus.model_selection.component_search import ComponentSearchCV
-from isthmus.model_selection.interval_pls import IntervalPLS, interval_pls
+from isthmus.model_selection.interval_pls import IntervalPLS as IntervalPLS
+from isthmus.model_selection.interval_pls import interval_pls
 from isthmus.model_selection.sample_selection import duplex, kennard_stone, spxy
 from isthmus.model_selection.stability import selection_frequencies
 
 __all__ = [
     "ComponentSearchCV",
-    "IntervalPLS",
     "duplex",
     "interval_pls",
     "kennard_stone",

@@ -123,6 +123,12 @@ def _rank(means: Array) -> NDArray:
     return (1 + better).astype(np.int32)
 
 
+def known_columns(model: Any) -> dict[str, Any]:
+    """Return the attributes by which a fitted model knows its columns."""
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
+
+
 def find_regression(estimator: Any) -> tuple[Any, str]:
     """Return the regression that has components, and the prefix of its parameters."""
     is_pipeline = isinstance(estimator, Pipeline)

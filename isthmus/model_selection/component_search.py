@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from isthmus.model_selection.candidates import (
     candidate_alphas,
     candidate_ranks,
     find_regression,
+    known_columns,
     make_scorers,
     named_scorings,
     results_table,
@@ -56,7 +57,7 @@ from isthmus.model_selection.scoring import (
     show_folds,
 )
 from isthmus.model_selection.splits import drop_empty, make_splits
-from isthmus.model_selection.streamed import search_source, source_score
+from isthmus.model_selection.streamed import refit_source, search_source, source_score
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.crossval import default_score, split_weights
 
@@ -214,19 +215,20 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             self._check_refit(named)
         source = as_rows(X, y, sample_weight)
         if source is not None:
-            search_source(self, model, prefix, source, named)
-            return self
+            treated = search_source(self, model, prefix, source, named)
+            return self._refit(lambda best: refit_source(best, treated))
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         routed = route(self, given, prefix)
         self._score_candidates(model, prefix, X, y, given, routed, named)
+        return self._refit(lambda best: best.fit(X, y, **routed.fit_params))
+
+    def _refit(self, fit: Callable[[Any], Any]) -> ComponentSearchCV:
         if self.refit is not False:
             begin = time.perf_counter()
-            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
-            self.best_estimator_.fit(X, y, **routed.fit_params)
+            self.best_estimator_ = fit(clone(self.estimator).set_params(**self.best_params_))
             self.refit_time_ = time.perf_counter() - begin
-            if prefix and hasattr(self.best_estimator_, "n_features_in_"):
-                self.n_features_in_ = self.best_estimator_.n_features_in_
+            self.__dict__.update(known_columns(self.best_estimator_))
         return self
 
     # -- scores ------------------------------------------------------------------------------------
@@ -242,9 +244,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         checked, Y, weights = model._check_rows(treated, y, weights, reset=True)
         check_enough_samples(len(Y))
         if not prefix:
-            self.n_features_in_ = model.n_features_in_
-            if hasattr(model, "feature_names_in_"):
-                self.feature_names_in_ = model.feature_names_in_
+            self.__dict__.update(known_columns(model))
         all_splits = make_splits(self.cv, X if prefix else checked, Y, routed.groups)
         rows, kept_y, weights_kept, splits = drop_empty(self.cv, checked, Y, weights, all_splits)
         shape = (min(split.n_train for split in splits), rows.shape[1], Y.shape[1])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,16 @@ from isthmus.regression.streamed import (
 )
 
 
-def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any) -> None:
-    """Score all candidates of a ``ComponentSearchCV`` and fit the chosen one, from the moments of folds.
+class TreatedSource(NamedTuple):
+    """What the chosen candidate of a search is fitted to."""
+
+    rows: Rows
+    moments: Moments  # of all of them
+    treatments: Any  # fitted steps before the regression of a pipeline, or None
+
+
+def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any) -> TreatedSource:
+    """Score all candidates of a ``ComponentSearchCV`` from the moments of folds, and choose.
 
     The steps before the regression of a pipeline are fitted once, to all rows.
     """
@@ -36,7 +43,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     parts = rows.moments(fold_rule(search.cv, source))
     check_targets(parts[0])
     check_folds(parts)
-    model._y_is_1d = source.y_is_1d
+    model._name_columns(source, len(parts[0].xx))
     n_train = min(part.n_samples for part in train_moments(parts))
     ranks = candidate_ranks(search.n_components, model, (n_train, *parts[0].xy.shape))
     whole = reduce(Moments.merge, parts)
@@ -59,10 +66,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
     errors = search._keep(found, prefix, np.array([part.weight for part in parts]))
     search._choose(ranks, alphas, errors)
-    if search.refit is not False:
-        begin = time.perf_counter()
-        _refit(search, prefix, treatments, rows, whole)
-        search.refit_time_ = time.perf_counter() - begin
+    return TreatedSource(rows, whole, treatments)
 
 
 def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -> float | None:
@@ -77,16 +81,13 @@ def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -
     return float(search.best_estimator_.score(X, y, sample_weight))
 
 
-def _refit(search: Any, prefix: str, treatments: Any, rows: Rows, whole: Moments) -> None:
-    best = clone(search.estimator).set_params(**search.best_params_)
-    last = best.steps[-1][1] if prefix else best
-    last._fit_source_moments(rows, whole, last._check_parameters())
-    if prefix:
-        best.steps = [*treatments.steps, best.steps[-1]]
-    search.best_estimator_ = best
-    search.n_features_in_ = best.n_features_in_
-    if hasattr(best, "feature_names_in_"):
-        search.feature_names_in_ = best.feature_names_in_
+def refit_source(best: Any, source: TreatedSource) -> Any:
+    """Fit the chosen candidate to the moments of all rows."""
+    last = best if source.treatments is None else best.steps[-1][1]
+    last._fit_source_moments(source.rows, source.moments, last._check_parameters())
+    if source.treatments is not None:
+        best.set_params(steps=[*source.treatments.steps, best.steps[-1]])
+    return best
 
 
 def fold_rule(cv: Any, source: Rows) -> int | NDArray:

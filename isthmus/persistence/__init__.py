@@ -1,4 +1,4 @@
-"""Model files: save, load, and refuse what is not ours.
+"""Model files: save, load, and refuse all other files.
 
 ====================== =============== =========================================================
 name                   file            what it does
@@ -18,12 +18,12 @@ attributes. Files of format 1, archives of skops, are read by ``archive.py`` and
 ``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 
-from isthmus.persistence.errors import ModelFileError, SignatureError
+from isthmus.persistence.errors import ModelFileError
+from isthmus.persistence.errors import SignatureError as SignatureError
 from isthmus.persistence.models import describe, load, save
 
 __all__ = [
     "ModelFileError",
-    "SignatureError",
     "describe",
     "load",
     "save",

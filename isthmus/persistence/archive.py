@@ -114,7 +114,8 @@ def _read_array(name: str, data: bytes, path: Any) -> NDArray:
         raise UnsafeArchiveError(
             f"{path} is refused: {name} has a header that numpy does not write."
         )
-    dtype, order = header[1].decode("latin-1"), "F" if header[2] == b"True" else "C"
+    dtype = header[1].decode("latin-1")
+    order = "F" if header[2] == b"True" else "C"
     shape = [int(n) for n in re.findall(rb"\d+", header[3] + (header[4] or b""))]
     if dtype == "|O":
         raise UnsafeArchiveError(

@@ -38,7 +38,7 @@ _CLASSES = {
     "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
-    "HistogramIntersection HistogramTables Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
+    "HistogramIntersection Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
     "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment "
     "WeisfeilerLehmanWasserstein",
@@ -108,7 +108,7 @@ FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name
 
 
 @cache
-def found(name: str) -> Any:
+def find_listed(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
@@ -120,7 +120,7 @@ def name_of(thing: Any) -> str | None:
     """The name in the table of a class or function; None if it is not in it."""
     home = getattr(thing, "__module__", None) or ""
     name = listed_name(home, getattr(thing, "__qualname__", ""))
-    return name if name is not None and found(name) is thing else None
+    return name if name is not None and find_listed(name) is thing else None
 
 
 def listed_name(home: str, last: str) -> str | None:

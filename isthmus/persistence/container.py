@@ -89,7 +89,9 @@ def unpack(path: str | os.PathLike) -> Shell:
         header = _HEADER.match(first)
         if header is None:
             raise _what_it_is(path, first)
-        version, length, digest = int(header[2]), int(header[3]), header[4].decode()
+        version = int(header[2])
+        length = int(header[3])
+        digest = header[4].decode()
         if version > FORMAT:
             raise NewerFormatError(
                 f"{path} has format {version}, this release reads formats up to {FORMAT}: update "
@@ -114,7 +116,9 @@ def unpack(path: str | os.PathLike) -> Shell:
         else [0]
     )
     if not all(isinstance(part, dict) for part in parts):
-        raise CorruptedFileError(f"{path} is corrupted: its description is not ours.")
+        raise CorruptedFileError(
+            f"{path} is corrupted: its description was not written by isthmus."
+        )
     signature = None if header[5] is None else bytes.fromhex(header[5].decode())
     return Shell(version, manifest, payload, header[1], signature, status.st_size)
 
@@ -124,7 +128,7 @@ def first_line(body: memoryview, path: Any) -> tuple[bytes, memoryview]:
     begin = bytes(body[: MOST_TEXT + 1])
     end = begin.find(b"\n")
     if end < 0:
-        raise CorruptedFileError(f"{path} is corrupted: its description has no end.")
+        raise CorruptedFileError(f"{path} is corrupted: its description is cut off.")
     return begin[:end], body[end + 1 :]
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.persistence.classes import found
 from isthmus.persistence.errors import CorruptedFileError
 
 _LATENT = {
@@ -76,7 +75,7 @@ _LAWS: dict[str, dict[str, str]] = {
 
 
 def check_state(cls: type, state: dict[str, Any], what: str) -> None:
-    """Refuse a state whose arrays do not go together, or hold what is no number."""
+    """Refuse a state whose arrays are inconsistent or hold something other than numbers."""
     sides: dict[str, int] = {}
     columns = state.get("n_features_in_")
     if isinstance(columns, int | np.integer):
@@ -143,7 +142,7 @@ def _check_support_vectors(cls: type, state: dict[str, Any], what: str) -> None:
         and weights.shape == (classes - 1, len(vectors)) and constants.shape == (pairs,)
         and slopes.shape == shifts.shape and len(slopes) in (0, pairs)
     ):  # fmt: skip
-        raise CorruptedFileError(f"{what} has numbers of support vectors that do not go together.")
+        raise CorruptedFileError(f"{what} has inconsistent numbers of support vectors.")
 
 
 def _check_trees(cls: type, state: dict[str, Any], what: str) -> None:
@@ -164,7 +163,7 @@ def _check_trees(cls: type, state: dict[str, Any], what: str) -> None:
     inside = (feature >= 0) & (feature < (columns if isinstance(columns, int) else 0))
     if not inside.all() or not ((roots >= 0) & (roots < n)).all():
         raise CorruptedFileError(
-            f"{what} has nodes that ask for columns or roots that do not exist."
+            f"{what} has nodes that refer to columns or roots that do not exist."
         )
 
 
@@ -172,10 +171,3 @@ _FURTHER: dict[str, Callable[[type, dict[str, Any], str], None]] = {
     **dict.fromkeys(("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"), _check_support_vectors),
     "Forest": _check_trees,
 }
-
-
-def unknown_laws() -> set[str]:
-    """Names of laws that belong to no class of the table; the tests hold it to be empty."""
-    from isthmus.persistence.classes import CLASSES
-
-    return set(_LAWS) - {found(name).__name__ for name in CLASSES}

@@ -1,4 +1,4 @@
-"""How much a file may ask for, counted before anything is built from it."""
+"""How much a file may claim, counted before anything is built from it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDAr
     array = array.copy(order="K")
     raw = array.ravel(order="K")
     if array.dtype.kind == "b" and raw.view(np.uint8).max(initial=0) > 1:
-        raise CorruptedFileError(f"{what} is corrupted: a truth value is neither true nor false.")
+        raise CorruptedFileError(f"{what} is corrupted: a boolean is neither true nor false.")
     if array.dtype.kind == "U":
         codes = raw.view(array.dtype.str[0] + "u4")
         is_half = (codes >= 0xD800) & (codes <= 0xDFFF)

@@ -47,8 +47,8 @@ def save(
     path : path or Output
         The file, by custom ``something.isthmus``.
     summary : dict, default=None
-        What to tell about the training, in the types of JSON; None asks the model's own
-        ``training_summary`` method if it has one.
+        Summary of the training, in the types of JSON; None takes that of the
+        model's ``training_summary`` method if it has one.
     sign : path or bytes, default=None
         A private key of Ed25519, a file in PEM or OpenSSH form or its content, to sign the file with.
 
@@ -83,7 +83,7 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
 
     Only the types that ``isthmus/persistence/classes.py`` lists are built, without calling their
     constructors; sizes are counted and shapes checked before. A newer format, a truncated or corrupted
-    file, a pickle, a file that asks for too much and a foreign type each have their own error, all of
+    file, a pickle, a file that claims too much memory and a foreign type each have their own error, all of
     them ``ModelFileError``.
 
     Parameters

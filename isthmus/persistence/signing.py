@@ -31,7 +31,7 @@ def check_signature(
         public.verify(signature, signed)
     except InvalidSignature:
         raise SignatureError(
-            f"{path} is refused: its signature is not of the key that is trusted."
+            f"{path} is refused: it was not signed with the trusted key."
         ) from None
 
 
@@ -50,12 +50,14 @@ def _key(given: str | os.PathLike | bytes, kind: str) -> Any:
         try:
             key = read(data, **options)
         except TypeError:
-            raise ValueError(f"{name} is locked by a password: give a key without one.") from None
+            raise ValueError(
+                f"{name} is protected by a password: give a key without one."
+            ) from None
         except Exception:  # of another form, or no key: told below
             continue
         if isinstance(key, wanted):
             return key
     raise ValueError(
-        f"{name} holds no {kind} key of Ed25519 in PEM or OpenSSH form; "
+        f"{name} does not hold a {kind} Ed25519 key in PEM or OpenSSH form; "
         "openssl genpkey -algorithm ed25519 makes a private one."
     )

@@ -53,7 +53,7 @@ class _Translator:
     def node(self, node: Any, depth: int = 0) -> Any:
         self._count += 1
         if self._count > MOST_NODES or depth > 2 * DEEPEST:
-            raise UnsafeArchiveError(f"{self.path} is refused: it describes objects without end.")
+            raise UnsafeArchiveError(f"{self.path} is refused: objects are nested too deeply.")
         if not isinstance(node, dict) or not isinstance(node.get("__loader__"), str):
             raise CorruptedFileError(
                 f"{self.path} is corrupted: an object does not name its loader."
@@ -61,16 +61,17 @@ class _Translator:
         loader, address = node["__loader__"], node.get("__id__")
         if isinstance(address, int) and address in self._objects:
             return {"same": self._objects[address]}
-        module, last = str(node.get("__module__")), str(node.get("__class__"))
+        module = str(node.get("__module__"))
+        last = str(node.get("__class__"))
         name = f"{module}.{last}"
-        made = self._made(node, loader, module, last, depth + 1)
+        made = self._make(node, loader, module, last, depth + 1)
         if made is _FOREIGN:
             raise foreign(self.path, name)
         if isinstance(address, int) and isinstance(made, dict) and "object" in made:
             self._objects[address] = self._n_objects - 1
         return made
 
-    def _made(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
+    def _make(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
         name, content = f"{module}.{last}", node.get("content")
         if loader == "JsonNode":
             return self._json(content) if name in _VALUES[loader] else _FOREIGN
@@ -104,7 +105,7 @@ class _Translator:
         if isinstance(value, float) and not np.isfinite(value):
             return {"float": str(value)}
         if not isinstance(value, str | int | float | None):
-            raise CorruptedFileError(f"{self.path} is corrupted: a value is none.")
+            raise CorruptedFileError(f"{self.path} is corrupted: a value is missing.")
         return value
 
     def _items(self, content: Any, depth: int) -> list[Any]:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus.persistence.classes import CLASSES, FUNCTIONS, found, name_of
+from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_state
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
@@ -47,6 +47,7 @@ _TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMBERS}
 _TYPE_NAMES = {t: name for name, t in _TYPES.items()}
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _LARGEST_INT = 2**130  # the state of a generator
+# Length of the state of MT19937.
 _TWISTER_WORDS = 624
 _SCALARS = (type(None), bool, str)
 _RANDOM_PLAIN = ("PCG64", "PCG64DXSM")
@@ -74,7 +75,7 @@ class Encoder:
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
         if len(self._path) > DEEPEST:
-            raise self._foreign("objects in objects without end")
+            raise self._foreign("objects are nested too deeply")
         if kind is list:
             return self._all(value)
         if kind in (tuple, set, frozenset):
@@ -191,9 +192,9 @@ class Decoder:
         self._count = 0
 
     def decode(self, node: Any, depth: int = 0) -> Any:
-        self._counted(1)
+        self._count_values(1)
         if depth > DEEPEST:
-            raise UnsafeArchiveError(f"{self.what} is refused: objects in objects without end.")
+            raise UnsafeArchiveError(f"{self.what} is refused: objects are nested too deeply.")
         if type(node) in (type(None), bool, float):
             return node
         if type(node) is int:
@@ -213,7 +214,7 @@ class Decoder:
             raise self._bad()
         return build(node, depth + 1)
 
-    def _counted(self, more: int) -> None:
+    def _count_values(self, more: int) -> None:
         self._count += more
         if self._count > MOST_NODES:
             raise UnsafeArchiveError(
@@ -272,7 +273,7 @@ class Decoder:
         items, shape = self._items(node["objects"], depth), node["shape"]
         array_size("<f8", shape, self.what)
         if math.prod(shape) != len(items):
-            raise self._bad("an array of objects has another number of them")
+            raise self._bad("an array of objects has the wrong number of them")
         array = np.empty(len(items), dtype=object)
         for k, item in enumerate(items):
             array[k] = item
@@ -283,7 +284,7 @@ class Decoder:
         if type(data) is not np.ndarray or type(mask) is not np.ndarray or mask.dtype != bool:
             raise self._bad()
         if data.shape != mask.shape:
-            raise self._bad("a mask has another shape than what it masks")
+            raise self._bad("a mask differs in shape from its array")
         return np.ma.MaskedArray(data, mask, fill_value=fill)
 
     def _build_sparse(self, node: Any, depth: int) -> Any:
@@ -317,7 +318,7 @@ class Decoder:
             raise self._bad()
         is_inside = type(position) is int and 0 <= position <= _TWISTER_WORDS
         if not is_inside or has_gauss not in (0, 1):
-            raise self._bad("a generator of random numbers stands outside of its state")
+            raise self._bad("the position of a random generator is outside of its state")
         made = np.random.RandomState(0)
         made.set_state(("MT19937", words, position, has_gauss, gauss))
         return made
@@ -340,20 +341,20 @@ class Decoder:
     def _build_function(self, node: Any, depth: int) -> Any:
         if node["function"] not in FUNCTIONS:
             raise foreign(self.what, node["function"])
-        return found(node["function"])
+        return find_listed(node["function"])
 
     def _build_same(self, node: Any, depth: int) -> Any:
         place = node["same"]
         if type(place) is not int or not 0 <= place < len(self._objects):
             raise self._bad("it points to an object that is not there yet")
-        self._counted(self._sizes[place])
+        self._count_values(self._sizes[place])
         return self._objects[place]
 
     def _build_object(self, node: Any, depth: int) -> Any:
         name, coded = node["object"], node["state"]
         if type(name) is not str or name not in CLASSES:
             raise foreign(self.what, name)
-        cls, before = found(name), self._count
+        cls, before = find_listed(name), self._count
         if type(coded) is not dict:
             raise self._bad()
         for key in coded:
@@ -380,7 +381,7 @@ _BUILT = dict.fromkeys(
 
 
 def foreign(what: Any, name: Any) -> ForeignTypeError:
-    """A file asks for what is not in the table."""
+    """A file names a class that is not in the table."""
     return ForeignTypeError(
         f"{what} is refused: it asks for {str(name)[:80]}; only the types that "
         "isthmus/persistence/classes.py lists are built from a file."

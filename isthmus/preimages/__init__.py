@@ -11,14 +11,13 @@
 :class:`SequenceSearch`     new sequences, by n-grams, beam and local search
 :class:`PathSearch`         new sequences of words at places, exactly
 :class:`GraphSearch`        new graphs, by local search and cross-entropy
-:func:`make_preimage`       a method by name
 ==========================  ================================================================
 
 All work on many targets at once: ``method.fit(objects, coordinates, embedding)``, then
 ``method.inverse(Z)``, with ``return_loss=True`` to see how near each answer is.
 """
 
-from isthmus.preimages.base import Preimage
+from isthmus.preimages.base import Preimage as Preimage
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
@@ -26,7 +25,7 @@ from isthmus.preimages.fixed_point import FixedPoint
 from isthmus.preimages.gradient import Gradient
 from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
-from isthmus.preimages.make import make_preimage
+from isthmus.preimages.make import make_preimage as make_preimage
 from isthmus.preimages.nearest import Nearest
 from isthmus.preimages.paths import PathSearch
 from isthmus.preimages.sequences import SequenceSearch
@@ -41,7 +40,5 @@ __all__ = [
     "Learned",
     "Nearest",
     "PathSearch",
-    "Preimage",
     "SequenceSearch",
-    "make_preimage",
 ]

@@ -1,4 +1,4 @@
-"""Supervised projections: a few coordinates of the inputs that tell of the outputs.
+"""Supervised projections: a few coordinates of the inputs that predict the outputs.
 
 ================  ============  ==================================================================
 name              file          what it looks for

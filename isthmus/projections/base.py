@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array
 from isthmus._validation import (
     check_alpha,
+    check_count,
     check_enough_samples,
     check_memory,
     check_option,
@@ -44,6 +45,7 @@ SOLVERS = ("auto", "dense", "factor", "krylov", "features")
 SCALES = ("eigenvalue", "unit", "raw")
 DEFAULT_FOLDS = 5
 """Folds where a choice by cross-validation is asked for and ``cv`` is None."""
+# Features of all rows are kept up to 1 GiB and made anew in every walk beyond.
 _KEPT_BYTES = 2**30
 
 
@@ -114,7 +116,8 @@ class Projection(FittedProjection):
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         folds = self._folds(inputs.n) if source is None else None
         if folds is not None:
-            labels, sample = self._labels(inputs.n, seed), judged_rows(inputs.n, seed)
+            labels = self._labels(inputs.n, seed)
+            sample = judged_rows(inputs.n, seed)
             assert labels is not None
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
@@ -123,7 +126,7 @@ class Projection(FittedProjection):
             self.cv_results_ = found.table
         assert ridge is not None  # one to be chosen always has folds
         fit = problem.fit()
-        axes = self._kept(fit.solve(ridge, r if isinstance(r, int) else None), r)
+        axes = self._keep(fit.solve(ridge, r if isinstance(r, int) else None), r)
         if fit.rank == fit.n_rows - 1 and outputs.coupling.x_weight < 1.0:
             warn_saturated(fit.rank, fit.n)
         self._finish(fit, axes, ridge, inputs)
@@ -142,13 +145,13 @@ class Projection(FittedProjection):
         def coordinates(k: int, ridges: list[Ridge], r: Any) -> list[Array]:
             if outputs.holes is not None:
                 train = np.flatnonzero(labels != k)
-                return self._refitted(inputs, outputs.holes, train, sample, ridges, r)
+                return self._refit_fold(inputs, outputs.holes, train, sample, ridges, r)
             fit = problem.without(k, shared=len(ridges) > 1)
             return fold_coordinates(self, fit, ridges, r, lambda c: fit.project(c, sample))
 
         return coordinates
 
-    def _refitted(
+    def _refit_fold(
         self,
         inputs: KernelSide,
         y: Array,
@@ -160,7 +163,8 @@ class Projection(FittedProjection):
         """The same from the training rows alone, where what is put into holes must not know the others."""
         part = clone(self).set_params(cv=None)
         if inputs.precomputed:
-            rows, new = inputs.rows[np.ix_(train, train)], inputs.rows[np.ix_(sample, train)]
+            rows = inputs.rows[np.ix_(train, train)]
+            new = inputs.rows[np.ix_(sample, train)]
         else:
             rows, new = take(inputs.rows, train), take(inputs.rows, sample)
             part.set_params(kernel=self.kernel_, gamma=None)  # as it was found
@@ -295,13 +299,9 @@ class Projection(FittedProjection):
         return None if cv is None else fold_labels(n, cv, seed)
 
     def _landmarks(self, n: int) -> int:
-        if isinstance(self.n_landmarks, bool) or not isinstance(self.n_landmarks, Integral):
-            raise ValueError(f"n_landmarks == {self.n_landmarks!r}, must be an integer >= 1.")
-        if self.n_landmarks < 1:
-            raise ValueError(f"n_landmarks == {self.n_landmarks}, must be >= 1.")
-        return min(int(self.n_landmarks), n)
+        return min(check_count("n_landmarks", self.n_landmarks), n)
 
-    def _kept(self, axes: Axes, r: int | float | str) -> Axes:
+    def _keep(self, axes: Axes, r: int | float | str) -> Axes:
         """The components asked for, or as many as there are."""
         rank = rank_of(axes.eigenvalues)
         if rank == 0:
@@ -378,7 +378,7 @@ class KernelProjection(Projection):
             if X.ndim == 2 and X.shape[1] != self.n_features_in_:
                 raise ValueError(
                     f"X has shape {X.shape}, must have {self.n_features_in_} columns: a precomputed "
-                    f"kernel has one row a new sample and one column a training sample; X has "
+                    f"kernel has one row per new sample and one column per training sample; X has "
                     f"{X.shape[1]} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input."
                 )

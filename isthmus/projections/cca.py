@@ -160,7 +160,9 @@ class KernelCCA(COIR):
             root = coupling.root(fit.n, mean, weighted.T @ (T - mean), len(T))
             coef = root @ (root.T @ (weighted.T @ z))
             coef = coef * (_spread(z, w) / _spread((T - mean) @ coef, w))
-            self.y_points_, self.y_dual_coef_, self.y_offset_ = None, coef, -mean @ coef
+            self.y_points_ = None
+            self.y_dual_coef_ = coef
+            self.y_offset_ = -mean @ coef
             return
         share = fit.centre.share
         L, row_means, _ = center_train(fit.problem.L, share=share)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus._validation import check_number
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
@@ -21,11 +21,12 @@ from isthmus.projections.rows import (
 )
 from isthmus.projections.slices import is_categorical
 
+# Share of the trace; with 0 an output kernel of full rank makes G the identity.
 AUTO_ALPHA_Y = 1e-2
 
 
 def kernel_outputs(
-    estimator: Any, y: Any, n: int, weights: Array | None = None, *, allow_nan: bool = False
+    estimator: Any, y: Any, n: int, weights: Array | None = None
 ) -> tuple[KernelSide, VectorJudge | None]:
     """Return the outputs with their kernel, and a judge if they are vectors."""
     kernel = estimator.kernel_y
@@ -40,7 +41,7 @@ def kernel_outputs(
         L = L if L.dtype == np.float32 else L.astype(np.float64)
         return KernelSide.make(L, kernel, None, weights), None
     if needs_vectors(kernel) or (looks_like_vectors(y) and not is_categorical(np.asarray(y))):
-        y = check_y(y, n, name, allow_nan=allow_nan)
+        y = check_y(y, n, name)
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y is complex.")
         Y = output_vectors(y)
@@ -176,12 +177,7 @@ class COIR(KernelProjection):
         return OutputSide(coupling, judge, side=side)
 
     def _smoother(self) -> OutputSmoother:
-        if isinstance(self.alpha_y, str):
-            if self.alpha_y != "auto":
-                raise ValueError(f"alpha_y == {self.alpha_y!r}, must be a number >= 0 or 'auto'.")
+        if isinstance(self.alpha_y, str) and self.alpha_y == "auto":
             return OutputSmoother(AUTO_ALPHA_Y, True)
-        if isinstance(self.alpha_y, bool) or not isinstance(self.alpha_y, Real):
-            raise ValueError(f"alpha_y == {self.alpha_y!r}, must be a number >= 0 or 'auto'.")
-        if not 0.0 <= float(self.alpha_y) < np.inf:
-            raise ValueError(f"alpha_y == {self.alpha_y}, must be a finite number >= 0.")
-        return OutputSmoother(float(self.alpha_y), False)
+        alpha_y = check_number("alpha_y", self.alpha_y, ">= 0 and finite, or 'auto'")
+        return OutputSmoother(alpha_y, False)

@@ -1,4 +1,4 @@
-r"""The matrix ``G`` of the outputs: what tells one supervised projection from another.
+r"""The matrix ``G`` of the outputs: what distinguishes the supervised projections.
 
 =================  ==============================================  ==========================
 coupling           ``G``                                           projections

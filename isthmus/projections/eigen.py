@@ -34,7 +34,9 @@ from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus._linalg.eigen import leading_pairs
 
 Apply = Callable[[Array], Array]
+# A block this much wider than the answer converges where eigenvalues crowd.
 EXTRA_COLUMNS = 10
+# Two depths are the fewest that can be compared; the last is taken as it is.
 MIN_BLOCKS, MAX_BLOCKS = 2, 10
 # Between two depths the Ritz values may move by this fraction of the largest.
 RITZ_TOL = 1e-6
@@ -69,7 +71,9 @@ class RidgeGram:
     """Centred Gram matrix with a ridge: products with ``K``, ``S`` and ``(K + alpha I)^-1``."""
 
     def __init__(self, K: Array, alpha: float, weight: float | None = None) -> None:
-        self.K, self.alpha, self.n = K, alpha, len(K)
+        self.K = K
+        self.alpha = alpha
+        self.n = len(K)
         self.weight = self.n if weight is None else weight  # of all rows
         A = K.copy().T  # symmetric; in LAPACK's order, so that it is not copied again
         A.flat[:: self.n + 1] += alpha
@@ -99,7 +103,7 @@ class RidgeGram:
         """``K V``."""
         return self.K @ V
 
-    def decomposed(self) -> EigenGram:
+    def decompose(self) -> EigenGram:
         """The same by eigenvectors."""
         return EigenGram(self.K, self.alpha, self.weight)
 
@@ -108,11 +112,14 @@ class EigenGram:
     """The same by one eigendecomposition, which serves every ridge weight."""
 
     def __init__(self, K: Array, alpha: float = 0.0, weight: float | None = None) -> None:
-        self.K, self.alpha, self.n = K, alpha, len(K)
+        self.K = K
+        self.alpha = alpha
+        self.n = len(K)
         self.weight = self.n if weight is None else weight
         values, vectors = leading_pairs(K)
         self.rank = int((values > GRAM_RANK_TOL * max(values[0], 0.0)).sum())
-        self.values, self.vectors = values[: self.rank], vectors[:, : self.rank]
+        self.values = values[: self.rank]
+        self.vectors = vectors[:, : self.rank]
 
     def at(self, alpha: float) -> EigenGram:
         """Another ridge weight, the same decomposition."""
@@ -120,7 +127,7 @@ class EigenGram:
         other.__dict__.update(self.__dict__, alpha=alpha)
         return other
 
-    def decomposed(self) -> EigenGram:
+    def decompose(self) -> EigenGram:
         return self
 
     def _filter(self, V: Array, weights: Array) -> Array:
@@ -201,7 +208,9 @@ def solve_krylov(
     S = inputs.smooth if method == "generalised" else inputs.times
     n, width = inputs.n, min(r + EXTRA_COLUMNS, inputs.n)
     block = np.linalg.qr(apply_G(rng.standard_normal((n, width))))[0]
-    Y, SY, GSY = block, S(block), np.empty((n, 0))
+    Y = block
+    SY = S(block)
+    GSY = np.empty((n, 0))
     before = np.full(r, np.inf)
     for depth in range(1, MAX_BLOCKS + 1):
         GSY = np.hstack([GSY, apply_G(SY[:, GSY.shape[1] :])])
@@ -255,7 +264,8 @@ def solve_features(
         B = whitening.T @ cross
         extra = None if square is None else whitening.T @ square @ whitening
     else:
-        B, extra = cross / np.sqrt(n), None if square is None else square / n
+        B = cross / np.sqrt(n)
+        extra = None if square is None else square / n
     eigenvalues, w, total = _leading_of_sum(B, extra, r)
     if method == "generalised":
         return Axes(eigenvalues, np.sqrt(n) * (whitening @ w), total)

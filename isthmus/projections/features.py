@@ -29,7 +29,7 @@ class FeatureProblem(Problem):
     """Blocks of rows of input features and output features; only their moments are kept.
 
     ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
-    those of the whole less those of the fold. Of the rows of ``sample`` the features themselves are
+    those of the whole minus those of the fold. Of the rows of ``sample`` the features themselves are
     kept, on which folds are judged.
     """
 
@@ -46,7 +46,10 @@ class FeatureProblem(Problem):
         sample: Rows | None = None,
         weights: Array | None = None,
     ) -> None:
-        self.blocks, self.coupling, self.method, self.n = blocks, coupling, method, n
+        self.blocks = blocks
+        self.coupling = coupling
+        self.method = method
+        self.n = n
         self.folds = np.zeros(n, dtype=np.intp) if folds is None else folds
         self.sample = np.empty(0, dtype=np.intp) if sample is None else sample
         self.rounding = blocks.rounding
@@ -115,7 +118,8 @@ class FeatureFit(Fit):
 
     def signs(self, axes: Axes) -> Array:
         """The rule of ``column_signs`` without all coordinates in memory."""
-        best, signs = np.zeros(len(axes.eigenvalues)), np.ones(len(axes.eigenvalues))
+        best = np.zeros(len(axes.eigenvalues))
+        signs = np.ones(len(axes.eigenvalues))
         for _, F, _ in self.problem.blocks():
             z = self._project(axes.coef, F)
             peak = z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])]

@@ -33,8 +33,8 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         if self.points_ is None:
             raise ValueError(
-                f"{type(self).__name__} with a linear kernel keeps directions, not points: a matrix "
-                "product is all there is to compute, and nothing to compress."
+                f"{type(self).__name__} with a linear kernel keeps directions, not points: there "
+                "is nothing to compress."
             )
         return Expansion(self.points_, self.dual_coef_, self.kernel_, self.offset_)
 

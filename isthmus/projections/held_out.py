@@ -1,4 +1,4 @@
-"""How much do the coordinates tell of the outputs of rows that were held out?
+"""How well the coordinates predict the outputs of rows that were held out.
 
 Training pictures lie: with a weak ridge any outputs can be laid out neatly. So every fit is judged on
 rows it has not seen, by nearest-neighbour regression on the coordinates.
@@ -16,7 +16,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import Array
 
+# Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10
+# R2 of so many rows has a standard error below 0.01.
 SCORE_ROWS = 20_000
 """Of more rows than these a sample is judged."""
 
@@ -81,18 +83,20 @@ class VectorJudge:
 
     def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
         """A score for each output, (q,)."""
-        truth, known, own = self.Y[test], self.Y[train], self.weights[test]
+        truth = self.Y[test]
+        known = self.Y[train]
+        own = self.weights[test]
         counts = self.weights[train]
         if not self.has_holes:
             shares = counts[near] / counts[near].sum(axis=1, keepdims=True)
-            return _explained(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
+            return _explain(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
         with np.errstate(invalid="ignore"):  # means of nothing
             guess = _observed_mean(known[near], counts[near], axis=1)
             guess = np.where(np.isnan(guess), _observed_mean(known, counts, axis=0), guess)
         columns = zip(truth.T, guess.T, strict=True)
         return np.concatenate(
             [
-                _explained(t[~np.isnan(t), None], g[~np.isnan(t), None], own[~np.isnan(t)])
+                _explain(t[~np.isnan(t), None], g[~np.isnan(t), None], own[~np.isnan(t)])
                 for t, g in columns
             ]
         )
@@ -105,11 +109,12 @@ def _observed_mean(values: Array, weights: Array, axis: int) -> Array:
     return np.asarray(sums / counts.sum(axis=axis))
 
 
-def _explained(truth: Array, guess: Array, weights: Array) -> Array:
+def _explain(truth: Array, guess: Array, weights: Array) -> Array:
     found = np.full(truth.shape[1], np.nan)
     if len(truth) > 1:
         errors = weights @ (truth - guess) ** 2
         totals = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
+        # An output that is constant in the fold has no share to explain.
         varied = totals > 1e-12 * np.maximum(weights @ truth**2, np.finfo(float).tiny)
         found[varied] = 1.0 - errors[varied] / totals[varied]
     return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_number, check_option
 from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
@@ -125,12 +124,7 @@ class MORP(KernelProjection):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_option("missing", self.missing, MISSING)
-        if (
-            isinstance(self.beta, bool)
-            or not isinstance(self.beta, Real)
-            or not 0 <= self.beta <= 1
-        ):
-            raise ValueError(f"beta == {self.beta!r}, must be in [0, 1].")
+        check_number("beta", self.beta, "in [0, 1]", high=1.0)
 
     @property
     def _default_ridge(self) -> float:  # type: ignore[override]
@@ -141,7 +135,7 @@ class MORP(KernelProjection):
         if self.missing != "error" and not holds_names(y, self.kernel_y):
             as_it_came = check_y(y, inputs.n, type(self).__name__, allow_nan=True)
             as_it_came = as_it_came.reshape(inputs.n, -1).astype(np.float64)
-            y = self._filled(as_it_came, inputs)
+            y = self._fill_holes(as_it_came, inputs)
             holes = as_it_came if np.isnan(as_it_came).any() else None
         side, judge = kernel_outputs(self, y, inputs.n, inputs.weights)
         if holes is not None:  # what was put there is no output to be told
@@ -152,7 +146,7 @@ class MORP(KernelProjection):
             return OutputSide(coupling, judge, T=side.rows, holes=holes)
         return OutputSide(coupling, judge, side=side, holes=holes)
 
-    def _filled(self, Y: Array, inputs: KernelSide) -> Array:
+    def _fill_holes(self, Y: Array, inputs: KernelSide) -> Array:
         if not np.isnan(Y).any():
             return Y
         if self.missing != "ridge":

@@ -58,7 +58,7 @@ def balance(trace: float, n: float, side: str) -> float:
 def _constant(side: str) -> str:
     what = {"X": "the input kernel", "y": "the output kernel"}[side]
     return (
-        f"{side} is constant: {what} does not tell any two samples apart (the centred Gram matrix has "
+        f"{side} is constant: {what} is the same for all samples (the centred Gram matrix has "
         "zero trace)."
     )
 
@@ -142,9 +142,17 @@ class GramProblem(Problem):
         folds: Rows | None = None,
         weights: Array | None = None,
     ) -> None:
-        self.K, self.T, self.L, self.coupling = K, T, L, coupling
-        self.method, self.solver, self.seed, self.indefinite = method, solver, seed, indefinite
-        self.precision, self.folds, self.weights = precision, folds, weights
+        self.K = K
+        self.T = T
+        self.L = L
+        self.coupling = coupling
+        self.method = method
+        self.solver = solver
+        self.seed = seed
+        self.indefinite = indefinite
+        self.precision = precision
+        self.folds = folds
+        self.weights = weights
         self.n = len(K)
         self.most = self.n - 1
 
@@ -160,10 +168,13 @@ class GramFit(Fit):
     """A fit to rows of a Gram matrix."""
 
     def __init__(self, problem: GramProblem, rows: Rows, shared: bool) -> None:
-        self.problem, self.rows, self.n_rows = problem, rows, len(rows)
+        self.problem = problem
+        self.rows = rows
+        self.n_rows = len(rows)
         everything = self.n_rows == problem.n
         weights = None if problem.weights is None else problem.weights[rows]
-        self.weights, self.n = weights, self.n_rows if weights is None else float(weights.sum())
+        self.weights = weights
+        self.n = self.n_rows if weights is None else float(weights.sum())
         self.root = None if weights is None else np.sqrt(weights)[:, None]
         self.centre = Centre(problem.K, rows, weights)
         self.K = self._weigh(self.centre.inside)
@@ -227,6 +238,7 @@ class GramFit(Fit):
             )
         if solver != "auto":
             return solver
+        # A factor with nearly as many columns as rows saves nothing.
         if self.Q is not None and self.Q.shape[1] < self.n_rows // 2:
             return "factor"
         return "dense" if self.n_rows <= SMALL else "krylov"
@@ -238,6 +250,7 @@ class GramFit(Fit):
         check_psd(
             smallest, largest, precision, name="input kernel matrix, centred,", can_clip=False
         )
+        # Rounding leaves eigenvalues about as small below zero.
         return smallest < -1e-10 * largest
 
     def operator(self) -> Callable[[Array], Array]:
@@ -267,7 +280,7 @@ class GramFit(Fit):
         alpha, method = ridge.at(self.trace), self.problem.method
         inputs = self.inputs(alpha)
         if alpha == 0:
-            self.rank = inputs.decomposed().rank
+            self.rank = inputs.decompose().rank
             if self.rank < self.n_rows - 1:
                 warn_rank(self.rank, self.n_rows - 1)
         if self.solver == "factor" and self.Q is not None:
@@ -276,7 +289,7 @@ class GramFit(Fit):
             rng = np.random.default_rng(self.problem.seed)
             axes = solve_krylov(inputs, self.operator(), method, min(r, self.n_rows - 1), rng)
         else:
-            axes = solve_dense(inputs.decomposed(), self.operator()(np.eye(self.n_rows)), method, r)
+            axes = solve_dense(inputs.decompose(), self.operator()(np.eye(self.n_rows)), method, r)
         axes.coef = axes.coef * self.factor_x  # for the kernel as it came
         if self.root is not None:  # from weighted rows to the rows themselves
             axes.coef = axes.coef * self.root
@@ -322,7 +335,7 @@ def warn_rank(rank: int, full: int) -> None:
 def warn_saturated(rank: int, n: float) -> None:
     """Warn that the training coordinates fit by construction."""
     warnings.warn(
-        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, all there can be: the training "
+        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, the largest possible: the training "
         "coordinates fit any y, even noise. Give alpha > 0.",
         UserWarning,
         stacklevel=4,

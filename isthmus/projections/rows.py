@@ -22,6 +22,7 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import looks_like_vectors
 from isthmus.projections.slices import is_categorical
 
+# Rows of features made at a time: 16 MB with the default of 500 landmarks.
 BLOCK_ROWS = 4096
 
 

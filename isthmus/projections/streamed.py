@@ -33,7 +33,9 @@ class SourceProblem:
     def __init__(
         self, source: Rows, inputs: InputFeatures, outputs: Features, coupling: Any, method: str
     ) -> None:
-        self.source, self.F, self.outputs = source, inputs, outputs
+        self.source = source
+        self.F = inputs
+        self.outputs = outputs
         self.coupling, self.method = coupling, method
         rounding = OF_ROWS if inputs.landmarks is None else OF_KERNELS
         self.rounding = (rounding, OF_KERNELS)
@@ -94,7 +96,7 @@ def prepare(
         )
     if projection.solver not in ("auto", "features"):
         raise ValueError(
-            f"solver == {projection.solver!r} needs all rows at once, Rows 'features'."
+            f"solver == {projection.solver!r} needs all rows at once: with Rows use solver='features'."
         )
     X, Y, _ = draw_sample(source, int(projection.n_landmarks), seed)
     if not Y.shape[1]:

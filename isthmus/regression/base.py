@@ -202,12 +202,16 @@ class LatentRegression(FittedMap, ABC):
         """Fit to the moments of all rows of a source."""
         check_targets(moments)
         check_enough_samples(moments.n_samples)
-        name_features(self, source, len(moments.xx))
-        self._y_is_1d = source.y_is_1d
+        self._name_columns(source, len(moments.xx))
         self.n_iter_ = 1
         self.__dict__.pop("missing_model_", None)
         self._fit_moments(moments, n_components)
         self.__dict__.pop("moments_", None)
+
+    def _name_columns(self, source: Rows, n_features: int) -> None:
+        """Set what the checks of new rows and the shape of predictions go by."""
+        name_features(self, source, n_features)
+        self._y_is_1d = source.y_is_1d
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""

@@ -95,7 +95,7 @@ def check_start(init: Any) -> Array | None:
 class LossFit:
     """A fitted map under a loss without a closed form."""
 
-    form: RowForm
+    form: Any  # rows, or moments of a source
     factors: Factors
     loss: Loss  # with the parameters that were set from the data
     objective: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,9 +15,9 @@ from isthmus.losses import Loss
 from isthmus.losses.registry import get_loss
 from isthmus.losses.scale import robust_scale
 from isthmus.problems import MomentForm, Moments
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression.factors import Factors
+from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, singular_form
 
 # Rows on which the start, the scales of the outputs and the parameters of the loss are found.
@@ -80,7 +81,7 @@ def _add(a: Slopes, b: Slopes) -> Slopes:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
 
 
-def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> None:
+def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossFit:
     """Fit a ``StiefelRegression`` with a loss that has no closed form.
 
     The scales of the outputs, the parameters of the loss and the start are those of a fit to a sample of
@@ -105,9 +106,8 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> None:
         scale = robust_scale(Y - X @ coef.T - first.intercept_) or 1.0
     curvature = loss.typical_curvature(scale)
     alpha = model._alpha_in_frame(float(squares[0]), form)
-    if model.alpha == "auto":
-        alpha *= curvature
-        model.alpha_ *= curvature
+    ridge_factor = curvature if model.alpha == "auto" else 1.0
+    alpha *= ridge_factor
     g = 1.0 / np.sqrt(squares + alpha / curvature)
     problem = BlockProblem(source, form, basis, g, scales, loss, alpha)
     start = _start(first, form, basis, g, scales, n_components)
@@ -115,13 +115,10 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> None:
         problem, start, max_iter=model.max_iter, tol=model.tol, verbose=model.verbose,
         callback=model._step_hook, scale=scale,
     )  # fmt: skip
-    model.objective_ = problem.value_and_gradients(loss, A, D, b)[0]
-    model.loss_, model.output_scale_ = loss, scales
-    model._report(result)
-    name_features(model, source, len(moments.xx))
-    model._y_is_1d = source.y_is_1d
-    factors = _factors(form, moments, basis @ (g[:, None] * A), D * scales[:, None], b * scales)
-    model._store(form, factors)
+    objective = problem.value_and_gradients(loss, A, D, b)[0]
+    form = _about(form, moments, b * scales)
+    factors = _factors(form, basis @ (g[:, None] * A), D * scales[:, None])
+    return LossFit(form, factors, loss, objective, scales, ridge_factor, result)
 
 
 def _start(
@@ -138,13 +135,20 @@ def _start(
     return U[:, :r] * s[:r], Vt[:r].T, intercept
 
 
-def _factors(form: Any, moments: Moments, A: Array, D: Array, b: Array) -> Factors:
-    """Factors for the base class; the intercept stands in for the mean of y."""
+def _about(form: MomentForm, moments: Moments, b: Array) -> MomentForm:
+    """Return the form with outputs in their units, about intercepts in place of their means."""
     frame = form.frame
-    form.xy = form.xy * frame.y_scale
     shift = moments.y_mean - b
-    form.y_squares = form.y_squares * frame.y_scale**2 + frame.weight * shift**2
-    frame.y_mean, frame.y_scale = b, np.ones(len(b))
+    return replace(
+        form,
+        frame=replace(frame, y_mean=b, y_scale=np.ones(len(b))),
+        xy=form.xy * frame.y_scale,
+        y_squares=form.y_squares * frame.y_scale**2 + frame.weight * shift**2,
+    )
+
+
+def _factors(form: MomentForm, A: Array, D: Array) -> Factors:
+    """Return factors for the base class."""
     W, s, V = singular_form(A, D)
     keep = s > 1e-14 * max(s.max(initial=0.0), np.finfo(float).tiny)
     W, s, V = W[:, keep], s[keep], V[:, keep]

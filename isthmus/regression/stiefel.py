@@ -25,7 +25,7 @@ from isthmus.regression.callbacks import (
     with_callbacks,
 )
 from isthmus.regression.factors import Factors
-from isthmus.regression.loss_fit import LossSettings, check_start, fit_loss
+from isthmus.regression.loss_fit import LossFit, LossSettings, check_start, fit_loss
 from isthmus.regression.proximal import ProximalRegression
 from isthmus.regression.rank_descent import squared_objective
 
@@ -259,19 +259,15 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         if self._last_coef is not None:
             start, start_name = self._last_coef, "warm_start: the last map"
         settings = LossSettings(
-            self.loss_,
-            self.alpha,
-            self.scale,
-            self.max_iter,
-            self.tol,
+            self.loss_, self.alpha, self.scale, self.max_iter, self.tol,
             output_weight=self._output_weights(Y.shape[1]),
-            start=start,
-            start_name=start_name,
-            verbose=self.verbose,
-            callback=self._step_hook,
-        )
+            start=start, start_name=start_name, verbose=self.verbose, callback=self._step_hook,
+        )  # fmt: skip
         Y = np.asarray(Y, dtype=np.float64)
-        found = fit_loss(X, Y, weights, n_components, settings, self._alpha_in_frame)
+        return self._keep(fit_loss(X, Y, weights, n_components, settings, self._alpha_in_frame))
+
+    def _keep(self, found: LossFit) -> tuple[Any, Factors]:
+        """Set what a fit without a closed form has found; return what is stored."""
         self.loss_ = found.loss
         self.objective_ = found.objective
         self.output_scale_ = found.output_scale

@@ -36,7 +36,9 @@ def fit_source(model: Any, source: Rows) -> None:
     if _needs_passes(model):
         from isthmus.regression.loss_source import fit_loss_source
 
-        fit_loss_source(model, source, n_components)
+        found = fit_loss_source(model, source, n_components)
+        model._name_columns(source, len(found.form.xx))
+        model._store(*model._keep(found))
         return
     check_source(model)
     if model.n_components == "auto":

@@ -93,7 +93,7 @@ class ReportData:
     def kind(self) -> str:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
-            return "each row predicted by a model that has not seen it (cross-validation)"
+            return "each row predicted by a model fitted without it (cross-validation)"
         return "rows predicted by the model as it is; if it was trained on them, this is not a test"
 
     @property
@@ -116,6 +116,7 @@ class ReportData:
     def _axis(self) -> tuple[Array, bool]:
         names = self.feature_names if self.has_feature_names else None
         at, _, is_curve = positions(names, self.p)
+        # Unscaled columns without names are taken for a curve: a search scales tables and leaves curves.
         return at, is_curve or (names is None and not self.search.scale_)
 
     @property
@@ -133,8 +134,9 @@ class ReportData:
         """Inputs without holes: filled as the model does, or by means of the columns."""
         if not np.isnan(self.X).any():
             return self.X
+        # What the model itself sees; means are only for pictures of models that refuse holes.
         filler = getattr(self.model, "missing_model_", None)
-        return np.asarray(filler.filled(self.X) if filler is not None else _mean_filled(self.X))
+        return np.asarray(filler.filled(self.X) if filler is not None else _fill_by_means(self.X))
 
     @cached_property
     def by_output(self) -> list[ParityDisplay]:
@@ -147,6 +149,7 @@ class ReportData:
     @cached_property
     def shown_outputs(self) -> list[tuple[str, int]]:
         """Outputs of the selectors: worst, median and best first, then others."""
+        # The selectors begin with what a reader looks for first.
         order = np.argsort([display.r2 for display in self.by_output], kind="stable")
         names = self.search.target_names_
         if self.q == 1:
@@ -168,12 +171,13 @@ class ReportData:
         """Rows that are drawn: all of them, or an even choice of many."""
         if self.n <= _MOST_POINTS:
             return np.arange(self.n)
+        # Evenly over the order of the rows, so that drift stays visible.
         return np.linspace(0, self.n - 1, _MOST_POINTS).astype(int)
 
     def names_of(self, rows: NDArray) -> list[str]:
         return [str(self.row_names[i]) for i in rows]
 
 
-def _mean_filled(X: Array) -> Array:
+def _fill_by_means(X: Array) -> Array:
     means = np.nan_to_num(np.nanmean(X, axis=0))
     return np.where(np.isnan(X), means, X)

@@ -16,6 +16,7 @@ LINES = (ACCENT, SECOND, THIRD, WARN, MUTED)
 def numbers(values: Any) -> list[Any]:
     """Five digits are enough for a picture; None is a gap."""
     flat = np.asarray(values, dtype=float)
+    # Five digits are more than a screen resolves, and a third of the size of sixteen.
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in flat.ravel()]
 
 

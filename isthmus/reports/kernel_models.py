@@ -14,6 +14,7 @@ from isthmus.inspection.outliers import OutlierStatistic
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 # Rows at which importances are averaged, which leaves errors of about 6 %.
 _MOST_ROWS = 300
+# Of the limits of T2, as for linear models.
 _LEVEL = 0.95
 
 
@@ -31,7 +32,7 @@ def before_the_kernel(model: Any, X: Array) -> Array:
 def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
     r"""Rows in the plane of the two main directions of the functions of an expansion, with T2.
 
-    The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one a component of the map. Their values at
+    The functions are :math:`f(x) = \sum_i c_i k(x_i, x)`, one per component of the map. Their values at
     the points of the expansion give mean, directions and spread; T2 is the squared Mahalanobis
     distance in them, with the limits of :func:`isthmus.inspection.hotelling_t2`. The few points of a
     compressed model are no sample of anything: then the rows themselves take their place.
@@ -46,6 +47,7 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
     )
     mean = at_points.mean(axis=0)
     _, s, V = np.linalg.svd(at_points - mean, full_matrices=False)
+    # Directions with less than 1e-8 of the largest spread are rounding; T2 would divide by them.
     k, n = int((s > 1e-8 * max(s[0], 1e-300)).sum()), len(at_points)
     if k == 0 or n <= k + 2:
         raise ValueError(f"{n} points are too few for a limit of {k} functions.")

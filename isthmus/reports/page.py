@@ -84,7 +84,7 @@ class Section:
 
 
 def render(title: str, subtitle: str, sections: list[Section]) -> str:
-    """The page; everything it needs is in it, and its own policy forbids it to ask for more."""
+    """The page; everything it needs is in it, and its own policy forbids it to load more."""
     try:
         from jinja2 import Environment
         from plotly.offline import get_plotlyjs
@@ -103,7 +103,9 @@ def render(title: str, subtitle: str, sections: list[Section]) -> str:
         for section in sections
         for figure in section.figures
     }
+    # "</script>" inside a name would end the script.
     data = json.dumps(figures, separators=(",", ":")).replace("<", "\\u003c")
+    # Line ends for JavaScript, not for JSON.
     data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     # A browser makes one line end of all, and takes the hash then.
     plotly = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")
@@ -151,7 +153,7 @@ def write_report(
     X, Y : ndarray of shape (n_samples, n_features), (n_samples, n_targets)
         The data to report on.
     cv_predictions : ndarray of shape (n_samples, n_targets), default=None
-        Predictions of left-out rows, if the data are those of the fit; None asks the model.
+        Predictions of left-out rows, if the data are those of the fit; None takes those of the model.
     row_names : sequence of str, default=None
         Shown on hover; None counts from 1.
     image_shape, output_image_shape : (height, width), default=None

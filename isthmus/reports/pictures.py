@@ -36,14 +36,14 @@ def png_uri(
     if values.ndim != 2:
         raise ValueError(f"picture has {values.ndim} dimensions, must have 2.")
     if signed:
-        return _encode(_diverging(values, high), colour_type=2)
+        return _encode(_colour_signed(values, high), colour_type=2)
     low = float(values.min()) if low is None else low
     high = float(values.max()) if high is None else high
     shade = 1 - np.clip((values - low) / (high - low or 1.0), 0, 1)
     return _encode(np.round(255 * shade).astype(np.uint8), colour_type=0)
 
 
-def _diverging(values: Any, high: float | None) -> Any:
+def _colour_signed(values: Any, high: float | None) -> Any:
     most = np.abs(values).max() if high is None else high
     part = np.clip(values / (most or 1.0), -1, 1)[:, :, None]
     blue, red = np.array([26, 90, 160]), np.array([190, 60, 40])

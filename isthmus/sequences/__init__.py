@@ -1,15 +1,12 @@
 """Maps from sequences to sequences that propose candidates.
 
 ==========================  ================================================================
-:func:`align`               which symbols of an output belong to which symbol of its input
 :class:`AlignedClassifier`  a classifier of aligned places; the most probable outputs, exactly
 :class:`JointNgrams`        an n-gram model of aligned pairs; the most probable outputs, by beam
 :class:`LogPool`            what several generators together find most probable
 :class:`NeighbourAnswers`   the outputs of similar inputs, and their edits
 :class:`Dictionary`         a list of objects, the same for all inputs
 :class:`MoleculeLibrary`    the molecules of a library that have the formula or mass of an input
-:func:`formula`             the atoms of a molecule
-:func:`mass`                the mass of a formula
 :class:`Generator`          the protocol
 ==========================  ================================================================
 
@@ -19,11 +16,13 @@ A generator sees inputs and outputs together, which neither a kernel nor a pre-i
 """
 
 from isthmus.sequences.alignment import Alignment as Alignment
-from isthmus.sequences.alignment import align
+from isthmus.sequences.alignment import align as align
 from isthmus.sequences.classifier import AlignedClassifier
 from isthmus.sequences.generator import Generator
 from isthmus.sequences.joint import JointNgrams
-from isthmus.sequences.molecules import MoleculeLibrary, formula, mass
+from isthmus.sequences.molecules import MoleculeLibrary
+from isthmus.sequences.molecules import formula as formula
+from isthmus.sequences.molecules import mass as mass
 from isthmus.sequences.neighbours import Dictionary, NeighbourAnswers
 from isthmus.sequences.pool import LogPool
 
@@ -35,7 +34,4 @@ __all__ = [
     "LogPool",
     "MoleculeLibrary",
     "NeighbourAnswers",
-    "align",
-    "formula",
-    "mass",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def expanded_names(names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> list[str]:
+def expand_names(names: Sequence[str], levels: Mapping[str, Sequence[str]]) -> list[str]:
     """Names of the columns that :func:`expand` returns."""
     return [
         each

@@ -65,7 +65,7 @@ class Lines:
 
     def _decode(self, data: bytes, last: bool) -> bytes:
         if self.encoding == "utf-8":
-            data = self._checked(data, last)
+            data = self._check_utf8(data, last)
         else:
             try:
                 data = self._decoder.decode(data, last).encode("utf-8", "surrogatepass")
@@ -84,7 +84,7 @@ class Lines:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return data
 
-    def _checked(self, data: bytes, last: bool) -> bytes:
+    def _check_utf8(self, data: bytes, last: bool) -> bytes:
         if data.isascii() and not self._decoder.getstate()[0]:
             return data
         before = self._decoder.getstate()[0]
@@ -108,6 +108,7 @@ def _guess(head: bytes) -> str:
     if b"\0" in sample:
         even, odd = sample[0::2].count(0), sample[1::2].count(0)
         half = len(sample) // 2
+        # Text of the Latin alphabet has a null byte in nearly every pair, always on the same side.
         if odd > 0.7 * half and even < 0.1 * half:
             return "utf-16-le"
         if even > 0.7 * half and odd < 0.1 * half:
@@ -126,6 +127,7 @@ def _single_byte(data: bytes) -> str:
 def is_text(block: bytes) -> bool:
     """Whether a block has hardly any control characters."""
     sample = block[: 1 << 16]
+    # A stray form feed or bell is no reason to refuse a table.
     return len(sample) - len(sample.translate(None, _CONTROLS)) <= max(8, 0.01 * len(sample))
 
 

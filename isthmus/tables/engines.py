@@ -23,6 +23,7 @@ _QUOTED = re.compile(rb'"[^"]*"')
 
 def is_regular(block: bytes, width: int, separator: str) -> bool:
     """Whether each line is one row of ``width`` cells, as far as counting tells."""
+    # Quoted cells may hold separators and line ends, which must not be counted.
     if b'"' in block:
         if block.count(b'"') % 2 or b'""' in block:
             return False
@@ -100,6 +101,7 @@ def with_numpy(
     block: bytes, width: int, separator: str, decimal: str, texts: frozenset[int]
 ) -> Columns | None:
     """Parse numbers without gaps by NumPy."""
+    # NumPy reads 1_000 as a number and other digits than ASCII, which the cell reader refuses.
     if texts or b'"' in block or decimal != "." or b"_" in block or not block.isascii():
         return None
     flat = block.decode().replace("\n", separator).split(separator)

@@ -21,9 +21,9 @@ def need(package: str, what: str) -> TableError:
     return TableError(f"{what} need {package}: pip install {package}.")
 
 
-def shorten(cell: str, most: int = 40) -> str:
-    """Quote a cell in a message."""
-    return repr(cell if len(cell) <= most else cell[:most] + "...")
+def shorten(cell: str) -> str:
+    """Quote a cell in a message, at most 40 characters of it."""
+    return repr(cell if len(cell) <= 40 else cell[:40] + "...")
 
 
 def plural(count: int, noun: str) -> str:

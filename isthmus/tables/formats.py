@@ -81,8 +81,8 @@ class TextFile:
             "encoding": LABELS[self._lines.encoding],
             "separator": SEPARATORS.get(layout.separator, repr(layout.separator)),
             "decimal mark": "comma" if layout.decimal == "," else "point",
-            "header": _told_header(layout),
-            "units": "none" if layout.units is None else _told_units(layout),
+            "header": _describe_header(layout),
+            "units": "none" if layout.units is None else _describe_units(layout),
         }
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -90,6 +90,7 @@ class TextFile:
         skip = self._layout.body_line - 1
         pieces = self._first.split(b"\n", skip)
         body = pieces[-1] if len(pieces) > skip else b""
+        # The block may be megabytes, and is not needed again.
         self._first = b""
         if body:
             yield from self._parse(body, skip + 1, texts)
@@ -123,14 +124,14 @@ class TextFile:
         )
 
 
-def _told_header(layout: Any) -> str:
+def _describe_header(layout: Any) -> str:
     if not layout.has_header:
         return "none; columns are x1, x2, ..."
     numeric = all(name.replace(".", "", 1).lstrip("+-").isdigit() for name in layout.names if name)
     return "numbers, such as wavelengths" if numeric else "names"
 
 
-def _told_units(layout: Any) -> str:
+def _describe_units(layout: Any) -> str:
     units = [u for u in layout.units if u]
     return (
         "a line of units is skipped: " + ", ".join(units[:6]) + (" ..." if len(units) > 6 else "")
@@ -157,6 +158,7 @@ def text_in_column(table: Any, k: int, line: int, cell: str) -> TableError:
     """Say where a column of numbers has a text, and what can be done."""
     name = table.names[k]
     hint = ""
+    # 1,234 is one number to some and two to others: it is named, not guessed.
     if "," in cell and cell.replace(",", "").replace(".", "").strip("+-").isdigit():
         hint = " Marks between thousands are not read."
     return TableError(
@@ -187,17 +189,19 @@ class Cells:
         self.facts = {
             "format": "spreadsheet",
             "sheet": sheet,
-            "header": _told_header(layout),
-            "units": "none" if layout.units is None else _told_units(layout),
+            "header": _describe_header(layout),
+            "units": "none" if layout.units is None else _describe_units(layout),
         }
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows."""
         start = next(k for k, line in enumerate(self._head_lines) if line >= self._layout.body_line)
-        rows, lines, done = self._head[start:], self._head_lines[start:], 0
+        rows = self._head[start:]
+        lines = self._head_lines[start:]
+        done = 0
         for line, cells in self._rows:
             if any(cell.strip() for cell in cells):
-                rows.append(self._fitted(line, cells))
+                rows.append(self._fit_to_width(line, cells))
                 lines.append(line)
             if len(rows) >= ROWS:
                 done += len(rows)
@@ -207,7 +211,7 @@ class Cells:
         if rows:
             yield self._block(rows, lines, texts)
 
-    def _fitted(self, line: int, cells: list[str]) -> list[str]:
+    def _fit_to_width(self, line: int, cells: list[str]) -> list[str]:
         width = self._layout.width
         if any(cell.strip() for cell in cells[width:]):
             raise TableError(
@@ -239,10 +243,12 @@ class Arrays:
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows."""
+        # Blocks of at most 4 MB, whatever the number of columns.
         step = max(1, min(ROWS, (1 << 22) // (8 * self.values.shape[1])))
         for start in range(0, len(self.values), step):
             block = np.asarray(self.values[start : start + step], dtype=np.float64)
             columns: list[Any] = list(block.T)
             for k in texts:
+                # 17 digits bring back the same number.
                 columns[k] = [f"{value:.17g}" for value in columns[k]]
             yield Block(columns, range(start + 1, start + 1 + len(block)))

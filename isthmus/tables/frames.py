@@ -62,7 +62,9 @@ class _Named:
     """One column of a frame, for messages."""
 
     def __init__(self, frame: Frame, k: int) -> None:
-        self.path, self.place, self.names = frame.path, frame.place, [frame.names[k]]
+        self.path = frame.path
+        self.place = frame.place
+        self.names = [frame.names[k]]
 
 
 def _whole(path: str, batches: Iterator[Any]) -> Iterator[Any]:

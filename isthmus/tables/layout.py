@@ -58,6 +58,7 @@ def split_rows(
     rows: list[list[str]] = []
     lines: list[int] = []
     csv.field_size_limit(LONGEST_CELL)
+    # The csv module would see an empty cell between each two of several spaces.
     if separator == " ":
         for k, content in enumerate(text.split("\n")):
             if content.strip():
@@ -104,16 +105,17 @@ def find_layout(
     text, named = _skip_preface(text, layout)
     if not text.strip():
         raise TableError(f"{path} has no rows.")
+    # Whole lines only: half a record at the end would have too few cells.
     head = text if is_whole else text[: text.rfind("\n", 0, 1 << 22) + 1] or text
     given = next((n[4:] for n in layout.notes if n.startswith("sep=")), None)
-    layout.separator = given or _find_separator(path, head)
+    layout.separator = given or _find_separator(head)
     layout.notes = [note for note in layout.notes if not note.startswith("sep=")]
     width = max(1, head.partition("\n")[0].count(layout.separator))
     most = min(SAMPLE, max(50, _CELLS // width))
     rows, lines = split_rows(path, head, layout.separator, first_line + layout.skipped, most + 2)
     if not rows:
         raise TableError(f"{path} has no rows.")
-    _check_widths(path, layout, rows, lines, named)
+    _check_widths(path, layout, rows, lines)
     _find_decimal(layout, rows)
     _find_header(path, layout, rows, lines, header, named, known)
     return layout
@@ -138,8 +140,9 @@ def _skip_preface(text: str, layout: Layout) -> tuple[str, str | None]:
     return text, named
 
 
-def _find_separator(path: str, text: str) -> str:
+def _find_separator(text: str) -> str:
     """The separator that parts the first lines most evenly into several cells."""
+    # 200 lines settle it; one megabyte bounds the time for very long ones.
     lines = [line for line in text[: 1 << 20].split("\n")[:200] if line.strip()]
     sample = "\n".join(lines)
     best, merit = ",", (0.0, 0)
@@ -152,6 +155,7 @@ def _find_separator(path: str, text: str) -> str:
         except csv.Error:
             continue
         common, count = Counter(widths).most_common(1)[0]
+        # Tenths, so that one ragged line does not decide between two separators.
         share = round(count / len(widths), 1)
         # Commas between semicolons are decimal marks; otherwise more cells are better.
         score = (share, 3 if mark in "\t;|" else 2) if common > 1 else (0.0, 1)
@@ -161,18 +165,18 @@ def _find_separator(path: str, text: str) -> str:
         widths = [len(line.split()) for line in lines]
         if max(widths) > 1 and len(set(widths)) == 1 and len(lines) > 1:
             cells = [cell for line in lines[1:] for cell in line.split()]
+            # Spaces separate numbers; lines of prose have them too.
             if sum(number(c) is not None for c in cells) > 0.5 * len(cells):
                 return " "
     return best
 
 
-def _check_widths(
-    path: str, layout: Layout, rows: list[list[str]], lines: list[int], named: str | None
-) -> None:
+def _check_widths(path: str, layout: Layout, rows: list[list[str]], lines: list[int]) -> None:
     """Rows of one width; names of one cell fewer are those of R, without one for row names."""
     first, others = len(rows[0]), {len(cells) for cells in rows[1:]}
     width = first
     if len(rows) > 1 and others == {first + 1} and not all(number(c) is not None for c in rows[0]):
+        # A separator at the end of every row but not of the header.
         is_trailing = all(not cells[-1].strip() for cells in rows[1:])
         rows[0] = [*rows[0], ""] if is_trailing else ["", *rows[0]]
         width = first + 1
@@ -204,9 +208,11 @@ def _find_header(
         has_header = header
     else:
         has_header = _has_known(rows[0], known) or _is_header(rows, layout.decimal)
+    # A header alone; a single row of numbers is data.
     if has_header and len(rows) == 1:
         raise TableError(f"{path} has a header and no rows.")
     if not has_header and header is None and named is not None:
+        # The last comment line names the columns in files of numpy.savetxt.
         cells = [c for c in re.split(r"[\s,;|]+", named) if c]
         if len(cells) == layout.width and any(number(c) is None for c in cells):
             layout.names, layout.has_header = cells, True
@@ -229,6 +235,7 @@ def _has_known(cells: list[str], known: Sequence[str]) -> bool:
     if not known:
         return False
     here = {simplify(cell) for cell in cells}
+    # Half of them: new tables may lack the outputs.
     return sum(simplify(name) in here for name in known) > 0.5 * len(known)
 
 
@@ -286,12 +293,14 @@ def _is_scale(rows: list[list[str]], decimal: str, is_sure: bool) -> bool:
             fractions = (np.mod(values, 1) != 0) & np.isfinite(values)
         if fractions.any():
             return True
+    # Five numbers in order over a row that is not: by chance once in sixty.
     if len(scale) >= 5:
         return not _is_monotone(values[0])
     # Few columns: every number of the line must be far from all that follow in its column.
     if len(values) < 3 or np.isnan(values).all(axis=0).any():
         return False
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    # Three ranges away: wavelengths over absorbances are, an ordinary first row is not.
     margin = 3 * (high - low)
     return bool(((scale > high + margin) | (scale < low - margin)).all())
 
@@ -320,4 +329,5 @@ def _is_units(cells: list[str], rest: list[list[str]], decimal: str) -> bool:
     if not texts:
         return False
     known = [cell for cell in texts if _UNITS.fullmatch(cell)]
+    # Half of them: units of fields that the list lacks stand beside known ones.
     return len(known) >= max(1, 0.5 * len(texts))

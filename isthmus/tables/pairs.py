@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.categories import expand, expanded_names
+from isthmus.tables.categories import expand, expand_names
 from isthmus.tables.errors import TableError, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
@@ -24,7 +24,7 @@ def _be_silent(sentence: str) -> None:
 
 @dataclass
 class Reading:
-    """How tables are to be read, as the options of a command say."""
+    """How tables are read, from the options of a command."""
 
     header: bool | None = None
     id_column: str | None = None
@@ -202,7 +202,8 @@ class _Shared:
     """Options that name columns, where one of two files has them."""
 
     def __init__(self, reading: Reading, *paths: str | None) -> None:
-        self._reading, self._paths = reading, [p for p in paths if p is not None]
+        self._reading = reading
+        self._paths = [p for p in paths if p is not None]
         self._types = split_types(reading.types, KINDS)
         self._ignore = split_names(reading.ignore)
         if reading.groups is not None:  # whatever it holds, only what is the same counts
@@ -285,6 +286,7 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
             f"{x.path} has {x.n_rows} rows and {y.path} has {y.n_rows}: they must be the same."
             f"{_rows_of_one(x, y)}"
         )
+    # Without names on both sides rows go by their order.
     if x.ids is None or y.ids is None or x.ids == y.ids:
         return x, y
     for table in (x, y):
@@ -335,6 +337,7 @@ def _check(
         tell(f"{y.path}: outputs that never vary: {some(constant)}.")
     _tell_useless(x, tell)
     shared = set(x.names) & set(y.names) if x.has_names and y.has_names else set()
+    # A target among the inputs would be predicted from itself.
     if shared and x.path != y.path:
         raise TableError(f"columns are both inputs and outputs: {some(sorted(shared))}.")
     targets = y.names if y.has_names else [f"y{k + 1}" for k in range(len(y.names))]
@@ -347,7 +350,7 @@ def _check(
     if levels:
         origin["categories"] = levels
     X = expand(x.values, x.names, by_code)
-    inputs = expanded_names(x.names, by_code) if x.has_names or by_code else None
+    inputs = expand_names(x.names, by_code) if x.has_names or by_code else None
     return Pair(X, y.values, inputs, targets, ids, origin)
 
 
@@ -359,4 +362,4 @@ def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
     if pairs:
         told = ", ".join(f"{a!r} is {b!r}" for a, b in pairs[:4])
         more = f" and {len(pairs) - 4} more" if len(pairs) > 4 else ""
-        tell(f"{x.path}: inputs that are there twice: {told}{more}.")
+        tell(f"{x.path}: duplicate inputs: {told}{more}.")

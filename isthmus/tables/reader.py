@@ -89,7 +89,8 @@ class TableReader:
             self._format = _open_format(self._source, header, inner, key, numeric)
             self.path = self._format.path
             self.place, self.facts = self._format.place, self._format.facts
-            self.has_names, self.extra = self._format.has_names, self._format.extra
+            self.has_names = self._format.has_names
+            self.extra = self._format.extra
             self.notes = list(self._format.notes)
             names = self._settle_names()
             self.columns = decide(
@@ -249,7 +250,9 @@ class _Here:
     """One column of a reader, for messages."""
 
     def __init__(self, reader: TableReader, column: Column) -> None:
-        self.path, self.place, self.names = reader.path, reader.place, [column.name]
+        self.path = reader.path
+        self.place = reader.place
+        self.names = [column.name]
 
 
 def _is_void(column: Column) -> bool:

@@ -77,12 +77,14 @@ class Source:
             head = self._fill(16)
             if not head:
                 raise TableError(f"{self.path} is empty.")
+        # The first bytes decide, not the name: a renamed file is read or refused for what it is.
         found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
         stem = path.lower()
         for suffix in _PACKED_SUFFIXES:
             stem = stem.removesuffix(suffix)
         suffix = os.path.splitext(stem)[1]
         named = SUFFIXES.get(suffix)
+        # Spreadsheets and .npz are zip archives; their names tell which.
         if found == "zip":
             found = named if named in ("npz", "sheet") else "zip"
         elif found is None and named is None and self.is_file and self.packed is None:
@@ -121,6 +123,7 @@ class Source:
                 f"{self.path}: its {self.packed} data are damaged or cut off."
             ) from error
         except Exception as error:
+            # Two packages can unpack zstd, each with an error class of its own.
             if type(error).__name__ == "ZstdError":
                 raise TableError(f"{self.path}: its zstd data are damaged or cut off.") from error
             raise
@@ -153,6 +156,7 @@ class Source:
             self._raw.seek(0)
             self._head = b""
             return self._raw
+        # Parquet and spreadsheets have their index at the end, and a pipe cannot go back.
         spool = tempfile.TemporaryFile()
         try:
             while data := self.read(1 << 20):
@@ -237,6 +241,7 @@ class _Zstd:
             chunk = self._frame.unused_data if self._frame.eof else b""
             chunk = chunk or self._packed.read(self._CHUNK)
             if not chunk:
+                # The package alone would take a truncated file for its end.
                 if self._is_begun and not self._frame.eof:
                     raise EOFError("the last frame is cut off")
                 break

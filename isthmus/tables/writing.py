@@ -20,6 +20,7 @@ _HEADER = 128  # bytes of the header of a .npy file, rewritten when the number o
 
 def defuse(cell: str) -> str:
     """Write a text so that no spreadsheet takes it for a formula."""
+    # Spreadsheets run cells that begin like this; negative numbers are kept.
     if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and number(cell) is None:
         return "'" + cell
     return cell
@@ -57,8 +58,12 @@ class Writer:
         text_names: Sequence[str] = (),
         raw: bool = False,
     ) -> None:
-        self._suffix, self._write, self._part = suffix, write, part
-        self._id_name, self._names, self._raw = id_name, names, raw
+        self._suffix = suffix
+        self._write = write
+        self._part = part
+        self._id_name = id_name
+        self._names = names
+        self._raw = raw
         self._text_names = list(text_names)
         self.n_rows = 0
         self._file: Any = None

@@ -60,7 +60,7 @@ def test_fit_predict_and_report(blocks, run, tmp_path):
 
 def test_what_does_not_go_together_is_told(blocks, run, tmp_path):
     code, _, err = run("fit", "nir.csv", "raman.csv", "lab.csv")
-    assert code == 2 and "name that of the outputs with -y" in err
+    assert code == 2 and "name the table of outputs with -y" in err
     lines = (tmp_path / "raman.csv").read_text().splitlines()
     (tmp_path / "short.csv").write_text("\n".join(lines[:-2]) + "\n")
     code, _, err = run("fit", "nir.csv", "short.csv", "-y", "lab.csv")

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from isthmus._geometry import (
-    Euclidean,
+from isthmus._geometry import Euclidean, Stiefel
+from isthmus.papers.riemannian_pls import (
+    GeneralisedGrassmann,
+    GeneralisedStiefel,
     Grassmann,
+    Oblique,
     Product,
-    Stiefel,
 )
-from isthmus.papers.riemannian_pls import GeneralisedGrassmann, GeneralisedStiefel, Oblique
 
 _rng = np.random.default_rng(42)
 X_TALL = _rng.normal(size=(20, 6)) * np.logspace(0, -2, 6)

@@ -5,19 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm, null_space, subspace_angles
 
-from isthmus._geometry import (
-    Euclidean,
-    Grassmann,
-    Product,
-    Stiefel,
-    grassmann_distance,
-    principal_angles,
-)
+from isthmus._geometry import Euclidean, Stiefel
 from isthmus.papers.riemannian_pls import (
     GeneralisedGrassmann,
     GeneralisedStiefel,
+    Grassmann,
     Oblique,
+    Product,
+    grassmann_distance,
     grassmann_distances,
+    principal_angles,
 )
 
 

@@ -7,12 +7,9 @@ from scipy.special import iv
 
 from isthmus._geometry import Stiefel
 from isthmus._geometry.flows import EuclideanFlow, StiefelFlow
-from isthmus._geometry.sampling import (
-    geodesic_proposal,
-    uniform_stiefel,
-)
 from isthmus._solvers.mcmc import hmc_step
 from isthmus.papers.kernel_dependency_thesis import matrix_langevin, von_mises_fisher
+from isthmus.papers.kernel_dependency_thesis.sampler import geodesic_proposal
 
 SHAPES = [(3, 1), (2, 2), (4, 2), (5, 5), (7, 4)]
 
@@ -35,7 +32,7 @@ def within(draws, expected, errors=6.0):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uniform_points_have_the_moments_of_the_invariant_law(shape, rng):
     n, r = shape
-    draws = np.array([uniform_stiefel(n, r, rng) for _ in range(4000)])
+    draws = np.array([Stiefel(n, r).random_point(rng) for _ in range(4000)])
     within(draws, 0.0)
     within(draws @ draws.transpose(0, 2, 1), r / n * np.eye(n))
     # the fourth moment of an entry tells a uniform law from others with the same variance
@@ -45,7 +42,7 @@ def test_uniform_points_have_the_moments_of_the_invariant_law(shape, rng):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_tangent_is_isotropic_in_the_canonical_metric(shape, rng):
     n, r = shape
-    V, scale = uniform_stiefel(n, r, rng), 0.3
+    V, scale = Stiefel(n, r).random_point(rng), 0.3
     drawn = np.array([scale * Stiefel(n, r).random_tangent(V, rng) for _ in range(4000)])
     assert np.abs(V.T @ drawn + drawn.transpose(0, 2, 1) @ V).max() < 1e-12
     geometry = Stiefel(n, r)
@@ -66,7 +63,7 @@ def test_the_geodesic_walk_keeps_the_uniform_law(shape, rng):
     n, r = shape
     ends = []
     for _ in range(1500):
-        V = uniform_stiefel(n, r, rng)
+        V = Stiefel(n, r).random_point(rng)
         for _ in range(2):
             V = geodesic_proposal(V, 0.8, rng)
         ends.append(V)
@@ -94,7 +91,7 @@ def test_matrix_langevin_is_weighted_uniform(shape, rng):
     draws = np.array([matrix_langevin(F, rng) for _ in range(2500)])
     assert np.abs(draws.transpose(0, 2, 1) @ draws - np.eye(r)).max() < 1e-12
     # importance weights on uniform points: slow, and shares no line with the sampler
-    flat = np.array([uniform_stiefel(n, r, rng) for _ in range(20000)])
+    flat = np.array([Stiefel(n, r).random_point(rng) for _ in range(20000)])
     weights = np.exp((F * flat).sum(axis=(1, 2)))
     weights /= weights.sum()
     expected = (weights[:, None, None] * flat).sum(axis=0)
@@ -116,7 +113,7 @@ def test_matrix_langevin_says_when_it_is_hopeless(rng):
 def test_a_flow_is_the_geodesic_and_turns_back(shape, rng):
     n, r = shape
     flow, geometry = StiefelFlow(n, r), Stiefel(n, r)
-    V = uniform_stiefel(n, r, rng)
+    V = Stiefel(n, r).random_point(rng)
     D = geometry.random_tangent(V, rng)
     end, velocity = flow.move(V, D, 0.7)
     assert_allclose(end, geometry.exp(V, 0.7 * D), atol=1e-12)

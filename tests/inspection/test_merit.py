@@ -67,5 +67,5 @@ def test_what_is_not_determined_is_nan():
     alone = figures_of_merit([2.0], [3.0])
     assert alone.rmse == 1 and np.isnan(alone.sep)
     assert figures_of_merit([np.nan], [3.0]).n == 0
-    with pytest.raises(ValueError, match="y has 1 outputs, prediction 2"):
+    with pytest.raises(ValueError, match="y has 1 outputs and prediction 2"):
         figures_of_merit([1.0, 2.0], np.zeros((2, 2)))

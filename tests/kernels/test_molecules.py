@@ -63,10 +63,10 @@ def test_smiles_come_back():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ((["F", "F", "F"], [(0, 1), (1, 2)]), r"graphs\[0\]: no molecule"),
-        ((["Xx", "C"], [(0, 1)]), "'Xx' is no symbol"),
-        (([3, "C"], [(0, 1)]), "3 is no symbol"),
-        ((["C", "C"], [(0, 1)], ["glue"]), "'glue' is no type of bond"),
+        ((["F", "F", "F"], [(0, 1), (1, 2)]), r"graphs\[0\]: not a molecule"),
+        ((["Xx", "C"], [(0, 1)]), "'Xx' is not the symbol"),
+        (([3, "C"], [(0, 1)]), "3 is not the symbol"),
+        ((["C", "C"], [(0, 1)], ["glue"]), "'glue' is not a type of bond"),
     ],
 )
 def test_what_is_no_molecule_is_named(graph, message):

@@ -18,7 +18,6 @@ from isthmus.kernels import (
     Exponential,
     Gaussian,
     HistogramIntersection,
-    HistogramTables,
     L2Laplacian,
     Laplacian,
     Linear,
@@ -210,12 +209,12 @@ def test_algebra_keeps_gradients_and_mixes_with_scikit_learn(X):
 # -- histograms ---------------------------------------------------------------------------------
 
 
-def test_unary_codes_count_what_distances_measure(rng):
+def test_whole_counts_give_whole_values(rng):
     counts = rng.integers(0, 4, size=(20, 6)).astype(float)
     other = rng.integers(0, 4, size=(5, 6)).astype(float)
     expected = np.minimum(counts[:, None], other[None]).sum(axis=2)
     assert_array_equal(HistogramIntersection()(counts, other), expected)
-    shifted = HistogramIntersection()(counts + 0.25, other + 0.25)  # no whole numbers: distances
+    shifted = HistogramIntersection()(counts + 0.25, other + 0.25)
     assert_allclose(shifted, expected + 6 * 0.25, rtol=1e-14)
     empty = np.zeros((3, 6))
     assert_array_equal(HistogramIntersection()(empty, counts), np.zeros((3, 20)))
@@ -226,14 +225,6 @@ def test_its_squared_distance_is_the_l1_distance(X):
     d = K.diagonal()
     l1 = np.abs(X[:, None] - X[None]).sum(axis=2)
     assert_allclose(d[:, None] + d - 2 * K, l1, atol=1e-13)
-
-
-@pytest.mark.parametrize("q", [None, 3])
-def test_tables_are_the_expansion(q, X, Y, rng):
-    coef = rng.normal(size=len(X) if q is None else (len(X), q))
-    tables = HistogramTables(X, coef)
-    queries = np.vstack([Y, X[:3], np.zeros((1, 4)), 9 * np.ones((1, 4))])
-    assert_allclose(tables(queries), gram(HistogramIntersection(), queries, X) @ coef, atol=1e-12)
 
 
 def test_negative_histograms_are_refused(X):

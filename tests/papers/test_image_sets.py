@@ -9,8 +9,12 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
 
-from isthmus._geometry import grassmann_distance
-from isthmus.papers.riemannian_pls import grassmann_distances, image_set_error, image_set_subspaces
+from isthmus.papers.riemannian_pls import (
+    grassmann_distance,
+    grassmann_distances,
+    image_set_error,
+    image_set_subspaces,
+)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ from isthmus import (
 )
 from isthmus.kernels.sequences import SequenceKernel
 from isthmus.persistence import ModelFileError
-from isthmus.persistence.classes import CLASSES, FUNCTIONS, found
+from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.preimages import SequenceSearch
 
@@ -242,7 +242,7 @@ def main():
     warnings.simplefilter("ignore")
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in CLASSES | FUNCTIONS:  # whatever is imported later is not ours
-        found(name)
+        find_listed(name)
     codecs.lookup("cp437")  # of the names in archives
     import skops.io
 

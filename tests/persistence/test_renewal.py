@@ -77,4 +77,4 @@ def test_moved_classes_are_found_by_their_old_names(old, loss):
     node["object"] = old
     assert Decoder(lambda i: np.zeros(0), "m").decode(node) == loss
     module, _, last = old.rpartition(".")
-    assert classes.found(classes.listed_name(f"{module}.of_then", last)) is type(loss)
+    assert classes.find_listed(classes.listed_name(f"{module}.of_then", last)) is type(loss)

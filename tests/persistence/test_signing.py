@@ -67,7 +67,7 @@ def test_refused(keys, tmp_path):
     with pytest.raises(SignatureError, match="it is not signed"):
         load(path, trusted_key=keys["ours.pub"])
     save(MODEL, path, sign=keys["other.pem"])
-    with pytest.raises(SignatureError, match="not of the key that is trusted"):
+    with pytest.raises(SignatureError, match="not signed with the trusted key"):
         load(path, trusted_key=keys["ours.pub"])
     other = path.read_bytes()
     save(MODEL, path, sign=keys["ours.pem"])
@@ -77,7 +77,7 @@ def test_refused(keys, tmp_path):
     header, body = path.read_bytes().split(b"\n", 1)
     head = header.rsplit(b":", 1)[0] + b":" + ours.split(b"\n", 1)[0].rsplit(b":", 1)[1]
     path.write_bytes(head + b"\n" + body)
-    with pytest.raises(SignatureError, match="not of the key that is trusted"):
+    with pytest.raises(SignatureError, match="not signed with the trusted key"):
         load(path, trusted_key=keys["ours.pub"])
     for at in (20, 90, 200, 400, len(ours) - 3):  # any bit of a signed file
         changed = bytearray(ours)
@@ -91,16 +91,16 @@ def test_refused(keys, tmp_path):
 def test_bad_keys(keys, tmp_path):
     path = tmp_path / "m.isthmus"
     for key, match in (
-        (keys["rsa"], "holds no private key of Ed25519"),
-        (keys["ours.pub"], "holds no private key of Ed25519"),
-        (keys["ours.locked"], "locked by a password"),
-        (b"nonsense", "the key holds no private key"),
+        (keys["rsa"], "does not hold a private Ed25519 key"),
+        (keys["ours.pub"], "does not hold a private Ed25519 key"),
+        (keys["ours.locked"], "protected by a password"),
+        (b"nonsense", "the key does not hold a private Ed25519 key"),
     ):
         with pytest.raises(ValueError, match=match):
             save(MODEL, path, sign=key)
     assert not path.exists()
     save(MODEL, path, sign=keys["ours.pem"])
-    with pytest.raises(ValueError, match="holds no public key of Ed25519"):
+    with pytest.raises(ValueError, match="does not hold a public Ed25519 key"):
         load(path, trusted_key=keys["ours.pem"])
 
 
@@ -129,7 +129,7 @@ def test_the_command(keys, tmp_path, monkeypatch, capsys):
     assert main(["inspect", "m.isthmus"]) == 0 and "signed" in capsys.readouterr().out
     (tmp_path / "out.csv").unlink()
     assert main([*predict, str(keys["other.pub"])]) == 1
-    assert "not of the key that is trusted" in capsys.readouterr().err
+    assert "not signed with the trusted key" in capsys.readouterr().err
     assert not (tmp_path / "out.csv").exists()
     assert main([*fit[:-1], "n.isthmus", "--sign", "nowhere.pem"]) == 1
     assert "nowhere.pem" in capsys.readouterr().err and not (tmp_path / "n.isthmus").exists()

@@ -15,7 +15,7 @@ from scipy.special import k0
 from scipy.stats import invwishart
 
 from isthmus import BayesianStiefelRegression
-from isthmus._geometry import uniform_stiefel
+from isthmus._geometry import Stiefel
 from isthmus._solvers.chains import mean_ess
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
 from isthmus.papers.kernel_dependency_thesis.sampler import metropolised_gibbs
@@ -80,7 +80,7 @@ def draw_map(rng, p, q, r, prior):
     if prior == "matrix_normal" and r == min(p, q):
         C = np.sqrt(VARIANCE) * rng.normal(size=(p, q))
         return (C, np.eye(q)) if q <= p else (np.eye(p), C.T)
-    W, V = uniform_stiefel(p, r, rng), uniform_stiefel(q, r, rng)
+    W, V = Stiefel(p, r).random_point(rng), Stiefel(q, r).random_point(rng)
     if prior == "half_normal":
         return W * np.sqrt(VARIANCE) * np.abs(rng.normal(size=r)), V
     # |A'A|^((q - r)/2) exp(-||A||^2 / 2v): A'A is a Wishart matrix of p + q - r degrees of freedom.

@@ -260,7 +260,7 @@ def test_new_data_make_a_validation_page(tmp_path):
     assert body.count("times the limit") >= 4 and 'id="drift"' in body and 'id="domain"' in body
 
     search.report(tmp_path / "w.html", rng.permutation(A), rng.permutation(b))
-    assert "No trend of the errors" in (tmp_path / "w.html").read_text("utf-8")
+    assert "The errors have no trend" in (tmp_path / "w.html").read_text("utf-8")
     search.report(tmp_path / "t.html")
     page = (tmp_path / "t.html").read_text("utf-8")
     assert "<h2>Validation</h2>" not in page

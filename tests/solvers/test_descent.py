@@ -6,20 +6,33 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import eigh
 from scipy.optimize import rosen, rosen_der
 
-from isthmus._geometry import (
-    Euclidean,
-    Grassmann,
-    Product,
-    Stiefel,
-)
-from isthmus._solvers import Reason, lbfgs
+from isthmus._geometry import Euclidean, Stiefel
+from isthmus._solvers import Reason
+from isthmus._solvers.descent import WINDOW, StopRule, descend
+from isthmus._solvers.lbfgs import QuasiNewton
+from isthmus._solvers.line_search import wolfe
+from isthmus._solvers.problem import Problem
+from isthmus._solvers.progress import Progress
 from isthmus.papers.riemannian_pls import (
     GeneralisedGrassmann,
     GeneralisedStiefel,
+    Grassmann,
     Oblique,
+    Product,
     conjugate_gradient,
 )
 from isthmus.papers.stiefel_report import steepest_descent
+
+
+def lbfgs(
+    objective, geometry, start, *, memory=20, max_iter=1000, tol=1e-8, decrease_tol=1e-15,
+    verbose=0, callback=None,
+):  # fmt: skip
+    """Descend by quasi-Newton directions, as the fits do stage by stage, with the options of the others."""
+    stop = StopRule(max_iter, gradient_share=tol, decrease_share=decrease_tol, window=WINDOW)
+    problem, progress = Problem(objective, geometry), Progress("L-BFGS", verbose, callback)
+    return descend(problem, start, QuasiNewton(memory), wolfe, stop, progress)
+
 
 SOLVERS = {
     "lbfgs": lbfgs,

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from isthmus.tables import TableError, encoding, engines, formats, layout, read_table
-from isthmus.tables.categories import expand, expanded_names
+from isthmus.tables.categories import expand, expand_names
 from isthmus.tables.cells import MISSING, number
 from isthmus.tables.names import find, find_all, suggest
 from isthmus.tables.reader import TableReader
@@ -245,7 +245,7 @@ def test_names_that_are_alike():
 def test_one_column_per_level():
     levels = {"c": ["red", "blue"]}
     values = np.array([[1.0, 0], [2, 1], [3, 0], [4, -1]])
-    assert expanded_names(["a", "c"], levels) == ["a", "c=blue", "c=red"]
+    assert expand_names(["a", "c"], levels) == ["a", "c=blue", "c=red"]
     assert_array_equal(
         expand(values, ["a", "c"], levels), [[1, 0, 1], [2, 1, 0], [3, 0, 1], [4, 0, 0]]
     )

@@ -13,7 +13,7 @@ name                         file                       question
 ``CompressionDisplay``       ``compression.py``         how many points does a kernel model need?
 ``PreimageDisplay``          ``preimages.py``           what do the pre-images look like?
 ``SPlotDisplay``             ``s_plot.py``              which inputs go with the predictive score?
-``SubspaceDisplay``          ``subspace.py``            do the coordinates tell of held-out rows?
+``SubspaceDisplay``          ``subspace.py``            do the coordinates hold on held-out rows?
 ============================ ========================== =========================================
 
 ``from_estimator`` computes and draws, ``compute`` gives the numbers alone, ``plot(ax)`` draws, and

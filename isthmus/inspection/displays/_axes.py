@@ -30,6 +30,8 @@ def positions(names: Any, n: int) -> tuple[Any, list[str], bool]:
             numbers = np.array([float(label) for label in labels])
         except ValueError:
             return np.arange(n, dtype=float), labels, False
+        # Wavelengths differ; columns that are all called 1 are not a scale.
         if np.isfinite(numbers).all() and len(np.unique(numbers)) == n:
             return numbers, labels, True
+    # More than 30 unnamed columns are drawn as a curve: bars would have no readable labels.
     return np.arange(n, dtype=float), labels, names is None and n > 30

@@ -46,7 +46,7 @@ class CoefficientsDisplay:
 
     @classmethod
     def compute(cls, model: Any, *, names: Any = None, targets: Any = None) -> CoefficientsDisplay:
-        """The numbers without the picture."""
+        """Compute the numbers of the picture."""
         check_is_fitted(model)
         if names is None:
             names = getattr(model, "feature_names_in_", None)
@@ -73,7 +73,7 @@ class CoefficientsDisplay:
         return cls.compute(model, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         labels = [f"y{j}" for j in range(len(self.coefficients))]
         if self.targets is not None:
             labels = [str(target) for target in self.targets]
@@ -93,6 +93,7 @@ def measured_coefficients(model: Any) -> tuple[NDArray, bool]:
         if step is None or step == "passthrough":
             continue
         if hasattr(step, "operator_"):
+            # Coefficients b of treated rows X A' are b A of the measured ones.
             coefficients = coefficients @ step.operator_
         elif hasattr(step, "with_mean") and hasattr(step, "scale_"):  # StandardScaler
             coefficients = coefficients if step.scale_ is None else coefficients / step.scale_

@@ -16,7 +16,7 @@ _MOST_TICKS = 40
 def draw_columns(
     ax: Any, values: NDArray, names: Any, labels: list[str] | None = None
 ) -> tuple[Any, Any]:
-    """Lines where columns are points of a curve, bars where they are not; ``values`` is (m, p)."""
+    """Lines if columns are points of a curve, otherwise bars; ``values`` is (m, p)."""
     figure, ax = axes_for(ax)
     values = np.atleast_2d(values)
     at, ticks, is_curve = positions(names, values.shape[1])

@@ -49,7 +49,7 @@ class ComponentCurveDisplay:
 
     @classmethod
     def compute(cls, search: Any) -> ComponentCurveDisplay:
-        """The numbers without the picture, from a fitted search."""
+        """Compute the numbers of the picture from a fitted search."""
         check_is_fitted(search)
         curve = getattr(search, "curves_", None)  # of a search over methods
         if curve:
@@ -62,7 +62,9 @@ class ComponentCurveDisplay:
         ranks = np.asarray(results["param_n_components"].data, dtype=int)
         means = np.asarray(results["mean_test_score"], dtype=float)
         n = search.n_splits_
+        # std_test_score divides by n: n - 1 here makes it the standard error of the mean.
         errors = np.asarray(results["std_test_score"]) / np.sqrt(max(n - 1, 1))
+        # Of several ridge weights at a rank the best, which the search would take.
         kept = [
             rows[np.nanargmax(means[rows])]
             for rows in (np.flatnonzero(ranks == rank) for rank in np.unique(ranks))
@@ -86,7 +88,7 @@ class ComponentCurveDisplay:
         return cls.compute(search).plot(ax)
 
     def plot(self, ax: Any = None) -> ComponentCurveDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         self.figure_, self.ax_ = axes_for(ax)
         self.ax_.errorbar(
             self.n_components, self.score, yerr=self.standard_error, marker="o", ms=4, capsize=2

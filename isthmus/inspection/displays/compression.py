@@ -96,6 +96,7 @@ class CompressionDisplay:
         """Draw the curves; ``ax`` is a matplotlib axes, new ones if None."""
         self.figure_, self.ax_ = axes_for(ax)
         shown = self.sizes > 0
+        # The axis is logarithmic, and the error of all points is zero.
         floor = max(float(self.errors.max()) * 1e-16, np.finfo(float).tiny)
         self.ax_.plot(
             self.sizes[shown], np.maximum(self.errors[shown], floor), label="relative error"

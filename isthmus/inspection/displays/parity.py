@@ -34,7 +34,7 @@ class ParityDisplay:
 
     @property
     def residual(self) -> NDArray:
-        """Observed less predicted."""
+        """Observed minus predicted."""
         return self.observed - self.predicted
 
     @property
@@ -44,14 +44,14 @@ class ParityDisplay:
 
     @property
     def r2(self) -> float:
-        """Share of the variance that is explained; 0 for a constant output that is not met."""
+        """Share of the variance that is explained; 0 for a constant output that is missed."""
         total = float(np.nanvar(self.observed))
         error = float(np.nanmean(self.residual**2))
         return 1 - error / total if total > 0 else float(error == 0)
 
     @classmethod
     def compute(cls, y: ArrayLike, y_pred: ArrayLike, *, target: int = 0, name: str = "y") -> Any:
-        """The numbers without the picture."""
+        """Compute the numbers of the picture."""
         Y, P = (np.asarray(a, dtype=float).reshape(len(np.asarray(a)), -1) for a in (y, y_pred))
         if Y.shape != P.shape:
             raise ValueError(f"y has shape {Y.shape} and y_pred {P.shape}: they must be the same.")
@@ -67,7 +67,7 @@ class ParityDisplay:
         kind: str = "parity",
         **options: Any,
     ) -> ParityDisplay:
-        """Draw given predictions, those of left-out rows say.
+        """Draw given predictions, for example those of left-out rows.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class ParityDisplay:
         ----------
         model : fitted regressor
         X, y : arrays
-            Better rows that the model has not seen.
+            Preferably rows that were not in the fit.
         **options :
             As in ``from_predictions``.
 
@@ -104,7 +104,7 @@ class ParityDisplay:
         return cls.from_predictions(y, model.predict(X), **options)
 
     def plot(self, ax: Any = None, *, kind: str = "parity") -> ParityDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         check_option("kind", kind, ("parity", "residuals"))
         self.figure_, self.ax_ = axes_for(ax)
         if kind == "parity":

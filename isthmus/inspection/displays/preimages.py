@@ -94,7 +94,8 @@ class PreimageDisplay:
             import matplotlib.pyplot as plt
         except ImportError as error:
             raise ImportError("Pictures need matplotlib: pip install 'isthmus[plot]'.") from error
-        n_rows, n_columns = len(self.pictures), len(next(iter(self.pictures.values())))
+        n_rows = len(self.pictures)
+        n_columns = len(next(iter(self.pictures.values())))
         size = (1.0 * n_columns + 1.5, 1.15 * n_rows)
         self.figure_, self.axes_ = plt.subplots(
             n_rows, n_columns, figsize=size, squeeze=False, layout="constrained"

@@ -18,9 +18,9 @@ N_NEIGHBOURS = 10
 class SubspaceDisplay:
     """Coordinates of training and of held-out rows, one panel for each output.
 
-    A projection can lay out its training rows as neatly as one likes; only rows that it has not seen
-    tell whether the layout means anything. So both are shown apart, and the title of each panel has the
-    R2 with which nearest neighbours on the training coordinates predict the held-out output.
+    A projection can separate its training rows by chance; only rows that were not in the fit show whether
+    the layout means anything. So both are shown apart, and the title of each panel has the R2 with which
+    nearest neighbours on the training coordinates predict the held-out output.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SubspaceDisplay:
         outputs: list[int] | None = None,
         names: list[str] | None = None,
     ) -> SubspaceDisplay:
-        """The numbers without the picture."""
+        """Compute the numbers of the picture."""
         if dimensions not in (2, 3):
             raise ValueError(f"dimensions == {dimensions!r}, must be 2 or 3.")
         if (X_held_out is None) != (y_held_out is None):
@@ -87,11 +87,13 @@ class SubspaceDisplay:
             Y_new = _columns(y_held_out, len(Z_new))
         labels = names or ([f"y{j}" for j in range(Y.shape[1])] if Y.shape[1] > 1 else ["y"])
         chosen = list(range(Y.shape[1])) if outputs is None else list(outputs)
-        Y, Y_new, labels = Y[:, chosen], Y_new[:, chosen], [labels[j] for j in chosen]
+        Y = Y[:, chosen]
+        Y_new = Y_new[:, chosen]
+        labels = [labels[j] for j in chosen]
         return cls(
-            _padded(Z, dimensions),
+            _pad(Z, dimensions),
             Y,
-            _padded(Z_new, dimensions),
+            _pad(Z_new, dimensions),
             Y_new,
             r2=_held_out_r2(Z, Y, Z_new, Y_new),
             names=labels,
@@ -118,7 +120,7 @@ class SubspaceDisplay:
         X, y : arrays
             Rows of the fit and their outputs, numbers.
         X_held_out, y_held_out : arrays, default=None
-            Rows that the fit has not seen, and their outputs.
+            Rows that were not in the fit, and their outputs.
         ax : matplotlib axes or list of them, default=None
             One for each output.
         **options :
@@ -132,7 +134,7 @@ class SubspaceDisplay:
         return display.plot(ax)
 
     def plot(self, ax: Any = None) -> SubspaceDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         n, three = len(self.names), self.train.shape[1] == 3
         if ax is None:
             options = {"subplot_kw": {"projection": "3d"}} if three else {}
@@ -193,7 +195,7 @@ def _columns(y: Any, n: int) -> NDArray:
     return Y.reshape(n, -1).astype(float)
 
 
-def _padded(Z: NDArray, dimensions: int) -> NDArray:
+def _pad(Z: NDArray, dimensions: int) -> NDArray:
     """The first coordinates; zeros where there are fewer."""
     missing = max(0, dimensions - Z.shape[1])
     return np.pad(Z[:, :dimensions], [(0, 0), (0, missing)])

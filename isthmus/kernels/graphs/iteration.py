@@ -1,6 +1,6 @@
 r"""Fixed points ``R = Q + M * sum_e P_e R P'_e^T``, one graph against a column of others.
 
-Three roads to the same numbers, [B2006]_ Sec. 3.4.3 for the equation:
+Three ways to the same numbers, [B2006]_ Sec. 3.4.3 for the equation:
 
 - the plain iteration, for graphs with directed edges;
 - Chebyshev's semi-iteration, for undirected ones: all eigenvalues of the operator are real and within

@@ -69,7 +69,7 @@ def to_molecule(graph: Any) -> Any:
     for (i, j), mark in zip(graph.edges, marks):
         kind = chem.BondType.names.get(str(mark).upper())
         if kind is None:
-            raise ValueError(f"edge label {mark!r} is no type of bond, such as 'SINGLE'.")
+            raise ValueError(f"edge label {mark!r} is not a type of bond, such as 'SINGLE'.")
         draft.AddBond(i, j, kind)
         if kind == chem.BondType.AROMATIC:
             draft.GetBondBetweenAtoms(i, j).SetIsAromatic(True)
@@ -80,7 +80,7 @@ def to_molecule(graph: Any) -> Any:
 
 
 def to_smiles(graphs: Iterable[Any]) -> list[str]:
-    """Return canonical SMILES strings of graphs; ValueError names a graph that is no molecule."""
+    """Return canonical SMILES strings of graphs; ValueError names a graph that is not a molecule."""
     chem, found = _rdkit(), []
     for index, graph in enumerate(graphs):
         try:
@@ -99,11 +99,13 @@ def atom_label(atom: Any) -> str:
 def _atom(chem: Any, label: Hashable) -> Any:
     parts = _SIGNS.match(str(label))
     if parts is None:
-        raise ValueError(f"node label {label!r} is no symbol of an element, such as 'C' or 'N+'.")
+        raise ValueError(
+            f"node label {label!r} is not the symbol of an element, such as 'C' or 'N+'."
+        )
     try:
         atom = chem.Atom(parts[1])
     except RuntimeError:
-        raise ValueError(f"node label {label!r} is no symbol of an element.") from None
+        raise ValueError(f"node label {label!r} is not the symbol of an element.") from None
     signs = parts[2] or ""
     atom.SetFormalCharge(len(signs) if signs.startswith("+") else -len(signs))
     return atom
@@ -129,7 +131,7 @@ def _checked(chem: Any, draft: Any) -> Any:
                 problem = problem or error
                 continue
             return trial.GetMol()
-    raise ValueError(f"no molecule: {problem}")
+    raise ValueError(f"not a molecule: {problem}")
 
 
 def _rdkit() -> Any:

@@ -184,7 +184,7 @@ class WeisfeilerLehmanWasserstein(StructuredKernel):
 
 
 def check_rounds(n_iter: Any, name: str = "n_iter") -> None:
-    """Refuse what is no number of rounds."""
+    """Refuse what is not a number of rounds."""
     if isinstance(n_iter, bool) or n_iter != int(n_iter) or n_iter < 0:
         raise ValueError(f"{name} == {n_iter!r}, must be an integer >= 0.")
 

@@ -52,7 +52,7 @@ def as_sequences(X: Any, name: str = "X") -> list[Any]:
     A two-dimensional integer array has one sequence per row, with negative numbers behind its end.
     """
     if isinstance(X, str):
-        raise ValueError(f"{name} is one string; hand over a list of sequences, as [{X[:20]!r}].")
+        raise ValueError(f"{name} is one string; pass a list of sequences, as [{X[:20]!r}].")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iuf":
         return _from_rows(X, name)
     sequences = list(X)

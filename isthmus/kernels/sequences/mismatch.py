@@ -79,7 +79,7 @@ class MismatchKernel(StructuredKernel):
     def _alphabet_size(self, found: int) -> int:
         if found > self.n_symbols:
             raise ValueError(
-                f"n_symbols == {self.n_symbols}, but {found} distinct symbols were met: raise it."
+                f"n_symbols == {self.n_symbols}, but {found} distinct symbols occur: raise n_symbols."
             )
         return int(self.n_symbols)
 

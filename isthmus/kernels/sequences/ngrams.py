@@ -26,6 +26,7 @@ from isthmus.kernels.sequences.encoding import Corpus, Ints, as_sequences, encod
 from isthmus.kernels.structured import StructuredKernel
 
 _DENSE_SHARE = 0.05  # n-grams in more than this share of the sequences go through a dense product
+# Bounds the dense copy: the most frequent n-grams, which gain most, are taken.
 _DENSE_COLUMNS = 4096
 
 

@@ -1,4 +1,4 @@
-"""Words of one or two symbols that know where they are, more or less."""
+"""Words of one or two symbols, compared with their places."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ class PositionKernel(StructuredKernel):
         n_places = len(weights)
         F = F.tocoo()
         word, place = F.col // n_places, F.col % n_places
+        # Products of smaller weights would underflow to zero and only fill memory.
         rows, shift = np.nonzero(weights[place] > 1e-300)
         data = (
             weights[place[rows], shift] * F.data[rows],

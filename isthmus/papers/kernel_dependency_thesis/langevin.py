@@ -1,7 +1,7 @@
 """The matrix Langevin law, the normal law of the Stiefel manifold, [B2006]_ Sec. 2.5.2.
 
 The thesis names it as the natural proposal and avoids it because it cannot be drawn directly; by rejection
-it can. ``geodesic_proposal`` of ``isthmus._geometry`` is what the thesis takes instead.
+it can. ``geodesic_proposal`` of ``sampler.py`` is what the thesis takes instead.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._geometry.sampling import geodesic_proposal
+from isthmus._geometry import Stiefel
 from isthmus._linalg import Array
 from isthmus._solvers.mcmc import metropolis_accepts
 from isthmus._validation import check_option
@@ -194,3 +194,14 @@ def _propose(name: str, part: Any, step: float, rng: np.random.Generator) -> Arr
     if name not in ("V", "W"):
         return part + step * rng.standard_normal(part.shape)
     return part if part.shape == (1, 1) else geodesic_proposal(part, step, rng)
+
+
+def geodesic_proposal(point: Array, scale: float, rng: np.random.Generator) -> Array:
+    r"""Return the end of the geodesic that leaves ``point`` along a Gaussian tangent.
+
+    The tangent is isotropic in the canonical metric: the entries of :math:`V'D` above the diagonal and of
+    :math:`V_\perp' D` are independent :math:`N(0, \sigma^2)`. The proposal is symmetric with respect to
+    the uniform measure ([B2006]_ Sec. 2.5.2, with the tangent part alone).
+    """
+    geometry = Stiefel(*point.shape)
+    return geometry.exp(point, scale * geometry.random_tangent(point, rng))

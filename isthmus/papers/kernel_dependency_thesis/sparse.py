@@ -11,6 +11,7 @@ from sklearn.linear_model import lasso_path
 
 from isthmus._linalg import Array
 
+# Bounds the time of a descent that does not settle.
 _MAX_SWEEPS = 1000
 
 
@@ -161,7 +162,9 @@ def l0_coefficients(
         if not largest:
             break
         stay = v >= 1e-6 * largest
-        kept, v, b = kept[stay], v[stay], b[stay]
+        kept = kept[stay]
+        v = v[stay]
+        b = b[stay]
         M = v[:, None] * K[np.ix_(kept, kept)] * v
         rhs = v[:, None] * C[kept]
         new = v[:, None] * _solve(M, rhs, g)

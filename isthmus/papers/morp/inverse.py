@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._linalg.eigen import leading_pairs
-from isthmus._validation import check_alpha, check_count, check_enough_samples, validate_data
+from isthmus._validation import (
+    check_alpha,
+    check_count,
+    check_enough_samples,
+    check_number,
+    validate_data,
+)
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.resolve import resolve_kernel
 
@@ -73,12 +78,7 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Fit the coordinates to ``X`` (n_samples, n_features) and ``y`` (n_samples[, n_targets])."""
         check_count("n_components", self.n_components)
         check_alpha(self.gamma)
-        if (
-            isinstance(self.beta, bool)
-            or not isinstance(self.beta, Real)
-            or not 0 <= self.beta <= 1
-        ):
-            raise ValueError(f"beta == {self.beta!r}, must be in [0, 1].")
+        check_number("beta", self.beta, "in [0, 1]", high=1.0)
         if self.gamma == 0 and self.beta == 1:
             raise ValueError("gamma == 0 with beta == 1 has no solution: change one of them.")
         rows, targets = validate_data(

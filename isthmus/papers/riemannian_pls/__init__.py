@@ -17,6 +17,11 @@ Sec. 4.2, sets of images (ETH-80)           ``image_set_subspaces``, ``grassmann
 
 from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
 from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
+from isthmus.papers.riemannian_pls.grassmann import (
+    Grassmann,
+    grassmann_distance,
+    principal_angles,
+)
 from isthmus.papers.riemannian_pls.image_sets import (
     grassmann_distances,
     image_set_error,
@@ -24,14 +29,19 @@ from isthmus.papers.riemannian_pls.image_sets import (
 )
 from isthmus.papers.riemannian_pls.models import RiemannianPLS
 from isthmus.papers.riemannian_pls.oblique import Oblique
+from isthmus.papers.riemannian_pls.product import Product
 
 __all__ = [
     "GeneralisedGrassmann",
     "GeneralisedStiefel",
+    "Grassmann",
     "Oblique",
+    "Product",
     "RiemannianPLS",
     "conjugate_gradient",
+    "grassmann_distance",
     "grassmann_distances",
     "image_set_error",
     "image_set_subspaces",
+    "principal_angles",
 ]

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, solve_triangular, svd
 
 from isthmus._geometry.base import Array, Geometry
-from isthmus._geometry.grassmann import Grassmann
 from isthmus._geometry.stiefel import Stiefel
+from isthmus.papers.riemannian_pls.grassmann import Grassmann
 
 
 class CholeskyWhitening:

@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from isthmus._geometry.base import Array
-from isthmus._geometry.grassmann import grassmann_distance, orthonormal_basis
+from isthmus.papers.riemannian_pls.grassmann import grassmann_distance, orthonormal_basis
 
 NEARLY_EQUAL = 1 - 1e-6  # beyond this cosine arccos has lost half of its digits
 
@@ -106,7 +106,8 @@ def image_set_error(
     n_folds : int, default=10
         Number of folds.
     """
-    distances, labels = grassmann_distances(subspaces), np.asarray(labels)
+    distances = grassmann_distances(subspaces)
+    labels = np.asarray(labels)
     if classifier is None:
         classifier = KNeighborsClassifier(n_neighbors=1, metric="precomputed")
     wrong = 0

@@ -12,14 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._geometry import Geometry, Grassmann, Product, Stiefel
+from isthmus._geometry import Geometry, Stiefel
 from isthmus._linalg import Array
 from isthmus._solvers import SolverResult
 from isthmus._validation import check_alpha, check_option, validate_data
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
 from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
+from isthmus.papers.riemannian_pls.grassmann import Grassmann
 from isthmus.papers.riemannian_pls.oblique import Oblique
+from isthmus.papers.riemannian_pls.product import Product
 
 # Steps of subspace iteration after a descent, each as cheap as a step of the descent.
 _POLISHING_STEPS = 3

@@ -114,7 +114,9 @@ class GeodesicStiefelRegression(PaperRegression):
         x_mean = X.mean(axis=0)
         U, d, basis = np.linalg.svd(X - x_mean, full_matrices=False)
         kept = d > _RANK * d.max(initial=0.0)
-        U, d, basis = U[:, kept], d[kept], basis[kept]
+        U = U[:, kept]
+        d = d[kept]
+        basis = basis[kept]
         if not d.size:
             raise ValueError("All rows of X are equal: nothing to regress on.")
         g = 1.0 / np.sqrt(d**2 + self.alpha)
@@ -204,7 +206,9 @@ class _Geodesics:
     """The loss as a function of the step lengths along the negative gradient of each part."""
 
     def __init__(self, problem: RankProblem, loss: Loss, start: _Map) -> None:
-        self.problem, self.loss, self.start = problem, loss, start
+        self.problem = problem
+        self.loss = loss
+        self.start = start
         self._flows = StiefelFlow(*start.W.shape), StiefelFlow(*start.V.shape)
         self.value, by_W, by_s, by_V, by_b = self._evaluate(start)
         W_flow, V_flow = self._flows
@@ -279,7 +283,9 @@ def _minimise_lengths(curve: _Geodesics, scale: Array) -> tuple[_Map, Array] | N
 
     ``scale`` gives the lengths over which curvatures are measured by differences.
     """
-    lengths, value, slopes = np.zeros(4), curve.value, curve.slopes
+    lengths = np.zeros(4)
+    value = curve.value
+    slopes = curve.slopes
     point: _Map | None = None
     for _ in range(_NEWTON_STEPS):
         step = _newton_step(curve, lengths, slopes, _DIFFERENCE * scale)
@@ -292,7 +298,10 @@ def _minimise_lengths(curve: _Geodesics, scale: Array) -> tuple[_Map, Array] | N
             if share < 1e-10:
                 return None if point is None else (point, lengths)
         gain = value - new_value
-        lengths, value, slopes, point = lengths + share * step, new_value, new_slopes, end
+        lengths = lengths + share * step
+        value = new_value
+        slopes = new_slopes
+        point = end
         if gain < _SETTLED * (curve.value - value):
             break
     assert point is not None

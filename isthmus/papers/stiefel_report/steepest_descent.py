@@ -27,7 +27,7 @@ def steepest_descent(
 
     .. math:: V_{i+1} = R_{V_i}(-t_i \operatorname{grad} f(V_i))
 
-    Simple and slow: it is here for the papers' own iteration. :func:`lbfgs` needs a small fraction
+    Simple and slow: it is here for the papers' own iteration. Quasi-Newton directions need a small fraction
     of its steps.
 
     Parameters

@@ -40,11 +40,11 @@ def _answer_rows(search: Any) -> list[list[str]]:
 def comparison(data: ReportData) -> Section:
     """All methods, with the rule that chose one of them."""
     text = [
-        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its own "
-        "numbers in inner folds of the training rows, and predicted the rows that were left out once."
+        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its "
+        "settings in inner folds of the training rows and predicted each left-out row once."
     ]
     told = (
-        "The same in numbers, with standard errors over the folds. Differences to the best are taken "
+        "The same in numbers, with standard errors over the folds. Differences from the best are taken "
         "fold by fold: rows that are hard for all methods cancel."
     )
     header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
@@ -63,7 +63,8 @@ def _method_scores(search: Any) -> Figure:
     colours = [
         fig.SECOND if results["method"][k] == search.best_method_ else fig.ACCENT for k in done
     ]
-    scores, errors = results["mean_test_score"], results["standard_error"]
+    scores = results["mean_test_score"]
+    errors = results["standard_error"]
     points = {
         "type": "scatter",
         "mode": "markers",
@@ -75,6 +76,7 @@ def _method_scores(search: Any) -> Figure:
         "showlegend": False,
     }
     best = int(np.nanargmax(scores))
+    # The one-standard-error rule, drawn whether or not it chose.
     bound = float(scores[best] - errors[best])
     rule = fig.line([bound, bound], [0, 0], fig.WARN, "dash")
     rule["y"] = [labels[0], labels[-1]]
@@ -88,13 +90,15 @@ def _method_scores(search: Any) -> Figure:
         + rules.get(search.prefer, "the most accurate answer (in orange) was chosen.")
     )
     lay = fig.layout("R2 in cross-validation", "")
+    # Room for a label of two lines per method.
     height = 150 + 44 * len(done)
     return Figure("comparison", caption, [("", [points, rule], lay)], height=height)
 
 
 def _method_rows(search: Any) -> list[list[str]]:
     results = search.cv_results_
-    scores, errors = results["mean_test_score"], results["standard_error"]
+    scores = results["mean_test_score"]
+    errors = results["standard_error"]
     rows = []
     for k, state in enumerate(results["status"]):
         mark = " (chosen)" if results["method"][k] == search.best_method_ else ""

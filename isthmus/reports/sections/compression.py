@@ -25,6 +25,7 @@ def compression(data: ReportData) -> Section | None:
     path = compress(kernel, max(n_full // 2, 2)).compression_
     errors = path.errors if path.output_errors is None else path.output_errors
     shown = np.unique(np.geomspace(1, len(errors) - 1, 60).astype(int))
+    # A logarithmic axis cannot show the zero of an exact expansion.
     trace = fig.curve(path.sizes[shown], np.maximum(errors[shown], 1e-16), "%{x} points: %{y}")
     lay = fig.layout("points kept", "squared change of the predictions")
     lay["yaxis"]["type"] = lay["xaxis"]["type"] = "log"

@@ -23,9 +23,9 @@ def at_a_glance(data: ReportData) -> Section:
     constant = int((np.nanmax(data.X, axis=0) == np.nanmin(data.X, axis=0)).sum())
     scaled = "divided by their standard deviations" if data.search.scale_ else "left in their units"
     text = [
-        f"{data.n} rows; {data.p} inputs, of which {constant} never vary; {data.q} outputs. "
+        f"{data.n} rows; {data.p} inputs, {constant} of them constant; {data.q} outputs. "
         f"{holes_x:.2g} % of the input values and {holes_y:.2g} % of the output values are missing. "
-        f"Input columns were centred and {scaled}, with the numbers of the training rows of each fold."
+        f"Input columns were centred and {scaled}, with the statistics of the training rows of each fold."
     ]
     section = Section("Data at a glance", text)
     if data.image_shape is not None:
@@ -71,6 +71,7 @@ def _histograms(data: ReportData) -> Figure:
     for label, j in data.shown_outputs:
         values = data.Y[:, j][np.isfinite(data.Y[:, j])]
         counts, edges = np.histogram(values, bins="auto" if len(values) > 1 else 1)
+        # A few far values make the automatic bins too many and too thin.
         if len(counts) > _MOST_BINS:
             counts, edges = np.histogram(values, bins=_MOST_BINS)
         bars = {

@@ -62,6 +62,7 @@ def _of_kernel(data: ReportData) -> Section:
     section = Section(_TITLE)
     why = "A kernel model has no loadings: what an input does depends on where the others are."
     with np.errstate(invalid="ignore"):
+        # Outputs in unlike units count alike.
         spread = np.nan_to_num(np.nanstd(data.Y, axis=0))
     importance = sensitivity(data.model, data.complete, spread)
     if importance is None:
@@ -90,6 +91,7 @@ def _most_important(data: ReportData, importance: Array) -> str:
 
 def _shown_inputs(data: ReportData, importance: Array) -> NDArray:
     """All inputs of a curve or of a few columns; of many, the most important."""
+    # A curve is read as a whole; bars beyond a few dozen are not read at all.
     if data.is_curve or data.p <= _MOST_BARS:
         return np.arange(data.p)
     return np.argsort(importance)[::-1][:_MOST_BARS]
@@ -102,7 +104,8 @@ def _column_title(data: ReportData) -> str:
 def _importance(
     data: ReportData, importance: Array, shown: NDArray, caption: str, word: str
 ) -> Figure:
-    at, names = data.column_positions, [data.feature_names[j] for j in shown]
+    at = data.column_positions
+    names = [data.feature_names[j] for j in shown]
     plain = fig.plain(names)
     ends = [float(at.min()), float(at.max())] if data.is_curve else [plain[0], plain[-1]]
     one = fig.line(ends, [1, 1], fig.WARN, "dash")
@@ -113,7 +116,8 @@ def _importance(
 
 
 def _loadings(data: ReportData, shown: NDArray) -> Figure:
-    at, names = data.column_positions[shown], [data.feature_names[j] for j in shown]
+    at = data.column_positions[shown]
+    names = [data.feature_names[j] for j in shown]
     variants = []
     for k, row in enumerate(LoadingsDisplay.compute(data.model, n_shown=8).loadings):
         color = fig.LINES[k % len(fig.LINES)]

@@ -59,7 +59,7 @@ def method(data: ReportData) -> Section:
     rule = {
         "simple": "the simplest method within one standard error of the best",
         "small": "the best map of low rank",
-    }.get(search.prefer, "the most accurate answer, blends found inside the folds too,")
+    }.get(search.prefer, "the most accurate answer (blends too were fitted inside the folds)")
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
         f"compared by nested {search.n_splits_}-fold cross-validation, in which each chose its number of "

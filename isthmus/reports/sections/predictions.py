@@ -18,7 +18,8 @@ def predictions(data: ReportData) -> Section:
     for label, j in data.shown_outputs:
         display = data.by_output[j]
         name = display.name
-        observed, predicted = display.observed[rows], display.predicted[rows]
+        observed = display.observed[rows]
+        predicted = display.predicted[rows]
         both = np.concatenate([observed, predicted])
         ends = [float(np.nanmin(both)), float(np.nanmax(both))]
         points = fig.markers(observed, predicted, names, "observed %{x}<br>predicted %{y}")

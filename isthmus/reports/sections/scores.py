@@ -24,7 +24,7 @@ def scores(data: ReportData) -> Section:
             _TITLE, ["The model has no components: it predicts the mean, and has no scores."]
         )
     if not data.is_latent and not data.is_kernel:
-        return Section(_TITLE, ["This method has no components, so that there are no scores."])
+        return Section(_TITLE, ["This method has no components and therefore no scores."])
     compute = ScoresDisplay.compute if data.is_latent else kernel_scores
     try:
         display = compute(data.model, data.complete, training=data.cv_predictions is not None)
@@ -43,11 +43,11 @@ def scores(data: ReportData) -> Section:
     elif data.is_kernel:
         section.text.append(
             "There are no Q residuals: a kernel map keeps every direction of the training rows, so that "
-            "none of them lies outside of it."
+            "all of them are zero."
         )
     else:
         section.text.append(
-            "There are no Q residuals: as many components as rows leave nothing over."
+            "There are no Q residuals: with as many components as rows they are zero."
         )
     return section
 
@@ -79,7 +79,7 @@ def _plane(data: ReportData, display: ScoresDisplay, rows: NDArray, outlying: ND
         ("two main functions of the kernel expansion", "T2")
     )  # fmt: skip
     caption = (
-        f"Rows in the plane of the {plane}, coloured by an output: a colour that runs across the cloud "
+        f"Rows in the plane of the {plane}, coloured by an output: a gradient of colour across the cloud "
         "is what the model uses. The dotted ellipse holds 95 % of ordinary rows; ringed rows exceed the "
         f"limit of {limits}."
     )

@@ -16,6 +16,7 @@ from isthmus.reports.page import Figure, Section
 
 _LEVEL = 0.95  # of intervals
 _RARE = 0.01  # a trend is named if chance alone gives it less often
+# Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
 _HEADER = ["output", "rows", "RMSEP", "bias", "SEP", "slope", "R2", "RPD", "RPIQ", "RMSECV", "covered",
            "covered, inside", "trend, p"]  # fmt: skip
@@ -40,8 +41,8 @@ def validation(data: ReportData) -> Section | None:
         for j in range(data.q)
     ]  # fmt: skip
     caption = (
-        "Output by output, errors in its units: RMSEP on these rows, its parts bias (predicted less "
-        "observed, in the mean) and SEP (the spread about the bias), the slope of observed on predicted, "
+        "Output by output, errors in its units: RMSEP on these rows, its parts bias (mean of predicted "
+        "minus observed) and SEP (the spread about the bias), the slope of observed on predicted, "
         "RPD and RPIQ (spread of the output over the error), the error of rows left out at the fit "
         "(RMSECV), the share of outputs within their 95 % intervals, and the probability of such a trend "
         "over the rows by chance (Kendall)."
@@ -94,11 +95,11 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
             "left out at the fit."
         )
-    biased = _biased(data)
+    biased = _find_biased(data)
     if biased:
         text.append(
             f"Predictions are too high or too low as a whole: {', '.join(biased[:4])}"
-            f"{' ...' if len(biased) > 4 else ''} (predicted minus observed, in the mean). A slope and "
+            f"{' ...' if len(biased) > 4 else ''} (mean of predicted minus observed). A slope and "
             "bias correction from a few reference values removes that."
         )
     if data.trust is None:
@@ -114,11 +115,11 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
             f"{' ...' if len(drifting) > 8 else ''} (Kendall's tau, p < {_RARE:g}, over all outputs)."
         )
     else:
-        text.append("No trend of the errors over the order of the rows is seen.")
+        text.append("The errors have no trend over the order of the rows.")
     return text
 
 
-def _biased(data: ReportData) -> list[str]:
+def _find_biased(data: ReportData) -> list[str]:
     """Outputs whose bias is most of their error and more than chance, with its size."""
     figures, names = data.figures_of_merit, data.search.target_names_
     found = []
@@ -133,7 +134,7 @@ def _biased(data: ReportData) -> list[str]:
 
 
 def _coverage(data: ReportData) -> Array:
-    """1 where an output is within its interval, 0 where not, NaN where it or its interval is unknown."""
+    """1 if an output is within its interval, otherwise 0; NaN if the output or the interval is unknown."""
     bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)

@@ -17,7 +17,8 @@ class Product(Geometry):
     ``unpack`` gives views of the parts, without a copy, and ``pack`` the vector:
 
     >>> import numpy as np
-    >>> from isthmus._geometry import Euclidean, Product, Stiefel
+    >>> from isthmus._geometry import Euclidean, Stiefel
+    >>> from isthmus.papers.riemannian_pls import Product
     >>> geometry = Product(Stiefel(5, 2), Euclidean(2), Stiefel(4, 2))
     >>> point = geometry.random_point(np.random.default_rng(0))
     >>> W, s, V = geometry.unpack(point)
