@@ -82,10 +82,10 @@ class LatentRegression(FittedMap, ABC):
         return self._cheapest_form(n, p, n_components)
 
     def _solve_path(
-        self, form: Form, n_components: int, alphas: list[float]
+        self, form: Form, n_components: int, alphas: list[Any]
     ) -> tuple[Form, Array, list[Array]]:
         """Return the form that was solved, rotations of all ridge weights side by side, and y_loadings
-        of each; of one weight for estimators without a ridge.
+        of each; of one weight for estimators without a ridge. A weight may be "auto".
         """
         form, factors = self._solve(form, n_components)
         return form, factors.rotations, [factors.y_loadings]

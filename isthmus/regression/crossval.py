@@ -114,9 +114,8 @@ def _tasks(
     estimator: Any, rows: CheckedRows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
 ) -> tuple[list[Task], float]:
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
-    slow = "auto" in alphas or not estimator._is_nested()
-    if slow or estimator.missing == "em":
-        paths = _refitted if slow else _expected
+    if not estimator._is_nested() or estimator.missing == "em":
+        paths = _expected if estimator._is_nested() else _refitted
         pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
         return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
     units = power_of_two(rows.X), power_of_two(rows.Y)
@@ -162,24 +161,17 @@ def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, lis
 
 def _refitted(
     estimator: Any, rows: CheckedRows, split: Split, ranks: list[int], alphas: list[Any]
-) -> list[Any]:
-    """A fit for every ridge weight, and rank if need be, for what has no faster way."""
-    nested = estimator._is_nested()
-    paths: list[FoldPath | RefitPath] = []
+) -> list[RefitPath]:
+    """A fit for every ridge weight and rank, where the maps of smaller ranks do not follow from one."""
+    paths = []
     for alpha in alphas:
         fixed = {} if alpha is None else {"alpha": alpha}
-        fitted, test = {}, rows.X[split.test]
-        for rank in [max(ranks)] if nested else ranks:
+        predictions = {}
+        for rank in ranks:
             model = clone(estimator).set_params(n_components=rank, **fixed)
             model.fit(*rows.take(split.train))
-            fitted[rank] = np.asarray(model.predict(test), dtype=np.float64)
-        if nested:  # a model may show its map in another basis, which is not nested
-            rotations, loadings = model._path_factors()
-            if estimator.missing == "em":
-                test = model.missing_model_.filled(test)
-            paths.append(FoldPath(model._affine(test, rotations), loadings, model.y_mean_))
-        else:
-            paths.append(RefitPath(fitted))
+            predictions[rank] = np.asarray(model.predict(rows.X[split.test]), dtype=np.float64)
+        paths.append(RefitPath(predictions))
     return paths
 
 

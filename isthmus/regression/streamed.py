@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from isthmus._linalg import Array, column_scales
 from isthmus.problems import MomentForm, Moments
@@ -197,8 +196,11 @@ def _fold_paths(
     model: Any, train: Moments, test: Moments, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
     """The path of every ridge weight."""
-    if "auto" in alphas or not model._is_nested():
-        return [_refitted_path(model, train, test, ranks, alpha) for alpha in alphas]
+    if not model._is_nested():
+        raise ValueError(
+            f"{type(model).__name__} with these parameters has no path of ranks in moments: search in "
+            "memory, or fit Rows with the rank you need."
+        )
     form = MomentForm.from_moments(train, model.scale)
     solved, R, loadings = model._solve_path(form, max(ranks), alphas)
     frame = solved.frame
@@ -212,19 +214,3 @@ def _fold_paths(
         scaled = Q * frame.y_scale[:, None]
         paths.append(_MomentPath(whole.gram[own, own], whole.cross[own], whole.squares, scaled))
     return paths
-
-
-def _refitted_path(model: Any, train: Moments, test: Moments, ranks: list[int], alpha: Any) -> Any:
-    """The path of what has no faster way: a fit, and one for every rank if ranks are not nested."""
-    fixed = {} if alpha is None else {"alpha": alpha}
-    if not model._is_nested():
-        raise ValueError(
-            f"{type(model).__name__} with these parameters has no path of ranks in moments: search in "
-            "memory, or fit Rows with the rank you need."
-        )
-    fitted = clone(model).set_params(n_components=max(ranks), **fixed)
-    fitted._check_parameters()
-    fitted._y_is_1d = False
-    fitted._fit_moments(train, max(ranks))
-    D, Q = fitted._path_factors()
-    return _MomentPath.of(test, train, D, Q)
