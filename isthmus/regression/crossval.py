@@ -6,7 +6,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -95,7 +95,11 @@ def path_scores(
                 result.squares[i] = np.square(errors) * unit * unit
             for a, path in enumerate(paths):
                 for name, value in score_path(path, rows, ranks, scorers).items():
-                    result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = value
+                    if name not in result.scores:
+                        result.scores.setdefault(
+                            name, np.full(shape, np.nan)
+                        )  # one of many threads
+                    result.scores[name][a, :, i] = value
             now = time.perf_counter()
             result.seconds[i], begin, done = now - begin, now, done + 1
         return done
@@ -116,8 +120,11 @@ def _tasks(
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
     if not estimator._is_nested() or estimator.missing == "em":
         paths = _expected if estimator._is_nested() else _refitted
-        pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
-        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
+
+        def task(i: int) -> list[tuple[int, list[Any]]]:
+            return [(i, paths(estimator, rows, splits[i], ranks, alphas))]
+
+        return [partial(task, i) for i in range(len(splits))], 1.0
     units = power_of_two(rows.X), power_of_two(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
@@ -153,10 +160,6 @@ def _expected(
 def _ridge_in_units(alpha: Any, unit: float) -> Any:
     """As ``ridge_in_units``; None, where there is no ridge, and "auto" know no units."""
     return alpha if alpha is None or alpha == "auto" else ridge_in_units(alpha, unit)
-
-
-def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, list[Any]]]:
-    yield i, piece()
 
 
 def _refitted(

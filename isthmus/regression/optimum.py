@@ -15,7 +15,7 @@ import numpy as np
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._validation import check_alpha
-from isthmus.problems import Form, Spectrum, cheapest_form
+from isthmus.problems import Form, Spectrum
 from isthmus.problems.form import RIDGE_SAFE
 from isthmus.problems.frame import ridge_in_units
 from isthmus.regression.base import LatentRegression
@@ -45,9 +45,6 @@ class RankConstrained(LatentRegression):
         if not (isinstance(self.alpha, str) and self.alpha == "auto"):
             check_alpha(self.alpha, allowed="'auto'")
         return super()._check_parameters()
-
-    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
-        return cheapest_form(n, p)
 
     def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         form, factors, alpha = self._optimum(form, n_components, self.alpha)

@@ -160,7 +160,7 @@ class _MomentPath:
         shift = dx @ D
         gram = D.T @ (test.xx @ D) / test.weight + np.outer(shift, shift)
         cross = D.T @ test.xy / test.weight + np.outer(shift, dy)
-        return cls(gram, cross, _y_squares(test) / test.weight + dy**2, Q)
+        return cls(gram, cross, test.y_squares / test.weight + dy**2, Q)
 
     def errors(self, Y: Any, weights: Any, ranks: list[int]) -> Array:
         errors = expanded_errors(self.gram, self.cross, self.squares, self.loadings)
@@ -181,15 +181,10 @@ class _HeldOut:
         self.overall = overall
 
 
-def _y_squares(moments: Moments) -> Array:
-    return moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
-
-
 def _variances(moments: Moments) -> Array:
     """Of each output; 0 where it does not vary."""
-    squares = _y_squares(moments)
-    live = column_scales(squares, moments.y_mean, moments.weight, False)[1]
-    return np.where(live, squares / moments.weight, 0.0)
+    live = column_scales(moments.y_squares, moments.y_mean, moments.weight, False)[1]
+    return np.where(live, moments.y_squares / moments.weight, 0.0)
 
 
 def _fold_paths(
