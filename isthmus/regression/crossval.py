@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from isthmus._linalg import EPS, Array, power_of_two, weight_unit
+from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
@@ -31,9 +31,9 @@ Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 _MAX_RANKS = 50
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
-GAIN = (
-    0.005  # share of the RMSECV that a further component has to gain; docs/spectra.md has the table
-)
+_POWER_STEPS = 30  # give a norm to a few per cent, enough to place a grid
+# Share of the RMSECV that a further component has to gain; docs/spectra.md has the table.
+GAIN = 0.005
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
 
@@ -193,8 +193,27 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
     unit = weight_unit(weights)
-    norm = _squared_norm(X, weights if weights is None else weights / unit, scales_x(scale)) * unit
-    return relative_alphas(norm)
+    weights = weights if weights is None else weights / unit
+    if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
+        moments = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights)
+        return relative_alphas(moment_norm(moments, scale) * unit)
+    w = np.ones(X.shape[0]) if weights is None else weights
+    mean = (X.T @ w) / w.sum()
+    squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
+    varies = squares > 1e-14 * w.sum() * mean**2  # half of the digits, lost in the difference
+
+    def product(u: Array) -> Array:
+        t = X @ u - mean @ u
+        return X.T @ (w * t) - mean * (w @ t)
+
+    return relative_alphas(_power_norm(product, squares, varies, w.sum(), scale) * unit)
+
+
+def moment_norm(moments: Moments, scale: bool | str) -> float:
+    """||X||_2^2 of the centred (scaled) inputs of moments: a scale for a grid, no more."""
+    squares = moments.xx.diagonal()
+    varies = column_scales(squares, moments.x_mean, moments.weight, False)[1]
+    return _power_norm(partial(np.matmul, moments.xx), squares, varies, moments.weight, scale)
 
 
 def relative_alphas(norm: float) -> list[float]:
@@ -202,29 +221,20 @@ def relative_alphas(norm: float) -> list[float]:
     return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
-def _squared_norm(X: Any, weights: Array | None, scale: bool) -> float:
-    """||X||_2^2 of centred columns by power iteration: a scale for a grid, no more."""
-    w = np.ones(X.shape[0]) if weights is None else weights
-    mean = (X.T @ w) / w.sum()
-    squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
-    varies = squares > 1e-14 * w.sum() * mean**2
-    # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
-    factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
-
-    def product(u: Array) -> Array:
-        t = X @ u - mean @ u
-        return X.T @ (w * t) - mean * (w @ t)
-
-    if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
-        xx = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights).xx
-        product = partial(np.matmul, xx)
-    return power_norm(product, factor)
-
-
-def power_norm(product: Callable[[Array], Array], factor: Array, n_steps: int = 30) -> float:
-    """Largest eigenvalue of a product with columns times ``factor``, by power iteration."""
+def _power_norm(
+    product: Callable[[Array], Array],
+    squares: Array,
+    varies: NDArray,
+    weight: float,
+    scale: bool | str,
+) -> float:
+    """Largest eigenvalue of a product with columns that vary, by power iteration."""
+    factor = varies.astype(np.float64)
+    if scales_x(scale):
+        # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
+        factor /= np.sqrt(np.where(varies, squares, 1.0) / weight)
     v, norm = factor.copy(), 0.0
-    for _ in range(n_steps):
+    for _ in range(_POWER_STEPS):
         length = np.linalg.norm(v)
         if length == 0:
             return 0.0

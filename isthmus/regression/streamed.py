@@ -14,7 +14,6 @@ import numpy as np
 
 from isthmus._linalg import Array, column_scales
 from isthmus.problems import MomentForm, Moments
-from isthmus.problems.frame import scales_x
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
 from isthmus.problems.streams.sources import Rows
@@ -22,8 +21,6 @@ from isthmus.regression.crossval import (
     PathScores,
     default_ranks,
     least_gain_index,
-    power_norm,
-    relative_alphas,
 )
 
 _AUTO_FOLDS = 5  # as in memory
@@ -130,15 +127,6 @@ def check_folds(parts: list[Moments]) -> None:
             raise ValueError(
                 f"fold {i} has {part.n_samples} rows, at least 2 are needed: use fewer folds."
             )
-
-
-def moment_alphas(whole: Moments, scale: bool | str) -> list[float]:
-    """Return the default ridge weights of a search, as in memory."""
-    squares = whole.xx.diagonal()
-    varies = column_scales(squares, whole.x_mean, whole.weight, False)[1]
-    deviation = np.sqrt(np.where(varies, squares, 1.0) / whole.weight) if scales_x(scale) else 1.0
-    norm = power_norm(lambda u: whole.xx @ u, varies / deviation)
-    return relative_alphas(norm)
 
 
 # -- one fold --------------------------------------------------------------------------------------------
