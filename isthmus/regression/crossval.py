@@ -95,10 +95,8 @@ def path_scores(
                 result.squares[i] = np.square(errors) * unit * unit
             for a, path in enumerate(paths):
                 for name, value in score_path(path, rows, ranks, scorers).items():
-                    if name not in result.scores:
-                        result.scores.setdefault(
-                            name, np.full(shape, np.nan)
-                        )  # one of many threads
+                    if name not in result.scores:  # several threads may come here at once
+                        result.scores.setdefault(name, np.full(shape, np.nan))
                     result.scores[name][a, :, i] = value
             now = time.perf_counter()
             result.seconds[i], begin, done = now - begin, now, done + 1
