@@ -1,85 +1,111 @@
-"""What do default calls cost, beside one eigendecomposition of the smaller Gram matrix of their inputs?
+"""What do default calls cost, beside the same calls of another commit?
 
-Processor time, medians of five turns that alternate with the floor, so that only ratios within one run are
-compared. ``--save FILE`` keeps the ratios; ``--before FILE`` prints those of another commit beside them.
+``git worktree add FOLDER COMMIT``, then ``python benchmarks/defaults.py FOLDER``. Each commit has a process
+of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
+
+Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
+by 0.1 and more. Of 110 calls:
+
+==========================  =============  ==========================================================
+call                        ratio          what is left
+==========================  =============  ==========================================================
+fits below 2 ms             1.1 to 1.7     checks by scikit-learn, 0.25 to 0.3 ms, instead of our own
+PLS, 2 ms and more          0.65 to 1.35   with ten components scores are orthogonalised twice
+PCR, 2 ms and more          0.99 to 1.21   checks
+reduced rank, Stiefel       1.03 to 1.46   checks, and ||X||^2 for a ridge weight without units
+ManifoldPLS, 2 ms and more  0.93 to 1.32   checks
+predict, transform          0.89 to 1.18   within the scatter
+n_components="auto"         0.72 to 1.30
+ComponentSearchCV           0.46 to 1.26   PLS: scores are orthogonalised twice
+SIR, COIR, MORP             0.22 to 0.25
+==========================  =============  ==========================================================
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics.pairwise import rbf_kernel
-
-from isthmus import (
-    COIR,
-    MORP,
-    PCR,
-    PLS,
-    SIR,
-    ComponentSearchCV,
-    KernelMap,
-    ManifoldPLS,
-    ReducedRankRegression,
-)
-from isthmus.datasets import make_low_rank_regression
+from typing import Any
 
 Job = Callable[[], object]
 
 TURNS = 5
 # Shorter jobs are repeated within a turn until they take so many seconds.
-LEAST_SECONDS = 0.02
+LEAST_SECONDS = 0.01
 
-LINEAR = {
-    "PLS()": PLS,
-    "PLS(10)": lambda: PLS(10),
-    "PCR()": PCR,
-    "ReducedRankRegression()": ReducedRankRegression,
-    "ManifoldPLS()": ManifoldPLS,
-    "ComponentSearchCV(PLS())": lambda: ComponentSearchCV(PLS()),
-    "ComponentSearchCV(PCR())": lambda: ComponentSearchCV(PCR()),
-    "ComponentSearchCV(ReducedRankRegression())": lambda: ComponentSearchCV(
-        ReducedRankRegression()
-    ),
-}
-SHAPES = [(60, 12, 3), (10_000, 100, 10), (2000, 200, 20), (200, 2000, 20)]
-KERNEL = {"COIR()": COIR, "MORP()": MORP, "KernelMap(10)": lambda: KernelMap(n_components=10)}
+LINEAR = (
+    "PLS()",
+    "PLS(10)",
+    "PCR()",
+    "ReducedRankRegression()",
+    "StiefelRegression()",
+    "ManifoldPLS()",
+)
+SEARCHES = (
+    "PLS('auto')",
+    "PCR('auto')",
+    "ReducedRankRegression('auto')",
+    "ComponentSearchCV(PLS())",
+    "ComponentSearchCV(PCR())",
+    "ComponentSearchCV(ReducedRankRegression())",
+)
+SHAPES = [
+    (60, 12, 1),
+    (60, 12, 10),
+    (200, 50, 1),
+    (200, 50, 10),
+    (2000, 60, 10),
+    (2000, 200, 10),
+    (10_000, 100, 1),
+    (10_000, 100, 10),
+    (100, 1000, 10),
+    (300, 3000, 10),
+]
+SEARCH_SHAPES = [
+    (60, 12, 1),
+    (60, 12, 10),
+    (200, 50, 10),
+    (2000, 60, 10),
+    (2000, 200, 10),
+    (100, 1000, 10),
+]
+KERNELS = ("COIR()", "MORP()", "KernelMap(n_components=10)")
 
 
-def gram_eigenvectors(X: NDArray) -> object:
-    return np.linalg.eigh(X.T @ X if X.shape[1] <= X.shape[0] else X @ X.T)
+def cases() -> Iterator[tuple[str, str, tuple[int, int, int]]]:
+    """Yield calls: the estimator, its method and the shape of the data."""
+    for shape in SHAPES:
+        yield from ((name, "fit", shape) for name in LINEAR)
+        yield from (("PLS()", method, shape) for method in ("predict", "transform"))
+    for shape in SEARCH_SHAPES:
+        yield from ((name, "fit", shape) for name in SEARCHES)
+    yield "SIR()", "fit", (10_000, 50, 1)
+    yield from ((name, "fit", (400, 10, 3)) for name in KERNELS)
 
 
-def kernel_eigenvectors(X: NDArray) -> object:
-    return np.linalg.eigh(rbf_kernel(X))
+def make_job(name: str, method: str, n: int, p: int, q: int) -> Job:
+    """Return a call on rows of a low-rank map with noise."""
+    import isthmus
+    from isthmus.datasets import make_low_rank_regression
 
+    X, Y, _ = make_low_rank_regression(n, p, q, rank=min(3, q), noise=1.0, random_state=0)
+    y = Y[:, 0] if q == 1 else Y
 
-def cases() -> Iterator[tuple[str, Job, Job]]:
-    for n, p, q in SHAPES:
-        X, Y, _ = make_low_rank_regression(n, p, q, rank=3, noise=1.0, random_state=0)
-        for name, make in LINEAR.items():
-            yield (
-                f"{name} {n}x{p}x{q}",
-                lambda make=make, X=X, Y=Y: make().fit(X, Y),
-                lambda X=X: gram_eigenvectors(X),
-            )
-    X, Y, _ = make_low_rank_regression(10_000, 50, 1, rank=1, random_state=0)
-    yield "SIR() 10000x50x1", lambda: SIR().fit(X, Y[:, 0]), lambda: gram_eigenvectors(X)
-    for n in (400, 1000):
-        Z, T, _ = make_low_rank_regression(n, 10, 3, rank=2, random_state=0)
-        for name, make in KERNEL.items():
-            yield (
-                f"{name} {n}x10x3",
-                lambda make=make, Z=Z, T=T: make().fit(Z, T),
-                lambda Z=Z: kernel_eigenvectors(Z),
-            )
+    def make() -> Any:
+        return eval(name, vars(isthmus) | {key: getattr(isthmus, key) for key in isthmus.__all__})
+
+    if method == "fit":
+        return lambda: make().fit(X, y)
+    fitted = getattr(make().fit(X, y), method)
+    return lambda: fitted(X)
 
 
 def seconds(job: Job, repeats: int) -> float:
@@ -89,38 +115,64 @@ def seconds(job: Job, repeats: int) -> float:
     return (time.process_time() - begin) / repeats
 
 
-def contest(ours: Job, floor: Job) -> tuple[float, float]:
-    """Medians of the times of both, in seconds."""
-    once = [seconds(job, 1) for job in (ours, floor)]
-    once = [seconds(job, 1) for job in (ours, floor)]  # the first turn warms up
-    repeats = [max(1, int(LEAST_SECONDS / max(t, 1e-6))) for t in once]
-    turns = [[seconds(job, k) for job, k in zip((ours, floor), repeats)] for _ in range(TURNS)]
-    mine, theirs = zip(*turns)
-    return median(mine), median(theirs)
+def serve() -> None:
+    """Answer requests, one per line: a case to prepare, or a number of repeats to time."""
+    warnings.simplefilter("ignore")
+    job: Job = list
+    for line in sys.stdin:
+        request = json.loads(line)
+        if isinstance(request, int):
+            print(seconds(job, request), flush=True)
+        else:
+            job = make_job(*request)
+            job()  # warms up
+            print(seconds(job, 1), flush=True)
+
+
+class Commit:
+    """A process that imports the package from one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        threads = {
+            name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **threads, "PYTHONPATH": str(folder.resolve())},
+        )
+
+    def ask(self, request: Any) -> float:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--save", type=Path, help="file for the ratios")
-    parser.add_argument("--before", type=Path, help="ratios of another commit")
+    parser.add_argument("before", type=Path, nargs="?", help="folder with another commit")
     parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    before = json.loads(options.before.read_text()) if options.before else {}
-    found = {}
-    print(f"{'call':62}{'ms':>9}{'floor ms':>10}{'ratio':>8}{'before':>8}{'change':>8}")
-    for name, ours, floor in cases():
-        if options.only not in name:
+    if options.serve:
+        serve()
+        return
+    if options.before is None:
+        parser.error("name a folder with another commit: git worktree add FOLDER COMMIT")
+    commits = [Commit(options.before), Commit(Path(__file__).parents[1])]
+    print(f"{'call':60}{'before':>9}{'now ms':>9}{'ratio':>7}")
+    for name, method, shape in cases():
+        call = f"{name}.{method} {'x'.join(map(str, shape))}"
+        if options.only not in call:
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            mine, theirs = contest(ours, floor)
-        found[name] = mine / theirs
-        line = f"{name:62}{1e3 * mine:9.2f}{1e3 * theirs:10.2f}{mine / theirs:8.2f}"
-        if name in before:
-            line += f"{before[name]:8.2f}{found[name] / before[name]:8.2f}"
-        print(line, flush=True)
-    if options.save:
-        options.save.write_text(json.dumps(found, indent=1) + "\n")
+        once = [commit.ask([name, method, *shape]) for commit in commits]
+        repeats = max(1, int(LEAST_SECONDS / max(*once, 1e-6)))
+        turns = [[commit.ask(repeats) for commit in commits] for _ in range(TURNS)]
+        before, now = (1e3 * median(times) for times in zip(*turns))
+        ratio = median(b / a for a, b in turns)
+        print(f"{call:60}{before:9.2f}{now:9.2f}{ratio:7.2f}", flush=True)
 
 
 if __name__ == "__main__":

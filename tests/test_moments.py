@@ -172,3 +172,34 @@ def test_bad_input_is_refused():
         Moments.from_data(np.eye(2), np.ones(2), [1, -1])
     with pytest.raises(MemoryError, match="GiB"):
         Moments(10**8)
+
+
+# -- sums seen from a point near the mean ------------------------------------------------------
+
+
+@pytest.mark.parametrize("full_yy", [True, False])
+@pytest.mark.parametrize("n_targets", [1, 6], ids=["few targets", "many targets"])
+@pytest.mark.parametrize("far", ["nowhere", "everywhere", "but for the first rows"])
+def test_squares_of_rows_are_those_about_their_mean(far, n_targets, full_yy):
+    """In extended precision; a point four deviations from the mean may cost 1e-14 of the squares."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(900, 4)), rng.normal(size=(900, n_targets))
+    weights = rng.uniform(0.5, 2.0, size=900)
+    if far == "everywhere":
+        X, Y = X + 1e6, Y - 1e6
+    elif (
+        far == "but for the first rows"
+    ):  # which hardly count: their mean is no point for the others
+        X[256:] += 1e6
+        weights[:256] *= 1e-14
+    for given in (None, weights):
+        w = np.ones(900, dtype=np.longdouble) if given is None else given.astype(np.longdouble)
+        A, B = X.astype(np.longdouble), Y.astype(np.longdouble)
+        A, B = A - (w @ A) / w.sum(), B - (w @ B) / w.sum()
+        found = Moments.squares_of(X, Y, given, full_yy)
+        x_size, y_size = (float(np.sqrt((w[:, None] * C**2).sum())) for C in (A, B))
+        wanted = (A.T @ (w[:, None] * C) for C in (A, B))
+        for ours, theirs, size in zip((found.xx, found.xy), wanted, (x_size, y_size), strict=True):
+            assert_allclose(ours, theirs.astype(float), rtol=0, atol=1e-13 * x_size * size)
+        yy = (B.T @ (w[:, None] * B)).astype(float)
+        assert_allclose(found.yy, yy if full_yy else yy.diagonal(), rtol=0, atol=1e-13 * y_size**2)

@@ -86,17 +86,21 @@ def safe_cholesky(gram: Array) -> Array:
     return np.asarray(L * norms[:, None], dtype=np.float64)
 
 
-def column_signs(scores: Array) -> Array:
-    """+1 or -1 a column: its entry of largest absolute value becomes positive; of a tie, the first."""
+def column_signs(scores: Array, means: Array | float = 0.0) -> Array:
+    """+1 or -1 a column: its entry of largest absolute value becomes positive; of a tie, the first.
+
+    ``means`` are to be subtracted from the columns, which costs less than a pass over all scores.
+    """
     if scores.shape[0] == 0:
         return np.ones(scores.shape[1])
-    high, low = scores.max(axis=0), -scores.min(axis=0)
+    high, low = scores.max(axis=0) - means, means - scores.min(axis=0)
     signs = np.where(high >= low, 1.0, -1.0)
     tied = np.flatnonzero(np.abs(high - low) <= TIE * np.maximum(high, low))
     if tied.size:
-        sizes = np.abs(scores[:, tied])
+        centred = (scores - means)[:, tied]
+        sizes = np.abs(centred)
         first = (sizes >= (1 - TIE) * sizes.max(axis=0)).argmax(axis=0)
-        signs[tied] = np.where(scores[first, tied] < 0, -1.0, 1.0)
+        signs[tied] = np.where(centred[first, np.arange(tied.size)] < 0, -1.0, 1.0)
     return signs
 
 

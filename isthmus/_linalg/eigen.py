@@ -6,8 +6,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from isthmus._linalg import ONE_VECTOR_ORDER, Array
+from isthmus._linalg import Array
 
+# Up to this order all eigenvalues cost less than a Krylov space that finds the largest.
+_ALL_VALUES_ORDER = 150
 # Residual of the vector of a largest eigenvalue: the value itself is known to its square over the gap.
 _NORM_TOL = 1e-5
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
@@ -27,7 +29,7 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
 
 def largest_eigenvalue(A: Array) -> float:
     """Largest eigenvalue of a Gram matrix, to seven digits or more."""
-    if len(A) <= ONE_VECTOR_ORDER or not A.any():
+    if len(A) <= _ALL_VALUES_ORDER or not A.any():
         return float(np.linalg.eigvalsh(A)[-1])
     try:
         # A start that moves with the order of the columns, so that the answer does not depend on it.

@@ -102,10 +102,8 @@ def results_table(found: PathScores, prefix: str) -> dict[str, Any]:
     results["std_fit_time"] = np.full(len(params), share.std())
     results["mean_score_time"] = results["std_score_time"] = np.zeros(len(params))
     for name in params[0]:
-        values = np.ma.masked_all(len(params), dtype=type(params[0][name]))
-        for i, candidate in enumerate(params):
-            values[i] = candidate[name]
-        results[f"param_{name}"] = values
+        values = np.array([candidate[name] for candidate in params])
+        results[f"param_{name}"] = np.ma.array(values, mask=np.zeros(len(params), dtype=bool))
     results["params"] = params
     for name, scores in found.scores.items():
         flat = scores.reshape(len(params), -1)

@@ -14,11 +14,11 @@ from sklearn.model_selection import check_cv
 from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
 from isthmus.problems import Moments
 from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.regression.crossval import moment_norm, relative_alphas
 from isthmus.regression.streamed import (
     check_folds,
     check_source,
     check_targets,
-    moment_alphas,
     score_moments,
     train_moments,
 )
@@ -48,7 +48,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     ranks = candidate_ranks(search.n_components, model, (n_train, *parts[0].xy.shape))
     whole = reduce(Moments.merge, parts)
     if search.alpha is None and hasattr(model, "alpha"):
-        alphas = moment_alphas(whole, model.scale)
+        alphas = relative_alphas(moment_norm(whole, model.scale))
     else:
         alphas = candidate_alphas(search.alpha, model, None, None)
     grid = search._grid(model, ranks, alphas, named, "r2")

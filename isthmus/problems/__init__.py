@@ -11,7 +11,6 @@ solved from rows.
 ``rows.py``       ``RowForm``: all digits
 ``moments.py``    ``MomentForm``: X'X and X'Y; many small folds as one stack
 ``gram.py``       ``GramForm``: XX'; a Gram matrix seen from the mean of some rows
-``choose.py``     which form is the cheapest start
 ``sums.py``       ``Moments``: summed, merged, subtracted, with few rows that keep all digits
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
@@ -26,7 +25,6 @@ solved from rows.
 ================  =============================================================================
 """
 
-from isthmus.problems.choose import cheapest_form as cheapest_form
 from isthmus.problems.form import Folds as Folds
 from isthmus.problems.form import Form as Form
 from isthmus.problems.form import Spectrum as Spectrum

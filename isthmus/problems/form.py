@@ -137,8 +137,11 @@ class Form(ABC):
     def exactly(self) -> RowForm:
         """The same problem in the form that has all digits."""
 
-    def solve(self, alpha: float) -> Array | None:
-        """(X'X + alpha I)^-1 X'Y by one linear system; None where that would cost digits."""
+    def solve(self, alpha: float, norm: float | None = None) -> Array | None:
+        """(X'X + alpha I)^-1 X'Y by one linear system; None where that would cost digits.
+
+        ``norm`` is ||X||_2^2 where it is known.
+        """
         return None
 
     def norm(self) -> float | None:
@@ -172,19 +175,15 @@ class SquaredForm(Form):
     def norm(self) -> float | None:
         return largest_eigenvalue(self.second) or None
 
-    def solve(self, alpha: float) -> Array | None:
+    def solve(self, alpha: float, norm: float | None = None) -> Array | None:
         second, cross = self.second, self.xy
         m = len(second)
         shifted = second.copy()
         shifted.flat[:: m + 1] += alpha
-        probes = np.random.default_rng(0).normal(size=(m, _PROBES))
-        x, norm = probes[:, 0], 1.0
-        for _ in range(_POWER_STEPS):
-            x = shifted @ (x / norm)
-            largest = float(np.abs(x).max(initial=0.0))
-            if largest == 0.0:
-                return None
-            norm = largest * float(np.linalg.norm(x / largest))  # squares may be out of range
+        if norm is None:
+            norm = _rough_norm(shifted)
+        if norm == 0.0:
+            return None
         if alpha > 0 and alpha >= norm * (NULL_SAFE if self.has_null_space else RIDGE_SAFE):
             return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
         if self.depends:
@@ -193,6 +192,7 @@ class SquaredForm(Form):
             if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
                 return None  # weighted rows, which depend in another way
             shifted += trace / m**2
+        probes = np.random.default_rng(0).normal(size=(m, _PROBES))
         try:
             solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
         except np.linalg.LinAlgError:
@@ -201,6 +201,18 @@ class SquaredForm(Form):
         inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
         safe = norm * inverse_norm * SPECTRUM_SAFE < 1.0
         return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if safe else None
+
+
+def _rough_norm(A: Array) -> float:
+    """A largest eigenvalue to a digit, by a few steps of power iteration."""
+    x, norm = np.random.default_rng(0).normal(size=len(A)), 1.0
+    for _ in range(_POWER_STEPS):
+        x = A @ (x / norm)
+        largest = float(np.abs(x).max(initial=0.0))
+        if largest == 0.0:
+            return 0.0
+        norm = largest * float(np.linalg.norm(x / largest))  # squares may be out of range
+    return norm
 
 
 class Folds(ABC):

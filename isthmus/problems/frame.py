@@ -94,7 +94,7 @@ def frame_of(
     moments: Moments, scale: bool | str, units: Units
 ) -> tuple[Frame, Array, Array, Array]:
     """The frame of moments, the factors of their columns in it, and the squares of y."""
-    yy = moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
+    yy = moments.y_squares
     largest = moments.xx.diagonal().max(initial=0.0)
     if not (np.isfinite(moments.xx).all() and np.isfinite(yy).all()):
         raise ValueError(
@@ -121,10 +121,9 @@ def frame_of(
         unit * units.weight,
     )
     # Columns that do not vary have exact zeros, not rounding errors to be blown up.
-    x_factor, y_factor = (
-        live / scales / math.sqrt(unit) for live, scales in ((x_live, x_scale), (y_live, y_scale))
-    )
-    return frame, x_factor, y_factor, yy * y_factor**2
+    root = math.sqrt(unit)
+    y_factor = y_live / y_scale / root
+    return frame, x_live / x_scale / root, y_factor, yy * y_factor**2
 
 
 def in_range(

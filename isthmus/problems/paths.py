@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +55,16 @@ class FoldPath:
 def expanded_errors(gram: Array, cross: Array, squares: Array, loadings: Array) -> Array:
     """||e - sum_i t_i l_i||^2 for 0..k components and each output, from products of the scores."""
     L = loadings.T
-    below = 2.0 * np.tril(gram)
-    below[np.diag_indices(len(L))] *= 0.5
-    return np.cumsum(np.vstack([squares, L * (below @ L - 2.0 * cross)]), axis=0)
+    errors = np.empty((len(L) + 1, len(squares)))
+    errors[0] = squares
+    np.multiply(L, (gram * _pairs(len(L))) @ L - 2.0 * cross, out=errors[1:])
+    return np.cumsum(errors, axis=0, out=errors)
+
+
+@cache
+def _pairs(k: int) -> Array:
+    """How often the product of two components counts in a square: twice before, once with itself."""
+    return np.tri(k) + np.tri(k, k=-1)
 
 
 @dataclass

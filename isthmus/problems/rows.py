@@ -122,9 +122,9 @@ class RowForm(Form):
 
     def spectrum(self) -> Spectrum:
         U, d, Bt = np.linalg.svd(self.X, full_matrices=False)
-        keep = d > EPS * max(self.X.shape) * d[0]
-        U, d, Bt = U[:, keep], d[keep], Bt[keep]
-        return Spectrum(d**2, d[:, None] * (U.T @ self.Y), Bt.T, "svd")
+        rank = int(np.count_nonzero(d > EPS * max(self.X.shape) * d[0]))
+        d = d[:rank]
+        return Spectrum(d**2, d[:, None] * (U[:, :rank].T @ self.Y), Bt[:rank].T, "svd")
 
     def whitening(self) -> Spectrum:
         """The decomposition of rows in whose coordinates a descent is to go.
@@ -279,6 +279,8 @@ def _standardise(
     scales, live = column_scales(squares, mean, weight, scale)
     if scale:
         Z *= 1.0 / scales
+        squares = squares / scales**2
     if not live.all():
         Z[:, ~live] = 0.0
-    return Z, mean, rest, scales, live * squares / scales**2
+        squares = squares * live
+    return Z, mean, rest, scales, squares

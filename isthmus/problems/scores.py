@@ -106,9 +106,8 @@ def _q2(errors: Array, rows: TestRows) -> Array:
 
 
 def _explained(errors: Array, rows: TestRows, variances: Array) -> Array:
-    scores = np.empty_like(errors)
     varies = variances > 0
-    scores[:, varies] = 1.0 - errors[:, varies] / variances[varies]
+    scores = 1.0 - errors / np.where(varies, variances, 1.0)
     if not varies.all():
         # An output that does not vary scores 1 where it is met and 0 elsewhere, as in scikit-learn; which
         # divides rounding errors by each other where the mean of equal numbers is not quite that number.

@@ -10,17 +10,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_consistent_length
 
-from isthmus._linalg import Array, row_blocks, two_sum
+from isthmus._linalg import EPS, Array, row_blocks, two_sum
 from isthmus._validation import check_array, check_weights
 from isthmus.problems.splits import dense_rows
 
-# Blocks of centred rows that stay in the cache between being centred and being multiplied.
-_BLOCK_BYTES = 2**19
-_LEAST_ROWS = 256
+# Rows in float64 that stay in the cache between being shifted and being multiplied.
+_BUFFER_BYTES = 2**20
+# With fewer rows for each column than this, adding up the products costs more than making them.
+_ROWS_PER_COLUMN = 2
 # Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
 _SPARSE_DENSITY = 0.05
-# A mean whose square is below this many variances is no reason to centre a copy of the rows.
+# A point is near a mean if the square of their distance is below so many variances: four bits are lost.
 _NEAR = 16.0
+_FIRST_ROWS = 256  # whose mean is near that of all, before any is known
+# Zero is taken for the point where the first rows have it this near: later rows may be further away.
+_NEAR_ZERO = _NEAR / 2
+# Up to this share of targets the products of targets cost less than a matrix product of their own.
+_FEW_TARGETS = 0.5
 # Fewer digits than this are worth a warning.
 _FEW_DIGITS = 8.0
 
@@ -30,36 +36,108 @@ Sums = tuple[Mean, Mean, Array, Array, Array]
 """Means of x and y, and the centred xx, xy and yy."""
 
 
-def sum_rows(X: Any, Y: NDArray, weights: Array | None, weight: float, full_yy: bool) -> Sums:
-    """Sum rows of a total weight that is not zero; without ``full_yy``, yy is its diagonal."""
-    w = np.ones(X.shape[0]) if weights is None else weights
+def sum_rows(
+    X: Any,
+    Y: NDArray,
+    weights: Array | None,
+    weight: float,
+    full_yy: bool,
+    before: tuple[Array, Array | None] | None = None,
+) -> Sums:
+    """Sum rows of a total weight that is not zero; without ``full_yy``, yy is its diagonal.
+
+    Rows are seen from a point near their mean, which saves a pass to find that: zero, or the mean of the
+    first rows, or of rows summed ``before`` (means of x and y together, and variances). Where the mean
+    turns out to be far from the point, the rows are summed again about the mean itself; None for the
+    variances says that it is.
+    """
     if sparse.issparse(X) and X.nnz < _SPARSE_DENSITY * X.shape[0] * X.shape[1]:
+        w = np.ones(X.shape[0]) if weights is None else weights
         return _sum_sparse(sparse.csr_array(X, dtype=np.float64), Y, w, weight, full_yy)
+    p, width = X.shape[1], X.shape[1] + Y.shape[1]
+    if before is None:
+        first = np.hstack([dense_rows(X[:_FIRST_ROWS]), Y[:_FIRST_ROWS]], dtype=np.float64)
+        point = first.mean(axis=0)
+        spread: Array | None = np.einsum("ij,ij->j", first, first) / len(first) - point**2
+    else:
+        point, spread = before
+    n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
+    is_plain = weights is None and not sparse.issparse(X) and X.dtype == np.float64 == Y.dtype
+    if is_plain and spread is not None and (point**2 <= _NEAR_ZERO * spread).all():
+        point = np.zeros(width)
+        xx, yx, yy, sums = _sum_as_they_are(X, Y, full_yy, n_rows)
+    else:
+        xx, yx, yy, sums = _sum_about(X, Y, weights, point, full_yy, n_rows)
+    rest = sums / weight  # the mean, seen from the point
+    xx -= np.outer(sums[:p], rest[:p])
+    yx -= np.outer(sums[p:], rest[:p])
+    yy -= np.outer(sums[p:], rest[p:]) if full_yy else sums[p:] * rest[p:]
+    squares = np.concatenate([xx.diagonal(), yy.diagonal() if full_yy else yy])
+    is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
+    if spread is not None and is_far.any():
+        return sum_rows(X, Y, weights, weight, full_yy, means_of(X, Y, weights))
+    x_mean, y_mean = two_sum(point[:p], rest[:p]), two_sum(point[p:], rest[p:])
+    return x_mean, y_mean, xx, np.ascontiguousarray(yx.T), yy
+
+
+def means_of(X: Any, Y: NDArray, weights: Array | None) -> tuple[Array, None]:
+    """Means of x and y together, as what ``sum_rows`` takes for ``before``: no digit is lost."""
+    w = np.ones(len(Y)) if weights is None else weights
+    return np.concatenate([X.T @ w, w @ Y]) / w.sum(), None
+
+
+def _sum_as_they_are(
+    X: NDArray, Y: NDArray, full_yy: bool, n_rows: int
+) -> tuple[Array, Array, Array, Array]:
+    """``X'X``, ``Y'X``, ``Y'Y`` and the sums of both sides together: aligned rows are not copied."""
     p, q = X.shape[1], Y.shape[1]
-    x_mean, y_mean = (w @ X) / weight, (w @ Y) / weight
-    root = np.sqrt(w)
     xx, yx, yy = np.zeros((p, p)), np.zeros((q, p)), np.zeros((q, q) if full_yy else q)
-    x_rest, y_rest = np.zeros(p), np.zeros(q)
-    n_rows = min(max(_LEAST_ROWS, _BLOCK_BYTES // (8 * (p + q))), len(w))
-    x_buffer, y_buffer = np.empty((n_rows, p)), np.empty((n_rows, q))
-    for rows in row_blocks(len(w), n_rows):
-        size = rows.stop - rows.start
-        A = np.subtract(dense_rows(X[rows]), x_mean, out=x_buffer[:size])
-        B = np.subtract(Y[rows], y_mean, out=y_buffer[:size])
-        if weights is not None:
-            A *= root[rows, None]
-            B *= root[rows, None]
-        xx += A.T @ A
-        yx += B.T @ A  # a third faster than A'B, whose result is tall
+    sums, ones = np.zeros(p + q), np.ones(n_rows)
+    # Kept: where freed memory is given back at once, as by Dask's workers, new arrays fault on every page.
+    own_xx, own_yx = np.empty((p, p)), np.empty((q, p))
+    for rows in row_blocks(len(Y), n_rows):
+        # Chunks that come from another process may lie at odd addresses, where products round otherwise.
+        A = np.require(X[rows], requirements=["C", "A"])
+        B = np.require(Y[rows], requirements=["C", "A"])
+        xx += np.matmul(A.T, A, out=own_xx)
+        yx += np.matmul(B.T, A, out=own_yx)  # a third faster than A'B, whose result is tall
         yy += B.T @ B if full_yy else np.einsum("ij,ij->j", B, B)
-        x_rest += root[rows] @ A
-        y_rest += root[rows] @ B
-    # The rounded means leave a rest of a few ulps; without it a large mean spoils the merge.
-    x_rest, y_rest = x_rest / weight, y_rest / weight
-    xx -= np.outer(weight * x_rest, x_rest)
-    yx -= np.outer(weight * y_rest, x_rest)
-    yy -= np.outer(weight * y_rest, y_rest) if full_yy else weight * y_rest**2
-    return two_sum(x_mean, x_rest), two_sum(y_mean, y_rest), xx, np.ascontiguousarray(yx.T), yy
+        sums[:p] += ones[: len(A)] @ A
+        sums[p:] += ones[: len(A)] @ B
+    return xx, yx, yy, sums
+
+
+def _sum_about(
+    X: Any, Y: NDArray, weights: Array | None, point: Array, full_yy: bool, n_rows: int
+) -> tuple[Array, Array, Array, Array]:
+    """The same of rows less a point, times the roots of weights."""
+    p, width = X.shape[1], len(point)
+    # With many outputs, whose products are not wanted, only the inputs are multiplied with all columns;
+    # otherwise one product is faster than two.
+    is_joint = full_yy or width - p <= _FEW_TARGETS * p
+    buffer, ones = np.empty((n_rows, width)), np.ones(n_rows)
+    products = np.zeros((width, width if is_joint else p))
+    own_products, sums, squares = np.empty_like(products), np.zeros(width), np.zeros(width - p)
+    for rows in row_blocks(len(Y), n_rows):
+        Z = buffer[: rows.stop - rows.start]
+        np.subtract(dense_rows(X[rows]), point[:p], out=Z[:, :p])
+        np.subtract(Y[rows], point[p:], out=Z[:, p:])
+        root = ones[: len(Z)]
+        if weights is not None:
+            root = np.sqrt(weights[rows])
+            Z *= root[:, None]
+        sums += root @ Z
+        if is_joint:
+            np.matmul(Z.T, Z, out=own_products)
+        else:
+            A, B = Z[:, :p], Z[:, p:]
+            np.matmul(A.T, A, out=own_products[:p])
+            np.matmul(B.T, A, out=own_products[p:])
+            squares += np.einsum("ij,ij->j", B, B)
+        products += own_products
+    if is_joint:
+        squares = products[p:, p:].copy() if full_yy else products[p:, p:].diagonal().copy()
+    return products[:p, :p].copy(), products[p:, :p].copy(), squares, sums
 
 
 def _sum_sparse(X: Any, Y: NDArray, w: Array, weight: float, full_yy: bool) -> Sums:

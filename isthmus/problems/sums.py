@@ -14,22 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus._linalg import Array, column_scales, row_blocks
-from isthmus._linalg.roots import (
-    ROWS_PER_COLUMN,
-    Rows,
-    digits_of,
-    downdated,
-    few_rows_of,
-    rows_of_moments,
-    stacked,
-    triangular_rows,
-    trusted_factor,
-    trusted_rows,
-)
+from isthmus._linalg import Array, column_scales, roots, row_blocks
+from isthmus._linalg.roots import Rows
 from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
-from isthmus.problems.summing import check_rows, difference, shifted, sum_rows, warn_of_digits
+from isthmus.problems.summing import (
+    check_rows,
+    difference,
+    means_of,
+    shifted,
+    sum_rows,
+    warn_of_digits,
+)
 
 
 class Moments:
@@ -136,14 +132,14 @@ class Moments:
 
     @classmethod
     def squares_of(
-        cls, X: Any, Y: NDArray, weights: Array | None, full_yy: bool = False
+        cls, X: Any, Y: NDArray, weights: Array | None, full_yy: bool = False, before: Any = None
     ) -> Moments:
-        """Moments of checked rows as squares alone, for those who have the rows anyway."""
+        """Moments of checked rows as squares alone; ``before`` as in ``sum_rows``."""
         moments = cls(X.shape[1], Y.shape[1], full_yy=full_yy)
         moments.n_samples = X.shape[0]
         moments.weight = float(X.shape[0]) if weights is None else float(weights.sum())
         if moments.weight > 0.0:
-            sums = sum_rows(X, Y, weights, moments.weight, full_yy)
+            sums = sum_rows(X, Y, weights, moments.weight, full_yy, before)
             moments._x_mean, moments._y_mean, moments.xx, moments.xy, moments.yy = sums
         return moments
 
@@ -151,9 +147,6 @@ class Moments:
     def of_checked(cls, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Moments of checked rows with all their digits, and the diagonal of ``yy`` alone."""
         return cls(X.shape[1], Y.shape[1], full_yy=False)._take(X, Y, weights)
-
-    def _yy_of(self, factor: float, shift: Array) -> Array:
-        return np.outer(factor * shift, shift) if self.yy.ndim == 2 else factor * shift**2
 
     @property
     def x_mean(self) -> Array:
@@ -164,16 +157,19 @@ class Moments:
         return self._y_mean[0] + self._y_mean[1]
 
     @property
+    def y_squares(self) -> Array:
+        """The diagonal of ``yy``."""
+        return self.yy if self.yy.ndim == 1 else self.yy.diagonal()
+
+    @property
     def x_rest(self) -> Array:
         """What rounding takes from ``x_mean``."""
         return (self._x_mean[0] - self.x_mean) + self._x_mean[1]
 
     def centred(self, X: NDArray, Y: NDArray) -> tuple[Array, Array]:
         """Rows minus the means, to full accuracy."""
-        return (
-            (X - self._x_mean[0]) - self._x_mean[1],
-            (Y - self._y_mean[0]) - self._y_mean[1],
-        )
+        (x, x_rest), (y, y_rest) = self._x_mean, self._y_mean
+        return (X - x) - x_rest, (Y - y) - y_rest
 
     def mean_difference(self, other: Moments) -> tuple[Array, Array]:
         """Means of x and y minus those of ``other``, to full accuracy."""
@@ -187,7 +183,7 @@ class Moments:
 
     @property
     def factor(self) -> Array:
-        return np.hstack(triangular_rows(*self.few_rows()))
+        return np.hstack(roots.triangular_rows(*self.few_rows()))
 
     @classmethod
     def from_squares(
@@ -217,13 +213,13 @@ class Moments:
         """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
         if self._source is not None:
             source, self._source = self._source, None
-            if (rows := trusted_rows(self.xx, self.xy, self._live())) is not None:
+            if (rows := roots.trusted_rows(self.xx, self.xy, self._live())) is not None:
                 self._proved = self.xx.diagonal().copy()
                 return rows
-            self._rows = few_rows_of(source(), *self.xy.shape)
+            self._rows = roots.few_rows_of(source(), *self.xy.shape)
         if self._rows is not None:
             return self._rows
-        rows, digits = rows_of_moments(self.xx, self.xy, self._live())
+        rows, digits = roots.rows_of_moments(self.xx, self.xy, self._live())
         if self._proved is None:
             warn_of_digits(
                 "The factor of these second moments", digits, "sum the rows by from_data"
@@ -237,7 +233,7 @@ class Moments:
         """The rows that were summed, centred, times the root of their weights."""
         if X.shape[0] == 1:
             return  # nothing is left of a single row
-        size = max(256, ROWS_PER_COLUMN * X.shape[1])
+        size = max(256, roots.ROWS_PER_COLUMN * X.shape[1])
         for rows in row_blocks(X.shape[0], size):
             A, B = self.centred(dense_rows(X[rows]), Y[rows])
             if weights is not None:
@@ -256,11 +252,11 @@ class Moments:
         if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
             self._proved = self.xx.diagonal().copy()
         else:
-            self._rows = few_rows_of(rows(), *self.xy.shape)
+            self._rows = roots.few_rows_of(rows(), *self.xy.shape)
 
     def _is_trusted(self, variances: Array) -> bool:
         live = self._live()
-        return trusted_factor(self.xx[np.ix_(live, live)], variances[live]) is not None
+        return roots.trusted_factor(self.xx[np.ix_(live, live)], variances[live]) is not None
 
     # -- rows in, rows out -------------------------------------------------------------------------
 
@@ -273,7 +269,8 @@ class Moments:
     def _take(self, X: Any, Y: NDArray, weights: Array | None) -> Moments:
         """Take in checked rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            part = Moments.squares_of(X, Y, weights, full_yy=self.yy.ndim == 2)
+            means = means_of(X, Y, weights)  # costs a pass, and keeps the last digit
+            part = Moments.squares_of(X, Y, weights, self.yy.ndim == 2, means)
         if not (np.isfinite(part.xx).all() and np.isfinite(part.yy).all()):
             raise ValueError(
                 "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
@@ -355,14 +352,14 @@ class Moments:
     def _settle_rest(self, whole: Moments, part: Moments) -> None:
         """As ``_settle``, for what is left of a whole; warn where digits are lost."""
         variances = whole.xx.diagonal()  # rounding errors are those of the whole
-        y_left, y_whole = (m.yy if m.yy.ndim == 1 else m.yy.diagonal() for m in (self, whole))
-        share = (y_left[y_whole > 0] / y_whole[y_whole > 0]).min(initial=1.0)
-        digits = digits_of(float(share))
+        varies = whole.y_squares > 0
+        share = (self.y_squares[varies] / whole.y_squares[varies]).min(initial=1.0)
+        digits = roots.digits_of(float(share))
         if self._is_trusted(variances):
             self._proved = variances.copy()
         else:
-            removed = stacked([part.few_rows(), part._mean_row(whole, self.weight)])
-            self._rows, x_digits = downdated(whole.few_rows(), removed)
+            removed = roots.stacked([part.few_rows(), part._mean_row(whole, self.weight)])
+            self._rows, x_digits = roots.downdated(whole.few_rows(), removed)
             digits = min(digits, x_digits)
         warn_of_digits("What is left after subtract", digits, "compute it from its own rows")
 
@@ -370,15 +367,14 @@ class Moments:
         result = Moments.__new__(Moments)
         result.n_samples = self.n_samples + int(sign) * other.n_samples
         result.weight = self.weight + sign * other.weight
-        dx = difference(other._x_mean, self._x_mean)
-        dy = difference(other._y_mean, self._y_mean)
+        dx, dy = other.mean_difference(self)
         share = sign * other.weight / result.weight
         factor = self.weight * share
         result._x_mean = shifted(self._x_mean, dx * share)
         result._y_mean = shifted(self._y_mean, dy * share)
         result.xx = np.outer(factor * dx, dx)
         result.xy = np.outer(factor * dx, dy)
-        result.yy = self._yy_of(factor, dy)
+        result.yy = np.outer(factor * dy, dy) if self.yy.ndim == 2 else factor * dy**2
         add = np.add if sign > 0 else np.subtract
         for name in ("xx", "xy", "yy"):
             total = getattr(result, name)

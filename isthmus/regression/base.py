@@ -23,7 +23,16 @@ from isthmus._validation import (
     check_weights,
     validate_data,
 )
-from isthmus.problems import Folds, Form, Frame, MissingModel, MomentForm, Moments, RowForm, Split
+from isthmus.problems import (
+    Folds,
+    Form,
+    GramForm,
+    MissingModel,
+    MomentForm,
+    Moments,
+    RowForm,
+    Split,
+)
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
@@ -33,6 +42,9 @@ from isthmus.regression.crossval import Task, choose_components
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
 from isthmus.regression.streamed import check_targets, fit_source
+
+# Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds.
+_SMALL = 1_000_000
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -48,7 +60,8 @@ class LatentRegression(FittedMap, ABC):
     """A linear map of low rank, regressor and transformer at once.
 
     Subclasses say how the two factors of the map are found (``_solve``), which form of the problem is
-    the cheapest start (``_cheapest_form``), and their smallest number of components.
+    the cheapest start (``_cheapest_form``) unless that is their spectrum, and their smallest number of
+    components.
     """
 
     _min_components = 1
@@ -73,19 +86,26 @@ class LatentRegression(FittedMap, ABC):
         That is the given one, or ``form.exactly()`` if the given one has lost digits that are needed.
         """
 
-    @abstractmethod
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
-        """The form in which a problem of this shape is solved first."""
+        """The form in which a problem of this shape is solved first.
+
+        Rows where their own decomposition costs nothing, else the smaller Gram matrix.
+        """
+        if n * p * min(n, p) <= _SMALL:
+            return RowForm
+        return (
+            MomentForm if p < n else GramForm
+        )  # as many centred rows as columns have a null space
 
     def _fold_form(self, n: int, p: int, n_components: int) -> type[Form]:
         """The form in which the folds of a cross-validation are solved first."""
         return self._cheapest_form(n, p, n_components)
 
     def _solve_path(
-        self, form: Form, n_components: int, alphas: list[float]
+        self, form: Form, n_components: int, alphas: list[Any]
     ) -> tuple[Form, Array, list[Array]]:
         """Return the form that was solved, rotations of all ridge weights side by side, and y_loadings
-        of each; of one weight for estimators without a ridge.
+        of each; of one weight for estimators without a ridge. A weight may be "auto".
         """
         form, factors = self._solve(form, n_components)
         return form, factors.rotations, [factors.y_loadings]
@@ -191,7 +211,7 @@ class LatentRegression(FittedMap, ABC):
         self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
-        self._store(*self._solve(MomentForm.from_moments(self.moments_, self.scale), n_components))
+        self._fit_moments(self.moments_, n_components)
         return self
 
     def _fit_moments(self, moments: Moments, n_components: int | None) -> None:
@@ -293,12 +313,16 @@ class LatentRegression(FittedMap, ABC):
             weights_x = factors.rotations
             if not factors.principal:
                 weights_x = weights_x / np.linalg.norm(weights_x, axis=0)
-        if (
-            factors.scores is not None and weights is None
-        ):  # scores carry weights, the rule does not
+        if factors.scores is not None and weights is None:  # they carry weights, the rule does not
             signs = column_signs(factors.scores)
+        elif X is None:
+            signs = column_signs(weights_x)
         else:
-            signs = column_signs(weights_x if X is None else _scores(frame, factors.rotations, X))
+            # The scores of the rows of the user.
+            A = factors.rotations / frame.x_scale[:, None]
+            # A'X' is faster than X A, since rows are stored together.
+            T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
+            signs = column_signs(T, frame.x_mean @ A)
         self._nesting = None if turn is None else turn * signs
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
@@ -379,13 +403,3 @@ class LatentRegression(FittedMap, ABC):
             FoldPath(T.T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
             for T, Q in zip(np.split(scores, ends), loadings, strict=True)
         ]
-
-
-def _scores(frame: Frame, rotations: Array, X: Any) -> Array:
-    """Scores of the rows of the user, without weights."""
-    A = rotations / frame.x_scale[:, None]
-    if sparse.issparse(X):
-        return np.asarray(X @ A - frame.x_mean @ A)
-    scores = A.T @ X.T  # faster than X @ A, since rows are stored together
-    scores -= (frame.x_mean @ A)[:, None]
-    return scores.T

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from isthmus._linalg import EPS, Array, power_of_two, weight_unit
+from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.parallel import thread_map
@@ -31,9 +31,9 @@ Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 _MAX_RANKS = 50
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
-GAIN = (
-    0.005  # share of the RMSECV that a further component has to gain; docs/spectra.md has the table
-)
+_POWER_STEPS = 30  # give a norm to a few per cent, enough to place a grid
+# Share of the RMSECV that a further component has to gain; docs/spectra.md has the table.
+GAIN = 0.005
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
 
@@ -95,7 +95,9 @@ def path_scores(
                 result.squares[i] = np.square(errors) * unit * unit
             for a, path in enumerate(paths):
                 for name, value in score_path(path, rows, ranks, scorers).items():
-                    result.scores.setdefault(name, np.full(shape, np.nan))[a, :, i] = value
+                    if name not in result.scores:  # several threads may come here at once
+                        result.scores.setdefault(name, np.full(shape, np.nan))
+                    result.scores[name][a, :, i] = value
             now = time.perf_counter()
             result.seconds[i], begin, done = now - begin, now, done + 1
         return done
@@ -114,11 +116,13 @@ def _tasks(
     estimator: Any, rows: CheckedRows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
 ) -> tuple[list[Task], float]:
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
-    slow = "auto" in alphas or not estimator._is_nested()
-    if slow or estimator.missing == "em":
-        paths = _refitted if slow else _expected
-        pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
-        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
+    if not estimator._is_nested() or estimator.missing == "em":
+        paths = _expected if estimator._is_nested() else _refitted
+
+        def task(i: int) -> list[tuple[int, list[Any]]]:
+            return [(i, paths(estimator, rows, splits[i], ranks, alphas))]
+
+        return [partial(task, i) for i in range(len(splits))], 1.0
     units = power_of_two(rows.X), power_of_two(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
@@ -156,30 +160,19 @@ def _ridge_in_units(alpha: Any, unit: float) -> Any:
     return alpha if alpha is None or alpha == "auto" else ridge_in_units(alpha, unit)
 
 
-def _numbered(i: int, piece: Callable[[], list[Any]]) -> Iterator[tuple[int, list[Any]]]:
-    yield i, piece()
-
-
 def _refitted(
     estimator: Any, rows: CheckedRows, split: Split, ranks: list[int], alphas: list[Any]
-) -> list[Any]:
-    """A fit for every ridge weight, and rank if need be, for what has no faster way."""
-    nested = estimator._is_nested()
-    paths: list[FoldPath | RefitPath] = []
+) -> list[RefitPath]:
+    """A fit for every ridge weight and rank, where the maps of smaller ranks do not follow from one."""
+    paths = []
     for alpha in alphas:
         fixed = {} if alpha is None else {"alpha": alpha}
-        fitted, test = {}, rows.X[split.test]
-        for rank in [max(ranks)] if nested else ranks:
+        predictions = {}
+        for rank in ranks:
             model = clone(estimator).set_params(n_components=rank, **fixed)
             model.fit(*rows.take(split.train))
-            fitted[rank] = np.asarray(model.predict(test), dtype=np.float64)
-        if nested:  # a model may show its map in another basis, which is not nested
-            rotations, loadings = model._path_factors()
-            if estimator.missing == "em":
-                test = model.missing_model_.filled(test)
-            paths.append(FoldPath(model._affine(test, rotations), loadings, model.y_mean_))
-        else:
-            paths.append(RefitPath(fitted))
+            predictions[rank] = np.asarray(model.predict(rows.X[split.test]), dtype=np.float64)
+        paths.append(RefitPath(predictions))
     return paths
 
 
@@ -198,8 +191,27 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
     unit = weight_unit(weights)
-    norm = _squared_norm(X, weights if weights is None else weights / unit, scales_x(scale)) * unit
-    return relative_alphas(norm)
+    weights = weights if weights is None else weights / unit
+    if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
+        moments = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights)
+        return relative_alphas(moment_norm(moments, scale) * unit)
+    w = np.ones(X.shape[0]) if weights is None else weights
+    mean = (X.T @ w) / w.sum()
+    squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
+    varies = squares > 1e-14 * w.sum() * mean**2  # half of the digits, lost in the difference
+
+    def product(u: Array) -> Array:
+        t = X @ u - mean @ u
+        return X.T @ (w * t) - mean * (w @ t)
+
+    return relative_alphas(_power_norm(product, squares, varies, w.sum(), scale) * unit)
+
+
+def moment_norm(moments: Moments, scale: bool | str) -> float:
+    """||X||_2^2 of the centred (scaled) inputs of moments: a scale for a grid, no more."""
+    squares = moments.xx.diagonal()
+    varies = column_scales(squares, moments.x_mean, moments.weight, False)[1]
+    return _power_norm(partial(np.matmul, moments.xx), squares, varies, moments.weight, scale)
 
 
 def relative_alphas(norm: float) -> list[float]:
@@ -207,29 +219,20 @@ def relative_alphas(norm: float) -> list[float]:
     return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
 
 
-def _squared_norm(X: Any, weights: Array | None, scale: bool) -> float:
-    """||X||_2^2 of centred columns by power iteration: a scale for a grid, no more."""
-    w = np.ones(X.shape[0]) if weights is None else weights
-    mean = (X.T @ w) / w.sum()
-    squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
-    varies = squares > 1e-14 * w.sum() * mean**2
-    # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
-    factor = varies / (np.sqrt(np.where(varies, squares, 1.0) / w.sum()) if scale else 1.0)
-
-    def product(u: Array) -> Array:
-        t = X @ u - mean @ u
-        return X.T @ (w * t) - mean * (w @ t)
-
-    if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
-        xx = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights).xx
-        product = partial(np.matmul, xx)
-    return power_norm(product, factor)
-
-
-def power_norm(product: Callable[[Array], Array], factor: Array, n_steps: int = 30) -> float:
-    """Largest eigenvalue of a product with columns times ``factor``, by power iteration."""
+def _power_norm(
+    product: Callable[[Array], Array],
+    squares: Array,
+    varies: NDArray,
+    weight: float,
+    scale: bool | str,
+) -> float:
+    """Largest eigenvalue of a product with columns that vary, by power iteration."""
+    factor = varies.astype(np.float64)
+    if scales_x(scale):
+        # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
+        factor /= np.sqrt(np.where(varies, squares, 1.0) / weight)
     v, norm = factor.copy(), 0.0
-    for _ in range(n_steps):
+    for _ in range(_POWER_STEPS):
         length = np.linalg.norm(v)
         if length == 0:
             return 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._validation import check_alpha
-from isthmus.problems import Form, Spectrum, cheapest_form
+from isthmus.problems import Form, Spectrum
 from isthmus.problems.form import RIDGE_SAFE
 from isthmus.problems.frame import ridge_in_units
 from isthmus.regression.base import LatentRegression
@@ -46,19 +46,26 @@ class RankConstrained(LatentRegression):
             check_alpha(self.alpha, allowed="'auto'")
         return super()._check_parameters()
 
-    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
-        return cheapest_form(n, p)
-
     def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
-        norm = form.norm() if self.alpha == "auto" else 0.0
-        if norm is not None:
-            found = system_optimum(form, self._alpha_in_frame(norm, form), n_components)
+        form, factors, alpha = self._optimum(form, n_components, self.alpha)
+        self._keep_alpha(alpha, form)
+        return form, factors
+
+    def _optimum(
+        self, form: Form, n_components: int | None, given: Any
+    ) -> tuple[Form, Factors, float]:
+        """The form that was solved, its factors, and a given ridge weight in units of its problem."""
+        unit = form.frame.ridge_unit(self.scale)
+        norm = form.norm() if given == "auto" else None
+        if given != "auto" or norm is not None:
+            alpha = _ridge_in_frame(given, norm or 0.0, unit)
+            found = system_optimum(form, alpha, n_components, norm)
             if found is not None:
-                return form, found
+                return form, found, alpha
         spectrum = form.spectrum()
-        alpha = self._alpha_in_frame(spectrum.norm, form)
+        alpha = _ridge_in_frame(given, spectrum.norm, unit)
         if not spectrum.has_digits(_n_used(form, spectrum), alpha):
-            return self._solve(form.exactly(), n_components)
+            return self._optimum(form.exactly(), n_components, given)
         optimum = RankOptimum(form, spectrum, alpha)
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
@@ -73,16 +80,19 @@ class RankConstrained(LatentRegression):
             solver=spectrum.solver,
             warning=tie_warning(optimum.sigma[: optimum.rank], r),
         )
-        return form, factors
+        return form, factors, alpha
 
     def _solve_path(
-        self, form: Form, n_components: int, alphas: list[float]
+        self, form: Form, n_components: int, alphas: list[Any]
     ) -> tuple[Form, Array, list[Array]]:
+        if len(alphas) == 1:
+            form, factors, _ = self._optimum(form, n_components, alphas[0])
+            return form, factors.rotations, [factors.y_loadings]
         unit = form.frame.ridge_unit(self.scale)
         spectrum = form.spectrum()
         pairs = []
         for given in alphas:
-            alpha = ridge_in_units(given, unit)
+            alpha = _ridge_in_frame(given, spectrum.norm, unit)
             if not spectrum.has_digits(_n_used(form, spectrum), alpha):
                 return self._solve_path(form.exactly(), n_components, alphas)
             pairs.append(_leading_pair(form, spectrum, alpha, n_components))
@@ -94,31 +104,38 @@ class RankConstrained(LatentRegression):
         return form, spectrum.basis @ inner, [Q for _, Q in pairs]
 
     def _alpha_in_frame(self, norm: float, form: Form) -> float:
-        """The ridge weight in units of the standardised problem; sets ``alpha_`` in the user's.
+        """The ridge weight in units of a standardised problem with ||X||_2^2 ``norm``; is kept."""
+        alpha = _ridge_in_frame(self.alpha, norm, form.frame.ridge_unit(self.scale))
+        self._keep_alpha(alpha, form)
+        return alpha
 
-        ``norm`` is the largest squared singular value of X.
-        """
-        unit = form.frame.ridge_unit(self.scale)
+    def _keep_alpha(self, alpha: float, form: Form) -> None:
+        """Set ``alpha_``, in the user's units."""
         if self.alpha == "auto":
-            alpha = _AUTO_ALPHA * norm
+            unit = form.frame.ridge_unit(self.scale)
             self.alpha_ = min(alpha * unit * unit, sys.float_info.max)
-            return alpha
-        self.alpha_ = float(self.alpha)
-        return ridge_in_units(self.alpha_, unit)
+        else:
+            self.alpha_ = float(self.alpha)
 
 
-def system_optimum(form: Form, alpha: float, n_components: int | None) -> Factors | None:
+def _ridge_in_frame(given: Any, norm: float, unit: float) -> float:
+    return _AUTO_ALPHA * norm if given == "auto" else ridge_in_units(given, unit)
+
+
+def system_optimum(
+    form: Form, alpha: float, n_components: int | None, norm: float | None = None
+) -> Factors | None:
     r"""Factors of the best map of a rank by one linear system, where that keeps its digits.
 
     A single ridge weight does not need the eigenvectors of X'X. With
     :math:`R = (X^\top X + \alpha I)^{-1} X^\top Y` and the eigenvectors Q of the (q, q) matrix
     :math:`Y^\top X R`, largest first, the optimum is :math:`R Q_r Q_r^\top`. None where this would cost
     digits: where X'X is far from orthogonal and no ridge mends that, or where a direction that is used
-    carries too little of the fit.
+    carries too little of the fit. ``norm`` is ||X||_2^2 where it is known.
     """
     m, q = form.xy.shape
     r = q if n_components is None else min(n_components, q)
-    ridge = form.solve(alpha) if 0 < r and q <= m else None
+    ridge = form.solve(alpha, norm) if 0 < r and q <= m else None
     if ridge is None:
         return None
     products = form.inner(form.xy, ridge)

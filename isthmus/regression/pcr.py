@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.problems import Form, cheapest_form
+from isthmus.problems import Form
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.factors import Factors
 
@@ -67,9 +67,6 @@ class PCR(LatentRegression):
         self.missing = missing
         self.max_iter = max_iter
         self.tol = tol
-
-    def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
-        return cheapest_form(n, p)
 
     def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         p, q = form.xy.shape

@@ -249,10 +249,12 @@ def primal_pls(
     for i in range(k):
         # The weight, through the smaller of the two Gram matrices of S.
         if q <= p:
-            c = leading_eigenvector(S @ S.transpose(0, 2, 1))[1]
-            w = (c[:, None, :] @ S)[:, 0]
+            outputs_gram = (S @ S.transpose(0, 2, 1))[:, :n_outputs, :n_outputs]
+            c = leading_eigenvector(outputs_gram)[1]
+            w = (c[:, None, :] @ S[:, :n_outputs])[:, 0]
             strength = np.sqrt(np.einsum("bp,bp->b", w, w))
-            w /= np.where(strength > 0, strength, 1.0)[:, None]
+            if b > 1:  # a single problem is normalised below
+                w /= np.where(strength > 0, strength, 1.0)[:, None]
         else:
             squares, w = leading_eigenvector(S.transpose(0, 2, 1) @ S)
             strength = np.sqrt(np.maximum(squares, 0.0))

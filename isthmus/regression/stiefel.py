@@ -337,7 +337,6 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         if self.online == "proximal":
             self._partial_fit_proximal(X, y, sample_weight)
             return self
-        self.loss_ = get_loss(self.loss)
         super().partial_fit(X, y, sample_weight)
         self.__dict__.pop("_proximal", None)
         return self

@@ -11,11 +11,9 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from isthmus._linalg import Array, column_scales
 from isthmus.problems import MomentForm, Moments
-from isthmus.problems.frame import scales_x
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
 from isthmus.problems.streams.sources import Rows
@@ -23,8 +21,6 @@ from isthmus.regression.crossval import (
     PathScores,
     default_ranks,
     least_gain_index,
-    power_norm,
-    relative_alphas,
 )
 
 _AUTO_FOLDS = 5  # as in memory
@@ -135,15 +131,6 @@ def check_folds(parts: list[Moments]) -> None:
             )
 
 
-def moment_alphas(whole: Moments, scale: bool | str) -> list[float]:
-    """Return the default ridge weights of a search, as in memory."""
-    squares = whole.xx.diagonal()
-    varies = column_scales(squares, whole.x_mean, whole.weight, False)[1]
-    deviation = np.sqrt(np.where(varies, squares, 1.0) / whole.weight) if scales_x(scale) else 1.0
-    norm = power_norm(lambda u: whole.xx @ u, varies / deviation)
-    return relative_alphas(norm)
-
-
 # -- one fold --------------------------------------------------------------------------------------------
 
 
@@ -163,7 +150,7 @@ class _MomentPath:
         shift = dx @ D
         gram = D.T @ (test.xx @ D) / test.weight + np.outer(shift, shift)
         cross = D.T @ test.xy / test.weight + np.outer(shift, dy)
-        return cls(gram, cross, _y_squares(test) / test.weight + dy**2, Q)
+        return cls(gram, cross, test.y_squares / test.weight + dy**2, Q)
 
     def errors(self, Y: Any, weights: Any, ranks: list[int]) -> Array:
         errors = expanded_errors(self.gram, self.cross, self.squares, self.loadings)
@@ -184,23 +171,21 @@ class _HeldOut:
         self.overall = overall
 
 
-def _y_squares(moments: Moments) -> Array:
-    return moments.yy if moments.yy.ndim == 1 else moments.yy.diagonal()
-
-
 def _variances(moments: Moments) -> Array:
     """Of each output; 0 where it does not vary."""
-    squares = _y_squares(moments)
-    live = column_scales(squares, moments.y_mean, moments.weight, False)[1]
-    return np.where(live, squares / moments.weight, 0.0)
+    live = column_scales(moments.y_squares, moments.y_mean, moments.weight, False)[1]
+    return np.where(live, moments.y_squares / moments.weight, 0.0)
 
 
 def _fold_paths(
     model: Any, train: Moments, test: Moments, ranks: list[int], alphas: list[Any]
 ) -> list[Any]:
     """The path of every ridge weight."""
-    if "auto" in alphas or not model._is_nested():
-        return [_refitted_path(model, train, test, ranks, alpha) for alpha in alphas]
+    if not model._is_nested():
+        raise ValueError(
+            f"{type(model).__name__} with these parameters has no path of ranks in moments: search in "
+            "memory, or fit Rows with the rank you need."
+        )
     form = MomentForm.from_moments(train, model.scale)
     solved, R, loadings = model._solve_path(form, max(ranks), alphas)
     frame = solved.frame
@@ -214,19 +199,3 @@ def _fold_paths(
         scaled = Q * frame.y_scale[:, None]
         paths.append(_MomentPath(whole.gram[own, own], whole.cross[own], whole.squares, scaled))
     return paths
-
-
-def _refitted_path(model: Any, train: Moments, test: Moments, ranks: list[int], alpha: Any) -> Any:
-    """The path of what has no faster way: a fit, and one for every rank if ranks are not nested."""
-    fixed = {} if alpha is None else {"alpha": alpha}
-    if not model._is_nested():
-        raise ValueError(
-            f"{type(model).__name__} with these parameters has no path of ranks in moments: search in "
-            "memory, or fit Rows with the rank you need."
-        )
-    fitted = clone(model).set_params(n_components=max(ranks), **fixed)
-    fitted._check_parameters()
-    fitted._y_is_1d = False
-    fitted._fit_moments(train, max(ranks))
-    D, Q = fitted._path_factors()
-    return _MomentPath.of(test, train, D, Q)

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from isthmus import ReducedRankRegression
-from isthmus.problems import GramForm, MomentForm, RowForm
+from isthmus.problems import GramForm, MomentForm, RowForm, Split
+from isthmus.regression.crossval import path_scores
 from isthmus.regression.optimum import system_optimum
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
@@ -302,3 +303,20 @@ def test_units_whose_squares_are_out_of_range(shape, factor, alpha):
         warnings.simplefilter("error")
         found = ReducedRankRegression(2, alpha=alpha).fit(X * factor, Y).predict(X * factor)
     assert_allclose(found, plain, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize(("n", "p"), [(40, 6), (300, 80), (24, 60)])
+def test_folds_have_the_automatic_ridge_weight_of_refits(n, p, scale):
+    """The norm is that of the fold, whose inputs are a tenth as long as the others here."""
+    X, Y = make(n, p, 4)
+    X[: n // 3] *= 0.1
+    split = Split(np.arange(n // 3), np.arange(n // 3, n), n)
+    model = ReducedRankRegression(alpha="auto", scale=scale)
+    ranks = [1, 2, 3]
+    scorers = {"score": "neg_mean_squared_error"}
+    found = path_scores(model, X, Y, None, [split], ranks, ["auto"], scorers, y_is_1d=False)
+    for rank, score in zip(ranks, found.scores["score"][0, :, 0], strict=True):
+        refit = ReducedRankRegression(rank, scale=scale).fit(X[split.train], Y[split.train])
+        errors = refit.predict(X[split.test]) - Y[split.test]
+        assert_allclose(score, -(errors**2).mean(), rtol=1e-6)

@@ -5,7 +5,7 @@ file                what it has
 =================== ===========================================================================
 ``sources.py``      ``isthmus.Rows``: rows that do not fit into memory, block by block
 ``blockwise.py``    what lets methods of estimators take these in place of an array
-``near_sums.py``    sums of one block about a point near its mean
+``near_sums.py``    sums of a block, seen from the mean of the rows before
 ``walks.py``        what a walk over them has summed; ``BlockError``: where it stopped
 ``checking.py``     checks of one such block
 ``readers.py``      where these blocks come from: a callable, arrays on disk, Arrow, Parquet
