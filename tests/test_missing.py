@@ -64,6 +64,25 @@ def test_likelihood_never_falls_and_is_the_gaussian_one():
     assert_allclose(history[-1], direct, rtol=1e-6)
 
 
+def test_likelihood_of_the_first_step_counts_the_shift_of_the_means():
+    """Gaps that are not at random move the means: the law of the first step is not centred at the rows."""
+    X, Y = low_rank(60, 6, 2, 2)
+    X[X[:, 0] > 3.5, 1] = np.nan
+    with pytest.warns(ConvergenceWarning):
+        first = em(X, Y, n_latent=2, max_iter=1)[1]
+    Z = (np.hstack([X, Y]) - first.offset) / first.scale
+    filled = np.nan_to_num(Z)
+    values, vectors = np.linalg.eigh(np.cov(filled.T, bias=True))
+    noise = values[:-2].mean()
+    C = (vectors[:, -2:] * (values[-2:] - noise)) @ vectors[:, -2:].T + noise * np.eye(8)
+    direct = sum(
+        multivariate_normal(filled.mean(axis=0)[o], C[np.ix_(o, o)]).logpdf(z[o])
+        for z, o in zip(Z, ~np.isnan(Z))
+    )
+    assert noise > missing_module._MOMENT_NOISE
+    assert_allclose(first.log_likelihood[0], direct, rtol=1e-9)
+
+
 def test_moments_are_the_expected_ones():
     """The second moments hold the conditional covariance that imputation forgets."""
     X, Y = low_rank(400, 6, 2, 2)

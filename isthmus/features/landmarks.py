@@ -191,7 +191,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_samples(self, X, self.kernel, reset=True)
         X, weights = weighted_samples(self.kernel, X, sample_weight)
         n = length(X)
-        distinct, counts, among = np.arange(n), weights, X
+        distinct, counts, among = np.arange(n), np.ones(n) if weights is None else weights, X
         if not is_precomputed(self.kernel):
             distinct, counts = distinct_samples(X, weights)
             among = take(X, distinct)

@@ -12,7 +12,7 @@ from isthmus._linalg import Array
 from isthmus.kernels.gram import length
 
 # Entries of sparse rows up to which they are compared as dense ones.
-_DENSE_ENTRIES = 2**24
+_DENSE_ENTRIES = 2**22
 
 
 def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
@@ -43,10 +43,22 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         height = ((w / w.sum()) @ X - low) / (high - low)
     columns = np.argsort(-np.where(np.isfinite(height), height, -1.0), kind="stable")
-    first = X[:, columns[0]]
-    order = np.argsort(first, kind="stable")
-    is_new = np.append(True, first[order[1:]] != first[order[:-1]])
-    if not is_new.all():
-        order = np.lexsort(X.T[columns[::-1]])
-        is_new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))
+    order, is_new = np.arange(len(X)), np.arange(len(X)) == 0
+    for i, column in enumerate(columns):  # each sorts what those before have left tied
+        group = np.cumsum(is_new)
+        places = np.flatnonzero(np.bincount(group)[group] > 1)
+        tied = order[places]
+        if i & (i - 1) == 0 and not _differ(
+            X[tied], group[places]
+        ):  # now and then, as it takes all columns
+            break
+        values = X[tied, column]
+        inner = np.lexsort((values, group[places]))
+        order[places], values = tied[inner], values[inner]
+        is_new[places[1:]] |= values[1:] != values[:-1]
     return order, is_new
+
+
+def _differ(rows: NDArray, group: NDArray) -> bool:
+    """Whether there are different rows in a group."""
+    return bool(((rows[1:] != rows[:-1]).any(axis=1) & (group[1:] == group[:-1])).any())
