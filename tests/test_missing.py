@@ -64,6 +64,25 @@ def test_likelihood_never_falls_and_is_the_gaussian_one():
     assert_allclose(history[-1], direct, rtol=1e-6)
 
 
+def test_likelihood_of_the_first_step_counts_the_shift_of_the_means():
+    """Gaps that are not at random move the means: the law of the first step is not centred at the rows."""
+    X, Y = low_rank(60, 6, 2, 2)
+    X[X[:, 0] > 3.5, 1] = np.nan
+    with pytest.warns(ConvergenceWarning):
+        first = em(X, Y, n_latent=2, max_iter=1)[1]
+    Z = (np.hstack([X, Y]) - first.offset) / first.scale
+    filled = np.nan_to_num(Z)
+    values, vectors = np.linalg.eigh(np.cov(filled.T, bias=True))
+    noise = values[:-2].mean()
+    C = (vectors[:, -2:] * (values[-2:] - noise)) @ vectors[:, -2:].T + noise * np.eye(8)
+    direct = sum(
+        multivariate_normal(filled.mean(axis=0)[o], C[np.ix_(o, o)]).logpdf(z[o])
+        for z, o in zip(Z, ~np.isnan(Z))
+    )
+    assert noise > missing_module._MOMENT_NOISE
+    assert_allclose(first.log_likelihood[0], direct, rtol=1e-9)
+
+
 def test_moments_are_the_expected_ones():
     """The second moments hold the conditional covariance that imputation forgets."""
     X, Y = low_rank(400, 6, 2, 2)
@@ -126,8 +145,13 @@ def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
         squares += w * (r[o] @ np.linalg.solve(C[np.ix_(o, o)], r[o]))
     found = gaps_module.Gaps(missing).fill(R, gaps_module.Normal(W, noise), weights)
     assert_allclose(R, filled, atol=1e-10)
-    assert_allclose(found[0], covariance, atol=1e-10)
-    assert_allclose(found[1:], [log_det, squares], rtol=1e-10)
+    assert_allclose(found[0].dense(), covariance, atol=1e-10)
+    assert_allclose(found[0].diagonal(), covariance.diagonal(), atol=1e-10)
+    V = rng.normal(size=(d, 2))
+    assert_allclose(found[0].times(V), covariance @ V, atol=1e-10)
+    assert_allclose(found[0].within(V), V.T @ covariance @ V, atol=1e-10)
+    assert_allclose(found[1], log_det, rtol=1e-10)
+    assert_allclose(weights @ gaps_module.Normal(W, noise).squares(R), squares, rtol=1e-10)
 
 
 def test_filled_is_the_conditional_mean():
@@ -272,8 +296,8 @@ def test_latent_dimensions_are_found(latent, n, p):
 )
 @pytest.mark.parametrize("n_gappy", [5, 120])
 def test_the_form_of_the_expected_moments_does_not_matter(model, n_gappy, monkeypatch):
-    """Of wide rows, the second moments are decomposed; rows that stand for them have all digits."""
-    X, Y = low_rank(40, 120, 3, 3)
+    """Of enough rows, the second moments are decomposed; rows that stand for them have all digits."""
+    X, Y = low_rank(130, 120, 3, 3)
     X[:, :n_gappy] = with_gaps(X[:, :n_gappy], 0.2)
     model = clone(model).set_params(missing="em").fit(X, Y)
     assert model.solver_ in ("moments", "svd", "rows")
@@ -284,6 +308,43 @@ def test_the_form_of_the_expected_moments_does_not_matter(model, n_gappy, monkey
     moments, _ = em(X, Y, n_latent=None, tol=1e-6)
     rows, _ = moments.few_rows()
     assert_allclose(rows.T @ rows, moments.xx, atol=1e-9 * abs(moments.xx).max())
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("n_gappy", [5, 60])
+def test_rows_fewer_than_columns_are_solved_in_their_span(scale, n_gappy):
+    """Principal components, ridge and the first PLS weight of V'(X'X + C)V, from dense matrices."""
+    X, Y = low_rank(20, 60, 3, 3)
+    X[:, :n_gappy] = with_gaps(X[:, :n_gappy], 0.1)
+    X[:, 3], Y[4, 1], w = 2.0, np.nan, 1.0 + np.arange(20) % 3
+    expected, _ = em(X, Y, weights=w, n_latent=None, tol=1e-6)
+    live = expected.live
+    rows, gaps = np.zeros((20, 63)), np.zeros((63, 63))
+    rows[:, live], gaps[np.ix_(live, live)] = expected.rows, expected.gaps.dense()
+    second = (rows.T @ rows + gaps) * np.outer(expected.units, expected.units)
+    units = np.sqrt(second.diagonal() / (w.sum() - 1)) if scale else np.ones(63)
+    units[3] = 1.0
+    second /= np.outer(units, units)
+    V = np.linalg.svd(rows[:, :60] * expected.units[:60] / units[:60])[2][:19].T
+    inside, cross = V.T @ second[:60, :60] @ V, V.T @ second[:60, 60:]
+    values, vectors = np.linalg.eigh(inside)
+    top = vectors[:, -5:]
+    maps = {
+        PCR(5): V @ (top / values[-5:]) @ top.T @ cross,
+        ReducedRankRegression(alpha=0.1): V @ np.linalg.solve(inside + 0.1 * np.eye(19), cross),
+        PLS(1): V @ np.linalg.svd(cross)[0][:, :1],
+    }
+    for model, right in maps.items():
+        options = {"missing": "em", "scale": scale}
+        if scale and isinstance(model, ReducedRankRegression):  # a ridge on population deviations
+            options["alpha"] = 0.1 * w.sum() / (w.sum() - 1)
+        model.set_params(**options).fit(X, Y, sample_weight=w)
+        assert not model.coef_[:, 3].any()
+        found = (model.coef_ / units[60:, None]).T * units[:60, None]
+        if isinstance(model, PLS):
+            found = model.x_weights_
+            right = right * np.sign(found[0] * right[0])
+        assert_allclose(found, right, atol=1e-9 * abs(right).max())
 
 
 @pytest.mark.parametrize("alphas", [None, [0.0, 1.0]], ids=["PCR", "ridge"])

@@ -65,8 +65,8 @@ def choose_landmarks(
     order = rng.permutation(length(X))
     n_held = min(HELD_OUT, int(_HELD_SHARE * len(order)))
     held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
-    if n_held == 0:  # too few to ask any of them
-        return others, 0.0
+    if n_held < 2:  # too few to ask any of them
+        return np.arange(len(order)), 0.0
     seed = rng.randint(np.iinfo(np.int32).max)
     drawn = "uniform" if selection == "kmeans" else selection
     limit = min(most, len(others))

@@ -32,6 +32,7 @@ from isthmus.kernels.checks import (
     largest_eigenvalue,
 )
 from isthmus.kernels.composite import is_psd
+from isthmus.kernels.distinct import distinct_samples
 from isthmus.kernels.gram import gram_diagonal, length, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
@@ -124,7 +125,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Those of ``Rows`` are chosen from a uniform sample of them, drawn in one pass. Sparse rows stay
         sparse. Samples are drawn in proportion to ``sample_weight``, and centres of k-means, the median
-        rule and the error of a fraction count them by it.
+        rule and the error of a fraction count them by it. Equal rows or strings are drawn as one, with
+        their weights together, and their order does not matter.
         """
         source = as_rows(X, None, sample_weight)
         if source is not None:
@@ -201,6 +203,10 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_samples(self, X, self.kernel, reset=True)
         X, weights = weighted_samples(self.kernel, X, sample_weight)
         n = length(X)
+        distinct, counts, among = np.arange(n), np.ones(n) if weights is None else weights, X
+        if not is_precomputed(self.kernel):
+            distinct, counts = distinct_samples(X, weights)
+            among = take(X, distinct)
         self.kernel_ = resolve_kernel(
             self.kernel,
             X,
@@ -216,13 +222,13 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             most = most_landmarks(n, FACTOR_OPERATIONS) if most is None else most
             chosen, self.trace_error_ = choose_landmarks(
                 self.kernel_,
-                X,
+                among,
                 share,
                 self._selection(X),
                 most,
                 self.random_state,
                 tell=tell,
-                sample_weight=weights,
+                sample_weight=counts,
             )
         else:
             if m > n:
@@ -231,9 +237,9 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     UserWarning,
                     stacklevel=4,
                 )
-            chosen = select_landmarks(
-                self.kernel_, X, min(m, n), self._selection(X), self.random_state, weights
-            )
+            m, selection = min(m, len(distinct)), self._selection(X)
+            chosen = select_landmarks(self.kernel_, among, m, selection, self.random_state, counts)
+        chosen = distinct[chosen] if chosen.ndim == 1 else chosen
         self.indices_ = chosen if chosen.ndim == 1 else None
         by_place = self.indices_ is not None and not is_precomputed(self.kernel_)
         return X, take(X, chosen) if by_place else chosen

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._validation import check_memory, check_option
+from isthmus.kernels.distinct import distinct_samples
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.wrappers import Precomputed
 
@@ -166,32 +167,35 @@ def _centres(
     if len(np.unique(means.labels_)) < n and not issparse(rows):
         distinct = np.unique(rows, axis=0)  # of which the means are copies that differ by rounding
         centres = distinct if len(distinct) <= n else centres
-    return np.unique(centres, axis=0).astype(X.dtype)
+    return np.asarray(centres[distinct_samples(centres, None)[0]].astype(X.dtype))
 
 
 def _by_leverage(
     kernel: Any, X: Any, n: int, rng: np.random.RandomState, weights: Array | None
 ) -> NDArray:
-    scores = leverage_scores(kernel, X, n, random_state=rng)
+    scores = leverage_scores(kernel, X, n, random_state=rng, sample_weight=weights)
     scores = scores if weights is None else scores * weights
     return np.sort(rng.choice(len(scores), n, replace=False, p=scores / scores.sum()))
 
 
-def leverage_scores(kernel: Any, X: Any, n: int, *, random_state: Any = None) -> NDArray:
+def leverage_scores(
+    kernel: Any, X: Any, n: int, *, random_state: Any = None, sample_weight: Array | None = None
+) -> NDArray:
     """Ridge leverage scores, the diagonal of ``K (K + alpha I)^-1``, ``alpha = trace(K) / n``.
 
     From ``2 n`` uniform landmarks; what these do not explain of a sample counts as its own
-    direction: an upper bound.
+    direction: an upper bound. A sample of weight two counts as two in the others' scores.
     """
     rng = check_random_state(random_state)
     n_samples = length(X)
+    w = np.ones(n_samples) if sample_weight is None else sample_weight
     chosen = np.sort(rng.choice(n_samples, min(2 * n, n_samples), replace=False))
     K = kernel_columns(kernel, X, chosen)
     L, keep = landmark_factor(K[chosen])
     F = solve_triangular(L, K[:, keep].T, lower=True)  # (m, n)
     d = gram_diagonal(kernel, X).astype(np.float64)
-    alpha = max(float(d.sum()) / n, np.finfo(float).tiny)
-    root = np.linalg.cholesky(F @ F.T + alpha * np.eye(len(F)))
+    alpha = max(float(w @ d) / n, np.finfo(float).tiny)
+    root = np.linalg.cholesky((F * w) @ F.T + alpha * np.eye(len(F)))
     explained = (solve_triangular(root, F, lower=True) ** 2).sum(axis=0)
     left = np.maximum(d - (F**2).sum(axis=0), 0.0) / alpha
     # No probability is zero, or n different samples could not always be drawn.

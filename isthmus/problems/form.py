@@ -104,6 +104,7 @@ class Form(ABC):
 
     is_dual = False  # directions are held in the coordinates of the samples, X'a as a
     is_condensed = False  # held as few rows that stand for those of the user
+    basis: Array | None = None  # directions A are held in the coordinates of a basis, (p, m)
 
     @property
     def n_directions(self) -> int:
@@ -154,12 +155,13 @@ class Form(ABC):
 
     def to_features(self, A: Array) -> Array:
         """Directions in the space of the features, (p, k)."""
-        return A
+        return A if self.basis is None else self.basis @ A
 
     def coordinates(self, rows: NDArray) -> Array:
         """Some rows of ``data`` in the coordinates of the form: ``@ directions`` are their scores."""
         assert self.data is not None
-        return self.frame.x(dense_rows(self.data.X[rows]))
+        Z = self.frame.x(dense_rows(self.data.X[rows]))
+        return Z if self.basis is None else Z @ self.basis
 
 
 class SquaredForm(Form):

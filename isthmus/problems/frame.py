@@ -91,12 +91,20 @@ def ridge_in_units(alpha: float, unit: float) -> float:
 
 
 def frame_of(
-    moments: Moments, scale: bool | str, units: Units
+    moments: Any, scale: bool | str, units: Units, squares: tuple[Array, Array] | None = None
 ) -> tuple[Frame, Array, Array, Array]:
-    """The frame of moments, the factors of their columns in it, and the squares of y."""
-    yy = moments.y_squares
-    largest = moments.xx.diagonal().max(initial=0.0)
-    if not (np.isfinite(moments.xx).all() and np.isfinite(yy).all()):
+    """The frame of moments, the factors of their columns in it, and the squares of y.
+
+    ``squares`` of the columns of x and y stand for second moments that are not held.
+    """
+    if squares is None:
+        xx, yy = moments.xx.diagonal(), moments.y_squares
+        finite = np.isfinite(moments.xx).all() and np.isfinite(yy).all()
+    else:
+        xx, yy = squares
+        finite = np.isfinite(xx).all() and np.isfinite(yy).all()
+    largest = xx.max(initial=0.0)
+    if not finite:
         raise ValueError(
             "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
         )
@@ -106,9 +114,7 @@ def frame_of(
         )
     unit = weight_unit(np.array([moments.weight]))
     weight = moments.weight / unit
-    x_scale, x_live = column_scales(
-        moments.xx.diagonal() / unit, moments.x_mean, weight, scales_x(scale)
-    )
+    x_scale, x_live = column_scales(xx / unit, moments.x_mean, weight, scales_x(scale))
     y_scale, y_live = column_scales(yy / unit, moments.y_mean, weight, bool(scale))
     frame = Frame(
         moments.x_mean * units.x,

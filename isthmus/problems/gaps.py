@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from isthmus._linalg import EPS, Array, row_blocks
 
@@ -63,13 +65,13 @@ class Normal:
         n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
         return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
 
-    def squares(self, R: Array, work: Array) -> Array:
+    def squares(self, R: Array) -> Array:
         """Squares of rows in units of the covariance, as sums of squares that do not cancel.
 
-        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e. ``work`` is overwritten.
+        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e.
         """
         T = R @ self.Q
-        off = np.matmul(T, self.Q.T, out=work)
+        off = T @ self.Q.T
         off -= R
         T = T @ self.latent_Q.T
         squares = np.einsum("ij,ij->i", off, off) + np.einsum("ij,ij->i", T, T)
@@ -96,6 +98,7 @@ class Gaps:
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
         self._kept_pairs: dict[int, NDArray] = {}
+        self._kept_sums: dict[int, csr_array] = {}
         first = 0
         while first < len(order):
             # All rows with as many gaps, and with more until they are enough.
@@ -116,26 +119,24 @@ class Gaps:
 
     def fill(
         self, R: Array, normal: Normal, weights: Array | None = None
-    ) -> tuple[Array, float, float]:
+    ) -> tuple[GapCovariance, float]:
         """Put conditional means into centred rows that are zero in their gaps.
 
-        Returns the covariances of the gaps, summed over the rows, what the log-determinants of the observed
-        parts' covariances sum to beyond those of whole rows, and the squares of what is observed in units
-        of these covariances.
+        Returns the covariances of the gaps, summed over the rows, and what the log-determinants of the
+        observed parts' covariances sum to beyond those of whole rows.
         """
         d, c = normal.W.shape
         w = np.ones(len(R)) if weights is None else weights
         # The rows over the noise less this are the precision times the rows.
         along = (R @ (normal.Q / normal.noise)) @ normal.Q.T
-        correction, log_det = np.zeros((d + 1) * (d + 1)), 0.0
+        covariance, log_det = GapCovariance(d, self._kept_sums), 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
-            pairs = self._pairs(i, d)
             if len(columns) <= c:
-                covariance, log_dets = normal.given_others(columns, pairs)
-                of_rows = covariance if pattern is None else covariance[:, :, pattern]
+                given, log_dets = normal.given_others(columns, self._pairs(i, d))
+                of_rows = given if pattern is None else given[:, :, pattern]
                 filled = np.einsum("ijm,jm->im", of_rows, np.take(along, places))
-                covariance = covariance * weight
+                covariance.parts.append((columns, given * weight))
             else:
                 A, B, log_dets = normal.latent_given_others(columns)
                 of_rows = A if pattern is None else A[pattern]
@@ -143,17 +144,11 @@ class Gaps:
                 off = np.take(along, places).T[:, :, None]
                 off = off + of_rows @ (inner @ (of_rows.transpose(0, 2, 1) @ off))
                 filled = normal.noise * off[:, :, 0].T
-                variance = (normal.noise * weight)[:, None]
-                covariance = A @ (B * variance[:, None]) @ A.transpose(0, 2, 1)
-                own = np.arange(len(columns))
-                covariance[:, own, own] += variance
-                pairs = pairs.transpose(2, 0, 1)
+                variance = (normal.noise * weight)[:, None, None]
+                covariance.parts.append((columns, (A, B, variance)))
             log_det += float(weight @ log_dets)
-            np.add.at(correction, pairs.ravel(), covariance.ravel())
             np.put(R, places, filled)
-        # Conditional means leave the least squares, so that their own rounding does not count.
-        squares = float(w @ normal.squares(R, work=along))
-        return correction.reshape(d + 1, d + 1)[:d, :d], log_det, squares
+        return covariance, log_det
 
     def _pairs(self, i: int, d: int) -> NDArray:
         """Where the pairs of gaps of a block are in a matrix of order d + 1, (u, u, m)."""
@@ -164,6 +159,86 @@ class Gaps:
             if len(columns) ** 2 <= d:  # kept if that takes no more memory than the rows
                 self._kept_pairs[i] = pairs
         return pairs
+
+
+class GapCovariance:
+    """Covariances of the gaps of rows, added up: a matrix of order d of which the parts are known.
+
+    A part holds sets of columns, (u, m), of which column d is none, with their covariances, (u, u, m), or
+    with A, (m, u, c), B and v where these are v (I + A B A').
+    """
+
+    def __init__(self, d: int, kept: dict[int, csr_array] | None = None) -> None:
+        self.d = d
+        self.parts: list[tuple[NDArray, Any]] = []
+        self._kept_sums = {} if kept is None else kept  # of the same gaps with other covariances
+
+    def diagonal(self) -> Array:
+        sums = np.zeros(self.d + 1)
+        for columns, part in self.parts:
+            if isinstance(part, tuple):
+                A, B, v = part
+                variances = (v[:, 0] * (1.0 + np.einsum("muc,muc->mu", A @ B, A))).T
+            else:
+                variances = np.einsum("uum->um", part)
+            sums += np.bincount(columns.ravel(), variances.ravel(), self.d + 1)
+        return sums[: self.d]
+
+    def dense(self) -> Array:
+        order = self.d + 1
+        sums = np.zeros(order * order)
+        for columns, part in self.parts:
+            covariance, pairs = part, columns[:, None] * order + columns
+            if isinstance(part, tuple):
+                A, B, v = part
+                covariance, pairs = A @ (B * v) @ A.transpose(0, 2, 1), pairs.transpose(2, 0, 1)
+                own = np.arange(len(columns))
+                covariance[:, own, own] += v[:, 0]
+            sums += np.bincount(pairs.ravel(), covariance.ravel(), order * order)
+        return sums.reshape(order, order)[: self.d, : self.d]
+
+    def times(self, V: Array) -> Array:
+        """The product with V, (d, k), without the matrix."""
+        padded = np.vstack([V, np.zeros(V.shape[1])])
+        product = np.zeros_like(padded)
+        for i, (columns, part) in enumerate(self.parts):
+            some = padded[columns.T]
+            if isinstance(part, tuple):
+                A, B, v = part
+                some = v * (some + A @ (B @ (A.transpose(0, 2, 1) @ some)))
+            else:
+                some = part.transpose(2, 0, 1) @ some
+            product += self._sums(i) @ some.reshape(columns.size, -1)
+        return product[: self.d]
+
+    def within(self, V: Array) -> Array:
+        """V' times the matrix times V, for more columns than ``times`` is quick for."""
+        k = V.shape[1]
+        padded = np.vstack([V, np.zeros(k)])
+        inner, variances = np.zeros((k, k)), np.zeros(self.d + 1)
+        for columns, part in self.parts:
+            some = padded[columns.T]
+            if isinstance(part, tuple):
+                A, B, v = part
+                some = A.transpose(0, 2, 1) @ some
+                more = (B * v) @ some
+                v = np.broadcast_to(v[:, 0, 0], columns.shape)
+                variances += np.bincount(columns.ravel(), v.ravel(), self.d + 1)
+            else:
+                more = part.transpose(2, 0, 1) @ some
+            inner += some.reshape(-1, k).T @ more.reshape(-1, k)
+        inner += V.T @ (variances[: self.d, None] * V)
+        return (inner + inner.T) / 2
+
+    def _sums(self, i: int) -> csr_array:
+        """The matrix that adds up what belongs to the same column."""
+        if i not in self._kept_sums:
+            columns = self.parts[i][0]
+            ends = np.arange(columns.size + 1)
+            ones = np.ones(columns.size)
+            shape = columns.size, self.d + 1
+            self._kept_sums[i] = csr_array((ones, columns.T.ravel(), ends), shape).T.tocsr()
+        return self._kept_sums[i]
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

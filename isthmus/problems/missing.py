@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,18 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._linalg.roots import rows_of_moments
-from isthmus.problems.gaps import Gaps, Normal
+from isthmus.problems.gaps import GapCovariance, Gaps, Normal
+from isthmus.problems.span import FilledRows
 from isthmus.problems.sums import Moments
 
 # Noise variance, in units of the columns' own, below which squares over it would keep less than half their
 # digits.
 _NOISE_FLOOR = float(np.sqrt(EPS))
+# Noise variance from which squares over it are read off second moments, at the price of four digits.
+_MOMENT_NOISE = 1e-4
 # Up to this many columns all eigenpairs of their covariance are found; beyond, those in use and some more.
 _ALL_PAIRS = 100
-_SPARE_PAIRS = 8
+_SPARE_PAIRS = 4
 # Columns that are looked at first to see that all rows are different.
 _KEY_COLUMNS = 8
 
@@ -79,13 +83,13 @@ def expected_moments(
     n_latent: int | None = None,
     max_iter: int,
     tol: float,
-) -> tuple[Moments, MissingModel]:
+) -> tuple[Moments | FilledRows, MissingModel]:
     r"""Expected moments of incomplete rows, and the model that fills new ones.
 
     Each step fills the missing entries with their conditional means and adds their conditional
     covariance to the second moments, which plain iterated imputation forgets. The observed log-likelihood
     never falls; iteration stops when it changes by less than ``tol``, relatively. With nothing missing
-    the moments are the plain ones.
+    the moments are the plain ones. Rows that are fewer than the columns of X come back themselves.
 
     None for the number of latent dimensions lets the rows tell how many there are: in each step as many as
     Schwarz' criterion [S1978]_ finds in the covariance so far, never fewer than in the step before, and at
@@ -108,9 +112,12 @@ def expected_moments(
     model = MissingModel(
         offset, scale, live, mean, loadings, work.normal.noise, history, len(history), converged
     )
+    p = X.shape[1]
     if not missing.any():
         return Moments.from_data(X, Y, weights), model
-    return _moments(work, offset, scale, live, X.shape[1]), model
+    if 1 < work.n_different <= np.count_nonzero(live[:p]):
+        return _filled_rows(work, offset, scale, live, p), model
+    return _moments(work, offset, scale, live, p), model
 
 
 class _Work:
@@ -127,87 +134,90 @@ class _Work:
     def start(self, n_latent: int | None) -> None:
         """Principal components of the data with means in the gaps."""
         n, d = self.Z.shape
-        self.n_different = _n_different(self.Z)
+        self.different = _different(self.Z)
+        self.n_different = len(self.different)
         self.is_free = n_latent is None
         self.most = min(d - 1, (self.n_different - 1) // 2 if n_latent is None else n - 1)
         self.most = max(self.most, 0)
         self.c = 0 if n_latent is None else min(n_latent, self.most)
+        # The covariance of gaps is a matrix only where there are enough rows to fill it.
+        self.is_wide = self.n_different <= d
         self.vectors = np.zeros((d, 0))
-        if n < d:  # rows span what there is in the first step
-            rows = self.Z if self.root is None else self.Z * self.root
-            some = min(self._n_pairs(), self.most)
-            self.vectors = rows.T @ descending_eigh(rows @ rows.T)[1][:, :some]
-        self.correction = np.zeros((d, d))
         self.mean = np.zeros(d)
-        self.residual = self.Z
-        self.shift = (
-            self.w @ self.Z
-        ) / self.weight  # mean of the filled rows less that of the model
+        self.gap_covariance = GapCovariance(d)
+        self._centre(self.Z.copy())
         self.maximise()
+
+    def _centre(self, filled: Array) -> None:
+        """Keep the filled rows less their means, times the roots of their weights."""
+        self.shift = (
+            self.w @ filled
+        ) / self.weight  # mean of the filled rows less that of the model
+        self.rows = np.subtract(filled, self.shift, out=filled)
+        if self.root is not None:
+            self.rows *= self.root
+        self.second = self.rows.T @ self.rows if len(self.shift) <= _ALL_PAIRS else None
 
     def expect(self) -> float:
         """Fill the gaps and return the observed log-likelihood."""
-        if self.residual is self.Z:
-            self.residual = np.empty_like(self.Z)
-        np.subtract(self.Z, self.mean, out=self.residual)
-        np.put(self.residual, self.places, 0.0)
-        self.correction, log_det, squares = self.gaps.fill(self.residual, self.normal, self.w)
-        self.shift = (self.w @ self.residual) / self.weight
+        filled = np.subtract(self.Z, self.mean, out=self.rows)
+        np.put(filled, self.places, 0.0)
+        self.gap_covariance, log_det = self.gaps.fill(filled, self.normal, self.w)
         log_det += self.weight * self.normal.log_det
+        # Squares of what is observed in units of its covariance: conditional means leave the least squares,
+        # so that their own rounding does not count.
+        if self.second is not None and self.normal.noise > _MOMENT_NOISE:
+            self._centre(filled)
+            precision = self.normal.precision[:-1, :-1]
+            squares = float(np.vdot(precision, self.second))
+            squares += self.weight * float(self.shift @ precision @ self.shift)
+        else:
+            squares = float(self.w @ self.normal.squares(filled))
+            self._centre(filled)
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
-
-    def _rows(self) -> Array:
-        """The filled rows, times the roots of their weights."""
-        return self.residual if self.root is None else self.residual * self.root
 
     def covariance(self) -> Array:
         """Of the filled rows and their gaps."""
-        rows = self._rows()
-        S = rows.T @ rows
-        S += self.correction
+        S = self.rows.T @ self.rows if self.second is None else self.second.copy()
+        S += self.gap_covariance.dense()
         S /= self.weight
-        S -= np.outer(self.shift, self.shift)
         return S
-
-    def _covariance_times(self, V: Array) -> Array:
-        rows = self._rows()
-        products = rows.T @ (rows @ V)
-        products += self.correction @ V
-        products /= self.weight
-        products -= np.outer(self.shift, self.shift @ V)
-        return products
 
     def maximise(self) -> None:
         """Mean, loadings and noise of the filled data and the covariance of the gaps."""
-        values, d, shift = self._leading(), len(self.mean), self.shift
-        trace = float(np.vdot(self._rows(), self._rows()) + self.correction.trace()) / self.weight
-        trace -= float(shift @ shift)
-        self.mean = self.mean + shift
+        d = len(self.mean)
+        values, trace = self._leading()
+        self.mean = self.mean + self.shift
         if self.is_free:
             self.c = max(self.c, self._n_latent(values, trace))
         noise = _noise(trace - values[: self.c].sum(), d - self.c)
         excess = np.maximum(values[: self.c] - noise, 0.0)
         self.normal = Normal(self.vectors[:, : self.c] * np.sqrt(excess), float(noise))
-        if d > _ALL_PAIRS:  # no more than the next step may need
-            self.vectors = self.vectors[:, : self.c + 2 * _SPARE_PAIRS]
+        self.vectors = self.vectors[:, : self.c + 2 * _SPARE_PAIRS]  # no more than may be needed
 
-    def _leading(self) -> Array:
-        """Leading eigenvalues, as many as may be needed; their vectors are kept."""
-        d, kept = self.vectors.shape
-        if d > _ALL_PAIRS and kept >= min(self.c + _SPARE_PAIRS, self.most) > 0:
-            # The vectors of the step before are nearly those of this one.
-            Q = np.linalg.qr(self._covariance_times(self.vectors))[0]
-            values, turn = descending_eigh(Q.T @ self._covariance_times(Q))
-            self.vectors = Q @ turn
-            return values
-        values, vectors = descending_eigh(self.covariance())
-        kept = min(self.most, d if d <= _ALL_PAIRS else self._n_pairs())
-        self.vectors = vectors[:, :kept]
-        return values[:kept]
-
-    def _n_pairs(self) -> int:
-        """Eigenpairs of a wide covariance to keep."""
-        return max(2 * self.c, self.c + 4 * _SPARE_PAIRS)
+    def _leading(self) -> tuple[Array, float]:
+        """Leading eigenvalues, as many as may be needed, and the sum of all; their vectors are kept."""
+        if len(self.mean) <= _ALL_PAIRS:
+            S = self.covariance()
+            values, vectors = descending_eigh(S)
+            self.vectors = vectors[:, : self.most]
+            return values[: self.most], float(S.trace())
+        rows, gaps = self.rows, self.gap_covariance
+        trace = float(np.vdot(rows, rows) + gaps.diagonal().sum())
+        times = gaps.times if self.is_wide else partial(np.matmul, gaps.dense())
+        if self.vectors.shape[1] < min(self.c + _SPARE_PAIRS, self.most):
+            # The rows span nearly all that there is.
+            some = min(max(2 * self.c, self.c + 4 * _SPARE_PAIRS), self.most)
+            n, d = rows.shape
+            gram = descending_eigh(rows @ rows.T if n < d else rows.T @ rows)[1][:, :some]
+            self.vectors = rows.T @ gram if n < d else gram
+            self.vectors = np.linalg.qr(self.vectors)[0]
+        # The vectors of the step before are nearly those of this one: products with them have the
+        # eigenvalues for singular values, to the square of what the vectors are wrong by.
+        Q, R = np.linalg.qr(rows.T @ (rows @ self.vectors) + times(self.vectors))
+        turn, values, _ = np.linalg.svd(R)
+        self.vectors = Q @ turn
+        return values / self.weight, trace / self.weight
 
     def _n_latent(self, values: Array, trace: float) -> int:
         """The number with the best likelihood less a price for each parameter.
@@ -226,8 +236,8 @@ class _Work:
         return int(np.argmin(fit + n_parameters * share * np.log(n) / n))
 
 
-def _n_different(Z: Array) -> int:
-    """Number of different rows."""
+def _different(Z: Array) -> NDArray:
+    """Rows that are different from each other, all that there are."""
     d = Z.shape[1]
     if d:
         # Rows that differ in some columns are different; few columns are enough, nearly always.
@@ -236,9 +246,9 @@ def _n_different(Z: Array) -> int:
         factors = np.random.default_rng(0).integers(2**63, size=some.shape[1], dtype=np.uint64)
         keys = np.sort(some @ factors)
         if (keys[1:] != keys[:-1]).all():
-            return len(Z)
-    rows = Z.view(np.dtype((np.void, 8 * d))) if d else Z
-    return len(set(rows.ravel().tolist()))
+            return np.arange(len(Z))
+    rows = Z.view(np.dtype((np.void, 8 * d))).ravel().tolist() if d else [b""] * len(Z)
+    return np.array(list(dict(zip(reversed(rows), reversed(range(len(Z))))).values()))
 
 
 def _noise(rest: Any, n_directions: Any) -> Any:
@@ -273,9 +283,8 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
 
 def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
-    shift = work.shift
     mean = offset.copy()
-    mean[live] += scale[live] * (work.mean + shift)
+    mean[live] += scale[live] * (work.mean + work.shift)
     second = np.zeros((len(live), len(live)))
     second[np.ix_(live, live)] = work.weight * work.covariance()
     second *= scale[:, None]
@@ -283,15 +292,34 @@ def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) ->
 
     def rows() -> Iterator[tuple[Array, Array]]:
         """The filled rows, and roots of the covariance of their gaps."""
-        filled = (work.residual - shift) * np.sqrt(work.w)[:, None]
-        nothing = np.zeros((len(shift), 0))
-        gaps = rows_of_moments(work.correction, nothing, work.correction.diagonal() > 0)[0][0]
-        for part in (filled, gaps):
+        gaps = work.gap_covariance.dense()
+        nothing = np.zeros((len(gaps), 0))
+        roots = rows_of_moments(gaps, nothing, gaps.diagonal() > 0)[0][0]
+        for part in (work.rows, roots):
             wide = np.zeros((len(part), len(live)))
             wide[:, live] = part * scale[live]
             yield wide[:, :p], wide[:, p:]
 
     return Moments.from_squares(second, mean, p, len(work.Z), work.weight, rows)
+
+
+def _filled_rows(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> FilledRows:
+    """Rows fewer than their columns, for which matrices of the order of the columns are not made."""
+    mean = offset.copy()
+    mean[live] += scale[live] * (work.mean + work.shift)
+    # Centred rows depend on each other: the others span what the heaviest is.
+    spanning = np.delete(work.different, np.argmax(work.w[work.different]))
+    return FilledRows(
+        work.rows,
+        work.gap_covariance,
+        live,
+        spanning,
+        scale,
+        mean[:p],
+        mean[p:],
+        work.weight,
+        len(work.Z),
+    )
 
 
 def _warn_of_empty(empty: NDArray) -> None:

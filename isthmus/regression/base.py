@@ -36,6 +36,7 @@ from isthmus.problems import (
 from isthmus.problems.frame import Units
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.paths import FoldPath
+from isthmus.problems.span import FilledRows
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components
@@ -264,7 +265,8 @@ class LatentRegression(FittedMap, ABC):
         units = Units(weight=weight_unit(weights))
         weights = weights if weights is None else weights / units.weight
         moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
-        # The covariance of gaps adds directions, so that there are as many as columns.
+        if isinstance(moments, FilledRows):
+            return moments.form(self.scale, units), model
         p = X.shape[1]
         cheapest = self._cheapest_form(max(len(X), p + 1), p, n_components)
         # Without a ridge, moments of wide rows seldom have the digits.
@@ -299,6 +301,8 @@ class LatentRegression(FittedMap, ABC):
     ) -> None:
         """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
         if form.is_dual:
+            factors.scores = factors.along_scores  # X'T in the coordinates of the samples
+        if form.is_dual or form.basis is not None:
             factors.lift(form.to_features)
         frame = form.frame
         if factors.warning:

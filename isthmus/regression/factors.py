@@ -57,14 +57,14 @@ class Factors:
         self.weights, self.mix, self.principal = None, None, False
 
     def lift(self, to_features: Callable[[Array], Array]) -> None:
-        """From the coordinates of the samples to those of the features."""
-        self.scores = self.along_scores  # X'T in the coordinates of the samples
+        """From the coordinates of the samples, or of a basis, to those of the features."""
         if self.principal:
             self.rotations, self.x_cross = to_features(self.rotations), None
             return
-        names = ["x_cross", "rotations" if self.mix is None else "weights"]
+        names = ["x_cross"] if self.mix is not None else ["x_cross", "rotations"]
+        names += [] if self.weights is None else ["weights"]
         lifted = to_features(np.hstack([getattr(self, name) for name in names]))
-        for name, columns in zip(names, np.split(lifted, 2, axis=1), strict=True):
+        for name, columns in zip(names, np.split(lifted, len(names), axis=1), strict=True):
             setattr(self, name, columns)
         if self.mix is not None and self.weights is not None:
             self.rotations = self.weights @ self.mix

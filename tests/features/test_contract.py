@@ -1,8 +1,4 @@
-"""scikit-learn's own checks of estimators.
-
-Without exceptions, but for landmarks that are drawn: weights and repeated rows change the draw, each in
-its own way. ``test_sparse_and_weights.py`` compares them where nothing is drawn.
-"""
+"""scikit-learn's own checks of estimators, without exceptions."""
 
 from inspect import signature
 
@@ -27,20 +23,9 @@ ESTIMATORS = [
 ]
 
 
-WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
-
-
-def drawn(estimator):
-    if getattr(estimator, "selection", "") == "kmeans":
-        return {WEIGHTS.format("sparse"): "centres are drawn"}
-    if isinstance(estimator, Landmarks) or getattr(estimator, "solver", "") == "landmarks":
-        return {WEIGHTS.format(kind): "landmarks are drawn" for kind in ("dense", "sparse")}
-    return {}
-
-
 @pytest.mark.filterwarnings("ignore:n_components == .* landmarks are more than")
 @pytest.mark.filterwarnings("ignore:n_components == .* is more than the rank")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=drawn)
+@parametrize_with_checks(ESTIMATORS)
 def test_sklearn_contract(estimator, check):
     check(estimator)
 

@@ -23,6 +23,7 @@ from isthmus.kernels import (
     SequenceKernel,
     gram,
 )
+from isthmus.kernels.distinct import distinct_samples
 
 
 @pytest.fixture
@@ -357,6 +358,9 @@ def test_a_kernel_that_returns_nan(X):
 
 @pytest.mark.parametrize("method", ["exact", "landmarks"])
 def test_precomputed(method, X, new):
+    X = X[
+        distinct_samples(X, None)[0]
+    ]  # what is drawn among rows depends on the rows, not on their place
     kernel = RBF(0.3)
     options = {"n_components": 6, "solver": method, "n_landmarks": 30, "random_state": 0}
     direct = KernelMap(kernel=kernel, **options).fit(X)

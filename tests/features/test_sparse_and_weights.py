@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse import csc_array, csr_array, csr_matrix, random_array
+from scipy.sparse import csc_array, csr_array, csr_matrix
+from scipy.sparse import random as random_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
@@ -402,11 +403,13 @@ def test_models_of_sparse_rows_are_compressed(data):
 MANY = textwrap.dedent(
     """
     import numpy as np, resource
-    from scipy.sparse import random_array
+    from scipy.sparse import csr_array
     from isthmus import COIR, DependencyRegressor, KernelMap, Landmarks
 
     rng = np.random.default_rng(0)
-    X = random_array((20_000, 100_000), density=2e-4, format="csr", rng=rng)
+    places = rng.integers(100_000, size=400_000), np.arange(0, 400_001, 20)
+    X = csr_array((rng.random(400_000), *places), shape=(20_000, 100_000))
+    X.sum_duplicates()
     y = np.asarray(X[:, :5000].sum(axis=1)).ravel() + 0.1 * rng.normal(size=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for kernel in ("linear", "rbf", "polynomial"):
@@ -436,6 +439,6 @@ def test_a_matrix_of_many_columns_stays_sparse():
 
 
 def test_drawn_sparse_rows_are_those_of_the_matrix():
-    X = random_array((500, 2000), density=0.005, format="csr", rng=np.random.default_rng(0))
+    X = csr_array(random_matrix(500, 2000, density=0.005, format="csr", random_state=0))
     model = Landmarks(50, "linear", random_state=0).fit(X)
     assert (model.points_ != X[model.indices_]).nnz == 0

@@ -45,9 +45,7 @@ def exceptions(estimator):
     if isinstance(estimator, SIR):
         return {names[0]: "30 inputs of 15 rows and no ridge: every direction explains all"}
     if estimator.alpha == "cv":
-        return {names[0]: "copies of a row are several neighbours when a ridge is chosen"}
-    if getattr(estimator, "solver", "") == "features":
-        return dict.fromkeys(names, "landmarks are drawn")
+        return {names[0]: "neighbours are counted, and no common factor of the weights may matter"}
     return {}
 
 

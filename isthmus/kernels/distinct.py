@@ -1,0 +1,64 @@
+"""Samples that are different, in an order that their content decides alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from isthmus._linalg import Array
+from isthmus.kernels.gram import length
+
+# Entries of sparse rows up to which they are compared as dense ones.
+_DENSE_ENTRIES = 2**22
+
+
+def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
+    """Places of different samples and the weights of all their copies together, one on average.
+
+    What is drawn among them with these weights is a function of the distribution of the samples: neither
+    the order of rows or columns, nor units, nor repeating all samples matter, and a weight is as many
+    copies. Strings are sorted; rows by their columns, those columns first whose mean is nearest to their
+    largest value. Other objects, and sparse rows too many to be compared, are taken as they come.
+    """
+    n = length(X)
+    w = np.ones(n) if weights is None else weights
+    order = np.arange(n)
+    is_new = np.ones(n, dtype=bool)
+    if not hasattr(X, "shape"):
+        if all(isinstance(x, str) for x in X):
+            order = np.array(sorted(range(n), key=X.__getitem__), dtype=np.intp)
+            is_new[1:] = [X[i] != X[j] for i, j in zip(order[1:], order[:-1])]
+    elif len(X.shape) == 2 and (not issparse(X) or n * X.shape[1] <= _DENSE_ENTRIES):
+        order, is_new = _sorted_rows(X.toarray() if issparse(X) else np.asarray(X), w)
+    sums = np.add.reduceat(w[order], np.flatnonzero(is_new))
+    return order[is_new], sums * (len(sums) / sums.sum())
+
+
+def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
+    """Order of the rows, and which of them differ from the one before."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        height = ((w / w.sum()) @ X - low) / (high - low)
+    columns = np.argsort(-np.where(np.isfinite(height), height, -1.0), kind="stable")
+    order, is_new = np.arange(len(X)), np.arange(len(X)) == 0
+    for i, column in enumerate(columns):  # each sorts what those before have left tied
+        group = np.cumsum(is_new)
+        places = np.flatnonzero(np.bincount(group)[group] > 1)
+        tied = order[places]
+        if i & (i - 1) == 0 and not _differ(
+            X[tied], group[places]
+        ):  # now and then, as it takes all columns
+            break
+        values = X[tied, column]
+        inner = np.lexsort((values, group[places]))
+        order[places], values = tied[inner], values[inner]
+        is_new[places[1:]] |= values[1:] != values[:-1]
+    return order, is_new
+
+
+def _differ(rows: NDArray, group: NDArray) -> bool:
+    """Whether there are different rows in a group."""
+    return bool(((rows[1:] != rows[:-1]).any(axis=1) & (group[1:] == group[:-1])).any())

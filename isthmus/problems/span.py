@@ -1,0 +1,72 @@
+"""Incomplete rows that are fewer than their columns, in the space that they span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._linalg import Array
+from isthmus._linalg.roots import rows_of_moments, triangular_rows
+from isthmus.problems.frame import NO_UNITS, Units, frame_of
+from isthmus.problems.gaps import GapCovariance
+from isthmus.problems.rows import RowForm
+
+
+@dataclass
+class FilledRows:
+    """Filled rows of x and y, and the covariance of their gaps, in place of matrices of second moments."""
+
+    rows: Array  # centred, times the roots of their weights, in units of the columns
+    gaps: GapCovariance
+    live: NDArray  # columns that vary, which the rows and their gaps have
+    spanning: NDArray  # rows that span all rows
+    units: Array  # of all columns, (d,)
+    x_mean: Array
+    y_mean: Array
+    weight: float
+    n_samples: int
+
+    @property
+    def x_rest(self) -> Array:
+        """What the means have been rounded by, as in ``Moments``."""
+        return np.zeros(len(self.x_mean))
+
+    def form(self, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
+        r"""The problem along the directions that the rows span, as it is solved for complete rows.
+
+        .. math::
+            V^\top (X^\top X + C) V, \qquad V^\top (X^\top Y + C_{xy})
+
+        with an orthonormal basis V of the filled rows X and the covariance C of their gaps. What C has
+        along other directions is of the gaps alone, and costs a matrix of the order of the columns.
+        """
+        p, q = len(self.x_mean), len(self.y_mean)
+        rows, squares = np.zeros((len(self.rows), p + q)), np.zeros(p + q)
+        rows[:, self.live] = self.rows
+        squares[self.live] = np.einsum("ij,ij->j", self.rows, self.rows) + self.gaps.diagonal()
+        with np.errstate(over="ignore"):  # told by the frame
+            squares *= self.units**2
+        both = squares[:p], squares[p:]
+        frame, x_factor, y_factor, y_squares = frame_of(self, scale, units, both)
+        x_unit, y_unit = self.units[:p] * x_factor, self.units[p:] * y_factor
+        X, Y = rows[:, :p] * x_unit, rows[:, p:] * y_unit
+        V = np.linalg.qr(X[self.spanning].T)[0]
+        m = V.shape[1]
+        inside = np.zeros((p + q, m + q))
+        inside[:p, :m], inside[p:, m:] = V * x_unit[:, None], np.diag(y_unit)
+        inside = inside[self.live]
+        C = self.gaps.within(inside)
+        roots = rows_of_moments(C, np.zeros((m + q, 0)), C.diagonal() > 0)[0][0]
+        condensed = triangular_rows(np.vstack([X @ V, roots[:, :m]]), np.vstack([Y, roots[:, m:]]))
+        form = RowForm(
+            frame,
+            condensed[1],
+            squares[:p] * x_factor**2,
+            y_squares,
+            condensed[0],
+            is_condensed=True,
+        )
+        form.basis = V
+        return form
