@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import ladder as ladder_module
-from isthmus.auto.answers import Answers, _left_out_error
+from isthmus.auto.answers import Answers
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.input_widths import negative_evidence, scale_inputs
 from isthmus.auto.kernel_search import KernelSearch
@@ -25,6 +25,7 @@ from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
+from isthmus.auto.trials import Trial
 from isthmus.features.treatments import NormalVariate, SavitzkyGolay
 from isthmus.persistence.errors import CorruptedFileError
 from isthmus.persistence.laws import check_state
@@ -93,12 +94,12 @@ def test_blend_weights_minimise_on_the_simplex(monkeypatch):
     for j, S in enumerate(products):
         off = squares[:, :, j] - squares[squares[:, :, j].mean(axis=1).argmin(), :, j]
         t = off.mean(axis=1) / np.maximum(off.std(axis=1) / np.sqrt(50), 1e-300)
-        aim = np.exp(-(t**2) / 2)
+        aim = np.exp(-(t**2) / 4)
         aim /= aim.sum()
         assert aim[3] < 1e-3 < aim[0]  # weights are pulled towards the methods that may be the best
 
         def loss(w, S=S, aim=aim):
-            return w @ S @ w + 25 / 50 * ((w - aim) ** 2).sum()
+            return w @ S @ w + 100 / 50 * ((w - aim) ** 2).sum()
 
         best = minimize(
             loss, np.full(4, 0.25), bounds=[(0, 1)] * 4, method="SLSQP",
@@ -135,9 +136,19 @@ def test_rows_that_no_fold_leaves_out_have_no_error():
     Y = rng.normal(size=(30, 2))
     predictions = Y + np.array([0.1, 0.2])
     predictions[:6] = np.nan  # as with folds in time
-    trial = SimpleNamespace(Y=Y, predictions=predictions)
+    trial = Trial(LADDER[0], Y, Y, [], None)
+    trial.predictions = predictions
     expected = np.mean(np.array([0.01, 0.04]) / Y.var(axis=0))
-    assert_allclose(_left_out_error(trial), expected, rtol=1e-10)
+    assert np.isnan(trial.losses[:6]).all()
+    assert_allclose(trial.losses[6:], expected, rtol=1e-10)
+    trial.Y[7, 0] = np.nan  # an output that was not measured
+    assert_allclose(trial.losses[7], 0.04 / np.var(Y[:, 1]), rtol=1e-10)
+    trial.weights = np.linspace(0.5, 1.5, 30)
+    trial.Y = np.zeros((30, 2)) + [0, 1] * np.arange(30)[:, None]  # a constant output has no say
+    trial.predictions = trial.Y + 3.0
+    centred = np.arange(30) - np.average(np.arange(30), weights=trial.weights)
+    unit = np.average(centred**2, weights=trial.weights)
+    assert_allclose(trial.losses, 9 / unit * trial.weights, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["extra", "boosting"])
@@ -482,6 +493,7 @@ def test_widths_per_input_do_not_flatter_themselves():
     assert np.mean(shares) < 0.025
 
 
+@pytest.mark.parametrize("by_rows", [True, False])
 @pytest.mark.parametrize(
     ("gains", "chosen"),
     [
@@ -492,19 +504,24 @@ def test_widths_per_input_do_not_flatter_themselves():
         ([0.1, 0.11], "pls"),
     ],
 )
-def test_the_blend_is_the_answer_if_no_method_is_surely_better(gains, chosen):
-    """Better in the mean by more than two standard errors of the gain in the same folds."""
+def test_the_blend_is_the_answer_if_no_method_is_surely_better(gains, chosen, by_rows):
+    """Better in the mean by more than two standard errors of the gain in the same rows, or folds.
 
-    def trial(name, scores):
+    Folds decide where rows of one belong together: there the rows here say the opposite.
+    """
+
+    def trial(name, gains):
+        sign = 1 if by_rows else -1
         return SimpleNamespace(
-            scores=np.array(scores), score=np.mean(scores), is_done=True, standard_error=0.1,
-            rung=SimpleNamespace(name=name),
+            scores=np.array([0.5, 0.9]) - sign * gains, score=float(name == "pls"),
+            losses=np.array([0.4, 0.2, np.nan]) - sign * np.append(gains, 0.0), is_done=True,
+            standard_error=0.1, rung=SimpleNamespace(name=name), scoring=None,
+            inner=None if by_rows else inner_folds("time", None),
         )  # fmt: skip
 
-    best = trial("pls", np.array([0.5, 0.9]) + gains)
-    assert (
-        Answers([best], [best], trial("blend", [0.5, 0.9])).choose("accurate").rung.name == chosen
-    )
+    best = trial("pls", np.array(gains))
+    blend = trial("blend", np.zeros(2))
+    assert Answers([best], [best], blend).choose("accurate").rung.name == chosen
 
 
 def test_luck_does_not_replace_the_blend():

@@ -15,7 +15,8 @@ from isthmus._linalg import Array
 from isthmus.auto.maps import FoundModel
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
-_PULL = 25.0  # rows that know nothing of the methods, beside those that were left out
+_PULL = 100.0  # rows that know nothing of the methods, beside those that were left out
+_TEMPER = 0.5  # power of the likelihood that a method is the best: errors of rows have heavy tails
 _SMALLEST = 0.02  # weights below are set to zero
 
 
@@ -25,7 +26,7 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     For each target
 
     .. math::
-        w^\top S w + \frac{25}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 2),
+        w^\top S w + \frac{100}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 4),
 
     is minimised on the simplex, where ``S`` holds the products of the errors of the methods, in units of
     the least, and ``t`` by how many standard errors the squared error of a method is larger than the least
@@ -71,7 +72,7 @@ def _may_be_best(errors: Array, scale: Array) -> Array:
     for own in squares:
         off = own - least
         error = np.maximum(off.std(axis=0) / np.sqrt(n), np.finfo(float).tiny)
-        found.append(np.exp(-0.5 * (off.mean(axis=0) / error) ** 2))
+        found.append(np.exp(-0.5 * _TEMPER * (off.mean(axis=0) / error) ** 2))
     return np.array(found) / np.sum(found, axis=0)
 
 

@@ -98,6 +98,17 @@ class Trial:
         return float(standard_error(self.scores)) if self.is_done else np.nan
 
     @property
+    def losses(self) -> Array:
+        """Squared error of each row left out, in units of the variances, times its weight."""
+        variances = _variances(self.Y, self.weights)
+        varies = variances > 0
+        squares = (self.Y - self.predictions)[:, varies] ** 2 / variances[varies]
+        known = np.isfinite(squares)
+        with np.errstate(invalid="ignore"):  # a row without any output has no loss: NaN
+            losses = np.where(known, squares, 0.0).sum(axis=1) / known.sum(axis=1)
+        return losses if self.weights is None else losses * (self.weights / self.weights.mean())
+
+    @property
     def rows_per_second(self) -> float:
         """Rows predicted in a second; NaN where not all were predicted."""
         return len(self.X) / max(self.predict_seconds, 1e-9) if self.is_done else np.nan
