@@ -94,7 +94,7 @@ def test_blend_weights_minimise_on_the_simplex(monkeypatch):
     for j, S in enumerate(products):
         off = squares[:, :, j] - squares[squares[:, :, j].mean(axis=1).argmin(), :, j]
         t = off.mean(axis=1) / np.maximum(off.std(axis=1) / np.sqrt(50), 1e-300)
-        aim = np.exp(-(t**2) / 4)
+        aim = np.exp(-(t**2) / 2)
         aim /= aim.sum()
         assert aim[3] < 1e-3 < aim[0]  # weights are pulled towards the methods that may be the best
 
@@ -162,7 +162,6 @@ def test_tables_predict_as_the_trees_do(kind, monkeypatch):
     places = trees._places(X, search.best_params_["ranked"])[0]
     peer = np.column_stack([np.reshape(m.predict(places), (60, -1)) for m in grown[0]])
     assert_allclose(search.predict(X), peer * Y.std(axis=0) + Y.mean(axis=0), rtol=1e-6)
-    assert search.left_out_.shape == Y.shape and np.isfinite(search.left_out_).all()
 
 
 def test_boosting_knows_no_units_of_the_inputs():

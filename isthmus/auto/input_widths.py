@@ -9,8 +9,12 @@ from scipy.optimize import minimize
 from isthmus._linalg import Array
 
 _STEPS = 25
-_NOISE = 0.1  # where the descent begins, relative to the signal: more, and nothing pulls at the widths
-_LEAST_NOISE = 1e-7  # keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough
+_NOISE = (
+    0.1  # where the descent begins, relative to the signal: more, and nothing pulls at the widths
+)
+_LEAST_NOISE = (
+    1e-7  # keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough
+)
 _FARTHEST = np.log(1e3)  # how far a width may go from where it began
 
 
@@ -67,7 +71,5 @@ def negative_evidence(theta: Array, Z: Array, Y: Array) -> tuple[float, Array]:
     slope = 0.5 * (q * inverse - n * (dual / sums) @ dual.T)
     weighted = slope * K
     # d K_ab / d theta_j = -(x_aj - x_bj)^2 K_ab for logarithms of the factors
-    by_input = -2 * (
-        weighted.sum(axis=1) @ scaled**2 - (scaled * (weighted @ scaled)).sum(axis=0)
-    )
+    by_input = -2 * (weighted.sum(axis=1) @ scaled**2 - (scaled * (weighted @ scaled)).sum(axis=0))
     return float(value) / (n * q), np.append(by_input, noise * np.trace(slope)) / (n * q)
