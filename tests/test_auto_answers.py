@@ -25,7 +25,7 @@ from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
-from isthmus.auto.trials import Trial
+from isthmus.auto.trials import BlendTrial, Trial
 from isthmus.features.treatments import NormalVariate, SavitzkyGolay
 from isthmus.persistence.errors import CorruptedFileError
 from isthmus.persistence.laws import check_state
@@ -129,6 +129,40 @@ def test_blend_weights_of_rows_that_count_more_or_not_at_all():
     rest = blend_weights(Y[5:], [part[5:] for part in parts], weights[5:])
     parts[1][:5] = np.nan
     assert_allclose(blend_weights(Y, parts, weights), rest, rtol=1e-8)
+
+
+def test_weights_of_a_fold_know_nothing_of_it_nor_of_what_comes_later():
+    """Weights by hand; in time no row before the first fold was predicted: the first method is taken."""
+    Y = np.random.default_rng(4).normal(size=(40, 2))
+    for cv in (4, "time"):
+        splits = outer_splits(cv, Y, Y, None, 0)
+        parts = [Trial(LADDER[0], Y, Y, splits, None) for _ in range(2)]
+        tested = np.concatenate([test for _, test in splits])
+        for part, sigma in zip(parts, (0.5, 0.4), strict=True):
+            noise = np.random.default_rng(int(10 * sigma)).normal(size=Y.shape)
+            part.predictions[tested] = Y[tested] + sigma * noise[tested]
+        blend = BlendTrial(LADDER[0], Y, Y, splits, None)
+        blend.blend(parts)
+        for i, (train, test) in enumerate(splits):
+            rows = np.intersect1d(train, tested)
+            weights = np.array([[1.0, 1.0], [0.0, 0.0]])
+            if len(rows):
+                weights = blend_weights(Y[rows], [part.predictions[rows] for part in parts])
+            else:
+                assert (cv, i) == ("time", 0)
+            expected = sum(
+                w * part.predictions[test] for w, part in zip(weights, parts, strict=True)
+            )
+            assert_allclose(blend.predictions[test], expected, rtol=1e-12)
+
+
+def test_columns_that_are_no_numbers_are_named():
+    table = pd.DataFrame({"a": X[:, 0], "colour": ["red", "green"] * 30})
+    with pytest.raises(ValueError, match="column 'colour' holds text such as 'red', expected numb"):
+        fit_auto(table, Y)
+    table["colour"] = pd.date_range("2020-01-01", periods=60)
+    with pytest.raises(ValueError, match="column 'colour' holds dates such as '2020-01-01"):
+        fit_auto(table, Y)
 
 
 def test_rows_that_no_fold_leaves_out_have_no_error():

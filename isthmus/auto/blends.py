@@ -36,7 +36,8 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     ----------
     Y : ndarray of shape (n_samples, n_targets)
     predictions : sequence of ndarray of shape (n_samples, n_targets)
-        Rows with NaN in any of them are left out; without any row all methods have the same weight.
+        Rows with NaN in any of them are left out; without any row the first
+        method has all weight.
     weights : ndarray of shape (n_samples,), default=None
         Weight of each row.
 
@@ -48,7 +49,7 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     whole = np.isfinite(errors).all(axis=(0, 2))
     errors = errors[:, whole]
     if not whole.any():
-        return np.full((len(errors), Y.shape[1]), 1 / len(errors))
+        return np.eye(len(errors))[:, [0] * Y.shape[1]]
     roots = 1.0 if weights is None else np.sqrt(weights[whole])[:, None]
     errors = errors * roots
     products = np.einsum("anq,bnq->qab", errors, errors, optimize=True)
