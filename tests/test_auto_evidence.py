@@ -51,24 +51,19 @@ def test_evidence_is_the_density_of_the_contrasts(weighted):
 
 def test_averages_are_those_of_refitted_ridges():
     bank = {"none": None, "autoscaled": StandardScaler()}
-    search = EvidenceSearch(bank, ("linear",), cv=FOLDS).fit(X, Y)
+    search = EvidenceSearch(bank, ("linear",)).fit(X, Y)
     unit = Y.std(axis=0)
-    evidence, fitted, left_out = [], [], []
+    evidence, fitted = [], []
     for step in bank.values():
         Z = X if step is None else step.fit_transform(X)
         own = Process("p", "p", None, Z, None, RidgeSpectrum.of_rows(Z), Y / unit)
         for alpha, log in zip(own.alphas, own.evidence, strict=True):
             evidence.append(log)
             fitted.append(Ridge(alpha).fit(Z, Y).predict(Z))
-            out = np.empty(Y.shape)
-            for train, test in FOLDS:
-                out[test] = Ridge(alpha).fit(Z[train], Y[train]).predict(Z[test])
-            left_out.append(out)
     logs = 0.5 * (np.array(evidence) - np.max(evidence, axis=0))
     weights = np.where(logs < np.log(0.01), 0, np.exp(logs))
     weights /= weights.sum(axis=0)
     assert_allclose(search.predict(X), np.einsum("kq,knq->nq", weights, fitted), rtol=1e-8)
-    assert_allclose(search.left_out_, np.einsum("kq,knq->nq", weights, left_out), rtol=1e-8)
 
 
 def test_half_of_the_prior_is_for_columns_as_measured():
@@ -83,18 +78,18 @@ def test_half_of_the_prior_is_for_columns_as_measured():
 
 
 def test_evidence_of_noise_predicts_next_to_nothing():
-    """The share of variance of left-out rows of noise.
+    """The share of variance of rows of noise that were not seen.
 
-    In 40 draws of 60 rows it has mean -0.034 and deviation 0.038, so that the mean of eight is above 0.04
-    with odds below 1e-6.
+    The predictions of new rows of noise can only add to the squared error, in expectation; over 200 new
+    rows the share has a deviation below 0.03, so that the mean of eight is above 0.04 with odds below 1e-4.
     """
     shares = []
     for seed in range(8):
         draw = np.random.default_rng(seed)
-        A, b = draw.normal(size=(60, 8)), draw.normal(size=60)
-        found = EvidenceSearch({"none": None}, cv=5).fit(A, b).left_out_[:, 0]
-        shares.append(1 - np.mean((b - found) ** 2) / b.var())
-    assert np.mean(shares) < 0.04
+        A, b = draw.normal(size=(260, 8)), draw.normal(size=260)
+        found = EvidenceSearch({"none": None}).fit(A[:60], b[:60]).predict(A[60:])
+        shares.append(1 - np.mean((b[60:] - found) ** 2) / b[60:].var())
+    assert -0.25 < np.mean(shares) < 0.04
 
 
 def test_a_process_is_saved(tmp_path):

@@ -57,8 +57,8 @@ TEST = make(seed=1)[0]
 
 def rung_fit(name, scale, A, B, folds=FOLDS):
     """A rung as the ladder builds it, with the folds given."""
-    built = RUNGS[name].build(Problem(len(A), A.shape[1], B.shape[1], scale=scale))
-    return built.set_params(cv=folds).fit(A, B)
+    problem = Problem(len(A), A.shape[1], B.shape[1], scale=scale, cv=folds)
+    return RUNGS[name].build(problem).fit(A, B)
 
 
 @cache

@@ -40,7 +40,6 @@ class Clock:
                 for _ in range(n_steps):
                     check_time()
                     clock.now += seconds / n_steps * (len(X) / 60) ** 3
-                self.left_out_ = np.zeros(y.shape)
                 return super().fit(X, y)
 
         return Rung(name, name, lambda problem: Slow(), False, "t", "f", "l", ())

@@ -19,7 +19,7 @@ from isthmus.compression import compress
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
 _WITHOUT_COMPONENTS = ("blend", "ridge", "process", "trees", "boosting")
-_SURE = 2.0  # standard errors by which a method must be better than the blend in the same folds
+_SURE = 2.0  # standard errors by which a method must be better than the blend in the same rows
 _WORTH_A_KERNEL = 2.0  # squared error of the map over that of the expansion, for the small answer
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
 _MOST_TIMED = 500  # rows whose prediction is timed
@@ -60,7 +60,7 @@ class Answers:
         if kernels:
             # An expansion holds a hundred times the numbers of a map: it must halve the error.
             kernel = max(kernels, key=lambda trial: trial.score)
-            if _left_out_error(linear) > _WORTH_A_KERNEL * _left_out_error(kernel):
+            if np.nanmean(linear.losses) > _WORTH_A_KERNEL * np.nanmean(kernel.losses):
                 return kernel
         return linear
 
@@ -120,21 +120,18 @@ class Answers:
 
 
 def _is_better(best: Trial, blend: Trial) -> bool:
-    """Whether a method beats the blend by more than the folds scatter.
+    """Whether a method beats the blend by more than two standard errors.
 
     The best of many methods owes part of its score to luck, most of it with few rows; a blend can
-    give a good method all weight by itself.
+    give a good method all weight by itself. Rows are compared one by one, or folds where rows of one are
+    related or the score is not the squared error.
     """
-    gains = best.scores - blend.scores
+    if best.scoring is None and best.inner is None:
+        gains = blend.losses - best.losses
+        gains = gains[np.isfinite(gains)]
+    else:
+        gains = best.scores - blend.scores
     return bool(gains.mean() > _SURE * standard_error(gains))
-
-
-def _left_out_error(trial: Trial) -> float:
-    """Return the squared error of left-out rows, in units of the variances of the outputs."""
-    squares = np.nanmean((trial.predictions - trial.Y) ** 2, axis=0)
-    variances = np.nanvar(trial.Y, axis=0)
-    varies = variances > 0
-    return float(np.mean(squares[varies] / variances[varies])) if varies.any() else 0.0
 
 
 def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from isthmus._linalg import Array
 from isthmus.auto.maps import FoundModel
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
-_PULL = 25.0  # rows that know nothing of the methods, beside those that were left out
+_PULL = 100.0  # rows that know nothing of the methods, beside those that were left out
 _SMALLEST = 0.02  # weights below are set to zero
 
 
@@ -25,7 +25,7 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     For each target
 
     .. math::
-        w^\top S w + \frac{25}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 2),
+        w^\top S w + \frac{100}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 2),
 
     is minimised on the simplex, where ``S`` holds the products of the errors of the methods, in units of
     the least, and ``t`` by how many standard errors the squared error of a method is larger than the least
@@ -36,7 +36,8 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     ----------
     Y : ndarray of shape (n_samples, n_targets)
     predictions : sequence of ndarray of shape (n_samples, n_targets)
-        Rows with NaN in any of them are left out.
+        Rows with NaN in any of them are left out; without any row the first
+        method has all weight.
     weights : ndarray of shape (n_samples,), default=None
         Weight of each row.
 
@@ -47,13 +48,15 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     errors = np.stack([Y - predicted for predicted in predictions])
     whole = np.isfinite(errors).all(axis=(0, 2))
     errors = errors[:, whole]
+    if not whole.any():
+        return np.eye(len(errors))[:, [0] * Y.shape[1]]
     roots = 1.0 if weights is None else np.sqrt(weights[whole])[:, None]
     errors = errors * roots
     products = np.einsum("anq,bnq->qab", errors, errors, optimize=True)
     scale = np.einsum("qaa->qa", products).min(axis=1)
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
-    pull = _PULL / max(errors.shape[1], 1)
+    pull = _PULL / errors.shape[1]
     aims = _may_be_best(errors, scale)
     return np.column_stack(
         [_on_simplex(S, pull, aim) for S, aim in zip(products, aims.T, strict=True)]
@@ -62,7 +65,7 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
 
 def _may_be_best(errors: Array, scale: Array) -> Array:
     """Weights (n_methods, n_targets) that fall with the paired difference to the best method."""
-    n = max(errors.shape[1], 1)
+    n = errors.shape[1]
     squares = errors**2 / np.where(scale > 0, scale / n, 1.0)
     squares = (1 - _SHARED) * squares + _SHARED * squares.mean(axis=2, keepdims=True)
     best = squares.mean(axis=1).argmin(axis=0)

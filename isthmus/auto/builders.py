@@ -45,7 +45,7 @@ def pcr(problem: Problem) -> Any:
 
 def ridge(problem: Problem) -> Any:
     if problem.treatments:
-        return EvidenceSearch(problem.treatments, ("linear",), cv=problem.folds)
+        return EvidenceSearch(problem.treatments, ("linear",))
     if not problem.missing:
         return RidgeSearch(problem.scale, cv=problem.folds)
     full = min(problem.n_features, problem.n_targets)
@@ -101,14 +101,12 @@ def kernels(problem: Problem, names: Any) -> Any:
 
 def process(problem: Problem) -> Any:
     bank = {"autoscaled": StandardScaler()}
-    return EvidenceSearch(bank, cv=problem.folds, random_state=problem.random_state)
+    return EvidenceSearch(bank, random_state=problem.random_state)
 
 
 def treated_process(problem: Problem) -> Any:
-    return EvidenceSearch(
-        problem.treatments or {"none": None}, ("rbf",), cv=problem.folds,
-        random_state=problem.random_state,
-    )  # fmt: skip
+    bank = problem.treatments or {"none": None}
+    return EvidenceSearch(bank, ("rbf",), random_state=problem.random_state)
 
 
 def wants_treated_process(problem: Problem) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,7 @@ from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.auto.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.ridge import Folds, RidgeSpectrum
+from isthmus.problems.ridge import RidgeSpectrum
 
 _ALPHAS = np.logspace(-11, 2, 27)  # noise, relative to the largest eigenvalue
 _TEMPER = (
@@ -47,7 +46,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Columns as they were measured, scaled or not, have half of the probability beforehand, all treatments
     together the other half; kernels, widths and noises have the same. The root of the evidence counts,
     since none of them is quite true ([GVO2017]_). One eigendecomposition a Gram matrix gives the evidence
-    of all noises, and the predictions of left-out rows of the few that count.
+    of all noises.
 
     Parameters
     ----------
@@ -55,8 +54,6 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Bank of treatments of the columns; None is no treatment.
     kernels : sequence of {"linear", "rbf", "l2_laplacian"}, default=all of them
         Kernels that are averaged, those with a width over several.
-    cv : int or splitter, default=5
-        Folds of the left-out predictions.
     random_state : int, default=0
         Seed for the rows of the median rule.
 
@@ -65,23 +62,18 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     best_estimator_ : LinearMap, Pipeline or Blend
     best_params_ : dict
         ``alpha``, the noise of each target, and ``treatment``, their names and weights.
-    left_out_ : ndarray of shape (n_samples, n_targets)
-        Predictions of every row without its fold, with the weights of all rows.
     """
 
     def __init__(
-        self, treatments: Any, kernels: Any = ("linear", *_WIDTHS), cv: Any = 5,
-        random_state: int = 0,
-    ) -> None:  # fmt: skip
+        self, treatments: Any, kernels: Any = ("linear", *_WIDTHS), random_state: int = 0
+    ) -> None:
         self.treatments = treatments
         self.kernels = kernels
-        self.cv = cv
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> EvidenceSearch:
         """Average, then fit."""
         rows, Y, unit, flat = outputs_in_spreads(X, y)
-        folds = list(check_cv(self.cv).split(rows, Y))
         processes = [
             process
             for name in self.treatments
@@ -93,7 +85,6 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weights[weights < _LEAST * weights.max(axis=(0, 1))] = 0.0
         weights /= weights.sum(axis=(0, 1))
         used = np.flatnonzero(weights.any(axis=(1, 2)))
-        self.left_out_ = unit * sum(processes[k].left_out(Y, folds, weights[k]) for k in used)
         shares = weights[used].sum(axis=1)
         models = [processes[k].model(Y, weights[k], unit, flat) for k in used]
         names = [processes[k].name for k in used]
@@ -179,12 +170,6 @@ class Process:
             squares = np.maximum(squares, np.finfo(float).tiny)
             determinant = np.log(values + alpha).sum() + (n - 1 - rank) * np.log(alpha)
             self.evidence[k] = -0.5 * ((n - 1) * np.log(squares) + determinant)
-
-    def left_out(self, Y: Array, folds: Folds, weights: Array) -> Array:
-        """Left-out predictions times the weights of the noises, for each target."""
-        used = np.flatnonzero(weights.any(axis=1))
-        paths = self.spectrum.left_out(Y, folds, self.alphas[used])
-        return sum(weights[k] * path for k, path in zip(used, paths, strict=True))
 
     def model(self, Y: Array, weights: Array, unit: Array, flat: bool) -> Any:
         """The mean over the noises as one model of the columns that were measured."""

@@ -79,6 +79,7 @@ def fit_auto(
             **options,
         }
         X, y = pair.X, pair.Y
+    _require_numbers(X)
     names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
@@ -105,6 +106,20 @@ def _read(X: str | os.PathLike[str], y: Any, speaks: bool) -> Pair:
     if isinstance(y, str | os.PathLike):
         return read_pair(os.fspath(X), os.fspath(y), [], Reading(tell=tell))
     return read_pair(os.fspath(X), None, list(y or []), Reading(tell=tell))
+
+
+def _require_numbers(X: Any) -> None:
+    """Name the first column of a frame that holds text or dates, and say what to do."""
+    for name in getattr(X, "columns", ()):
+        column = np.asarray(X[name])
+        held = {"M": "dates", "m": "times"}.get(column.dtype.kind, "")
+        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column):
+            held = "text"
+        if held:
+            raise ValueError(
+                f"X: column {name!r} holds {held} such as {str(column[0])!r}, expected numbers: encode it "
+                "(pandas.get_dummies encodes categories) or leave it out."
+            )
 
 
 def are_classes(y: Any) -> bool:

@@ -41,7 +41,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     One eigendecomposition of a Gram matrix gives the left-out predictions of all folds and ridge weights.
     With five rows per input and fifty in all, inputs get widths of their own by the gradient of the
-    left-out error; these come from an iteration, which stops before the last digit.
+    evidence; these come from an iteration, which stops before the last digit.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         may_vary = best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1
         may_vary = may_vary and len(np.unique(Z, axis=0)) >= enough  # twins tell nothing new
         if may_vary and is_partition(folds, len(Z)):
-            factors, wide = self._widths_per_input(Z, Y, best, folds, sample_weight)
+            factors, wide = self._widths_per_input(Z, Y, folds, sample_weight)
             if wide.error < best.error:
                 best, Z = wide, Z * factors
                 before: Any = 1.0 if scaler.scale_ is None else scaler.scale_
@@ -128,37 +128,31 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
     def _widths_per_input(
-        self, Z: Array, Y: Array, best: Choice, folds: Folds, weights: Array | None
+        self, Z: Array, Y: Array, folds: Folds, weights: Array | None
     ) -> tuple[Array, Choice]:
         """Return factors of the columns and the choice with them.
 
-        The factors minimise the error of left-out rows, so that error flatters them. The rows of a
+        The factors were found with all rows, so the error of left-out rows flatters them. The rows of a
         third of the folds are therefore judged by factors that were found without these rows.
         """
-        fold_of = np.empty(len(Z), dtype=np.intp)
-        for k, (_, test) in enumerate(folds):
-            fold_of[test] = k
         rows = self._part(len(Z))
-        factors = self._input_widths(Z, Y, best, rows, fold_of)
+        factors = self._input_widths(Z, Y, rows)
         wide = self._search("rbf", Z * factors, Y, folds, weights, [0.3, 1.0, 3.0], 0.5)
-        if wide.error >= best.error:
-            return factors, wide
-        group_of = fold_of % _N_GROUPS
+        group_of = np.empty(len(Z), dtype=np.intp)
+        for k, (_, test) in enumerate(folds):
+            group_of[test] = k % _N_GROUPS
         for group in np.unique(group_of):
-            blind = self._input_widths(Z, Y, best, rows[group_of[rows] != group], fold_of)
+            blind = self._input_widths(Z, Y, rows[group_of[rows] != group])
             own = group_of == group
             choice = self._search("rbf", Z * blind, Y, folds, weights, [1.0], 0.5)
             wide.left_out[own] = choice.left_out[own]
         wide.errors = np.mean(wide.spectrum.root[:, None] ** 2 * (Y - wide.left_out) ** 2, axis=0)
         return factors, wide
 
-    def _input_widths(
-        self, Z: Array, Y: Array, best: Choice, rows: NDArray, fold_of: NDArray
-    ) -> Array:
+    def _input_widths(self, Z: Array, Y: Array, rows: NDArray) -> Array:
         check_time()
-        alpha = float(np.median(best.alpha)) * len(rows) / len(Z)
-        own = [np.flatnonzero(fold_of[rows] == k) for k in np.unique(fold_of[rows])]
-        return scale_inputs(Z[rows], Y[rows], float(best.gamma or 1.0), alpha, own)
+        (middle,) = self._gammas("rbf", Z[rows], [1.0], None)
+        return scale_inputs(Z[rows], Y[rows], middle)
 
     def _part(self, n: int) -> NDArray:
         if n <= _SCREENED:

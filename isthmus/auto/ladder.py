@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from isthmus._validation import check_option
@@ -28,13 +29,33 @@ _KERNEL_REFERENCES = (
     "estimation. Advances in Neural Information Processing Systems 15, 2003.",
 )
 
-_PROCESS_FORMULA = (
-    "&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
-    "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y"
+_SMOOTH_KERNEL = Rung(
+    name="kernel",
+    label="kernel ridge regression",
+    build=builders.kernel,
+    takes_missing=False,
+    text="Kernel ridge regression: least squares in the feature space of a smooth kernel, with a ridge "
+    "weight for each output, and a width for each input where there are rows enough.",
+    formula=_KERNEL_FORMULA,
+    latex=_KERNEL_LATEX,
+    references=_KERNEL_REFERENCES,
 )
-_PROCESS_LATEX = r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y"
-_PROCESS_REFERENCES = (
-    "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
+
+_PROCESS = Rung(
+    name="process",
+    label="Gaussian process",
+    build=builders.process,
+    takes_missing=False,
+    is_wanted=builders.wants_process,
+    text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for "
+    "each output over widths and noises by their evidence, the probability of the outputs given the "
+    "inputs.",
+    formula="&#374; = &Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) (K<sub>m</sub> + "
+    "&alpha;<sub>m</sub> I)<sup>&minus;1</sup> Y",
+    latex=r"\hat y = \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} Y",
+    references=(
+        "C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for Machine Learning. MIT Press, 2006.",
+    ),
 )
 
 LADDER: tuple[Rung, ...] = (
@@ -122,53 +143,25 @@ LADDER: tuple[Rung, ...] = (
             "manifold constraints. DAGM Symposium, 262-269, 2004.",
         ),
     ),
-    Rung(
-        name="kernel",
-        label="kernel ridge regression",
-        build=builders.kernel,
-        takes_missing=False,
-        text="Kernel ridge regression: least squares in the feature space of a smooth kernel, with a ridge "
-        "weight for each output, and a width for each input where there are rows enough.",
-        formula=_KERNEL_FORMULA,
-        latex=_KERNEL_LATEX,
-        references=_KERNEL_REFERENCES,
-    ),
-    Rung(
+    _SMOOTH_KERNEL,
+    replace(
+        _SMOOTH_KERNEL,
         name="rough_kernel",
         label="kernel ridge regression, rough kernel",
         build=builders.rough_kernel,
-        takes_missing=False,
         is_wanted=lambda problem: problem.kernel == "auto" and not problem.treatments,
         text="Kernel ridge regression with the exponential of a distance, which follows functions with "
         "kinks and steps; a ridge weight for each output.",
-        formula=_KERNEL_FORMULA,
-        latex=_KERNEL_LATEX,
-        references=_KERNEL_REFERENCES,
     ),
-    Rung(
-        name="process",
-        label="Gaussian process",
-        build=builders.process,
-        takes_missing=False,
-        is_wanted=builders.wants_process,
-        text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for "
-        "each output over widths and noises by their evidence, the probability of the outputs given the "
-        "inputs.",
-        formula=_PROCESS_FORMULA,
-        latex=_PROCESS_LATEX,
-        references=_PROCESS_REFERENCES,
-    ),
-    Rung(
+    _PROCESS,
+    replace(
+        _PROCESS,
         name="treated_process",
         label="Gaussian process on treated curves",
         build=builders.treated_process,
-        takes_missing=False,
         is_wanted=builders.wants_treated_process,
         text="Gaussian processes with an RBF kernel on treated curves, averaged for each output over "
         "treatments, widths and noises by their evidence.",
-        formula=_PROCESS_FORMULA,
-        latex=_PROCESS_LATEX,
-        references=_PROCESS_REFERENCES,
     ),
     Rung(
         name="chain",

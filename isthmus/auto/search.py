@@ -46,9 +46,10 @@ class MethodSearchCV(FittedSearch):
         1 - \frac1q \sum_j \frac{\overline{(y_j - \hat y_j)^2}}{\operatorname{var} y_j}
 
     with the variances of all rows. Three answers follow, all of them judged on the same rows left out:
-    the most accurate, the best of the methods and of their convex blend, whose weights are found inside the
-    outer folds too, [B1996]_; the simplest, which is the first method of the ladder within one standard
-    error of the best, [HTF2009]_ Sec. 7.10; and the smallest, one map of low rank.
+    the most accurate, the best of the methods and of their convex blend, whose weights in a fold are found
+    from what the methods predict in the other folds, [B1996]_, [LPH2007]_; the simplest, which is the first
+    method of the ladder within one standard error of the best, [HTF2009]_ Sec. 7.10; and the smallest, one
+    map of low rank.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ class MethodSearchCV(FittedSearch):
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
-            Trial(rung, X, as_given, splits, problem, keeps_left_out=blends and rung.is_blended(problem),
+            Trial(rung, X, as_given, splits, problem, is_blended=blends and rung.is_blended(problem),
                   **options)
             for rung in rungs
         ]  # fmt: skip
@@ -300,7 +301,7 @@ class MethodSearchCV(FittedSearch):
             for k, trial in enumerate(trials):
                 done = [other for other in trials[:k] if other.is_done]
                 races = trial.rung.may_stop and blends and self.scoring is None
-                rivals = [other for other in done if other.keeps_left_out] if races else []
+                rivals = [other for other in done if other.is_blended] if races else []
                 # What is left once the methods that are done are fitted to all rows.
                 left = limit - sum(other.refit_seconds for other in done) if k else np.inf
                 trial.run(board, left, rivals)
@@ -311,10 +312,10 @@ class MethodSearchCV(FittedSearch):
             for trial in trials:
                 if trial.status == "not begun":
                     trial.status = "interrupted"
-        members = [t for t in trials if t.is_done and t.keeps_left_out]
+        members = [t for t in trials if t.is_done and t.is_blended]
         blend = None
         if len(members) > 1:
-            mean = Trial(_MEAN, X, as_given, splits, problem, keeps_left_out=True, **options)
+            mean = Trial(_MEAN, X, as_given, splits, problem, is_blended=True, **options)
             mean.run(lambda *told: None, np.inf)
             members.append(mean)
             blend = BlendTrial(BLEND, X, as_given, splits, problem, **options)

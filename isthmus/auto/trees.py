@@ -16,8 +16,7 @@ from isthmus._validation import validate_data
 from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
-_N_TREES = 100
-_N_TREES_IN_FOLDS = 40  # fewer have an error of their own, for which a blend would blame the method
+_N_TREES = 200
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
 _EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
@@ -97,8 +96,6 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     best_estimator_ : Forest
     best_params_ : dict
-    left_out_ : ndarray of shape (n_samples, n_targets)
-        Predictions of every row without its fold.
     """
 
     def __init__(
@@ -117,22 +114,19 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         unit = spreads(Y)
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
-        folds = list(check_cv(self.cv).split(rows, Y))
         settings = _EXTRA if self.kind == "extra" else _BOOSTED
         scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
-        grown = [[self._start(leaf) for _ in folds] for _, leaf in settings]
         best = 0
         if len(settings) > 1:
+            folds = list(check_cv(self.cv).split(rows, Y))
             best = _surely_best([
-                self._errors(scales[ranked][0], Y, folds, sample_weight, own)
-                for (ranked, _), own in zip(settings, grown, strict=True)
+                self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
+                for ranked, leaf in settings
             ])  # fmt: skip
         ranked, leaf = settings[best]
         places, ends = scales[ranked]
-        found = self._left_out(places, Y, folds, sample_weight, grown[best], _N_TREES_IN_FOLDS)
         self.best_params_ = {"ranked": ranked, "min_samples_leaf": leaf}
-        self.left_out_ = found * unit + means
-        tables = _tables(self._grow(self._start(leaf), places, Y, sample_weight, _N_TREES))
+        tables = _tables(self._grow(leaf, places, Y, sample_weight, _N_TREES))
         self.best_estimator_ = _forest(tables, ends, unit, means, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
@@ -142,52 +136,37 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def _left_out(
-        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any],
-        n_trees: int,
-    ) -> Array:  # fmt: skip
-        """Predict every row without its fold, by as many trees; those that have grown are kept."""
-        predicted = np.full(Y.shape, np.nan)
-        for (train, test), model in zip(folds, grown, strict=True):
-            own = None if weights is None else weights[train]
-            models = self._grow(model, places[train], Y[train], own, n_trees)
-            predicted[test] = np.column_stack(
-                [np.asarray(m.predict(places[test])).reshape(len(test), -1) for m in models]
-            )
-        return predicted
-
     def _errors(
-        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, grown: list[Any]
+        self, places: NDArray, Y: Array, folds: Any, weights: Array | None, leaf: int
     ) -> Array:
         """Squared error of each left-out row, less what more trees would take away."""
-        found = self._left_out(places, Y, folds, weights, grown, _N_TREES_TO_CHOOSE)
-        squares = (Y - found) ** 2
-        for (_, test), model in zip(folds, grown, strict=True):
+        squares = np.full(Y.shape, np.nan)
+        for train, test in folds:
+            own = None if weights is None else weights[train]
+            (model,) = self._grow(leaf, places[train], Y[train], own, _N_TREES_TO_CHOOSE)
             each = np.stack([tree.predict(places[test]) for tree in model.estimators_])
-            squares[test] -= (each.var(axis=0, ddof=1) / len(each)).reshape(len(test), -1)
+            each = each.reshape(len(each), len(test), -1)
+            squares[test] = (Y[test] - each.mean(axis=0)) ** 2 - each.var(axis=0, ddof=1) / len(
+                each
+            )
         own = squares.mean(axis=1) if weights is None else squares.mean(axis=1) * weights
         return own[np.isfinite(own)]
 
-    def _start(self, leaf: int) -> Any:
-        """A model of scikit-learn without trees."""
-        if self.kind == "boosting":
-            return HistGradientBoostingRegressor(
-                min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
-            )
-        return ExtraTreesRegressor(
-            min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state,
-            warm_start=True,
-        )  # fmt: skip
-
     def _grow(
-        self, model: Any, places: NDArray, Y: Array, weights: Array | None, n_trees: int
+        self, leaf: int, places: NDArray, Y: Array, weights: Array | None, n_trees: int
     ) -> list[Any]:
         """Return fitted models: one for all targets, with so many trees, or one per target."""
         check_time()
         if self.kind == "boosting":
-            return [clone(model).fit(places, column, sample_weight=weights) for column in Y.T]
-        model.set_params(n_estimators=n_trees if places.shape[1] <= _WIDE else n_trees // 2)
-        return [model.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+            start = HistGradientBoostingRegressor(
+                min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
+            )
+            return [clone(start).fit(places, column, sample_weight=weights) for column in Y.T]
+        trees = ExtraTreesRegressor(
+            n_trees if places.shape[1] <= _WIDE else n_trees // 2, min_samples_leaf=leaf,
+            n_jobs=self.n_jobs, random_state=self.random_state,
+        )  # fmt: skip
+        return [trees.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
 
 
 def _surely_best(errors: list[Array]) -> int:

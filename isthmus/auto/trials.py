@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
 from isthmus.auto.blends import blend_weights
-from isthmus.auto.clock import OutOfTime, check_time, until
+from isthmus.auto.clock import OutOfTime, until
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
 # A method that may be stopped ends after the first fold with less weight in its blend than the first, or,
 # if it is never blended, with more than so many times the least error.
-_LEAST_WEIGHT = 0.05
+_LEAST_WEIGHT = 0.1
 _FAR_BEHIND = 1.6
 
 
@@ -50,8 +49,8 @@ class Trial:
         Inner folds of an outer one; None leaves them to the problem.
     scoring : str or callable, default=None
         As in scikit-learn; None is the share of the variance that is explained.
-    keeps_left_out : bool, default=False
-        Whether predictions of left-out rows inside the outer folds are kept, for a blend.
+    is_blended : bool, default=False
+        Whether a blend may use it.
 
     Attributes
     ----------
@@ -61,8 +60,6 @@ class Trial:
         Each row predicted without it.
     predict_seconds : float
         Of all folds together.
-    left_out : list of ndarray
-        For each outer fold, predictions of its training rows without their inner fold.
     status : str
         "done", or why not.
     """
@@ -70,16 +67,15 @@ class Trial:
     def __init__(
         self, rung: Rung, X: Array, y: Array, splits: Splits, problem: Problem, *,
         weights: Array | None = None, inner: Callable[[NDArray], Any] | None = None,
-        scoring: Any = None, keeps_left_out: bool = False,
+        scoring: Any = None, is_blended: bool = False,
     ) -> None:  # fmt: skip
         self.rung, self.X, self.y, self.splits, self.problem = rung, X, y, splits, problem
         self.weights, self.inner, self.scoring = weights, inner, scoring
-        self.keeps_left_out = keeps_left_out
+        self.is_blended = is_blended
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
         self.predictions = np.full(self.Y.shape, np.nan)
         self.fit_seconds = np.full(len(splits), np.nan)
-        self.left_out: list[Any] = [None] * len(splits)
         self.predict_seconds = 0.0
         self.status = "not begun"
 
@@ -96,6 +92,17 @@ class Trial:
     def standard_error(self) -> float:
         """Of the score; NaN where there is none."""
         return float(standard_error(self.scores)) if self.is_done else np.nan
+
+    @property
+    def losses(self) -> Array:
+        """Squared error of each row left out, in units of the variances, times its weight."""
+        variances = _variances(self.Y, self.weights)
+        varies = variances > 0
+        squares = (self.Y - self.predictions)[:, varies] ** 2 / variances[varies]
+        known = np.isfinite(squares)
+        with np.errstate(invalid="ignore"):  # a row without any output has no loss: NaN
+            losses = np.where(known, squares, 0.0).sum(axis=1) / known.sum(axis=1)
+        return losses if self.weights is None else losses * (self.weights / self.weights.mean())
 
     @property
     def rows_per_second(self) -> float:
@@ -143,13 +150,13 @@ class Trial:
 
     def _adds_nothing(self, rivals: Sequence[Trial]) -> bool:
         """Whether the first fold is predicted as well without this method."""
-        if not self.keeps_left_out:
+        if not self.is_blended:
             least = 1 - max(trial.scores[0] for trial in rivals)
             return bool(1 - self.scores[0] > _FAR_BEHIND * least)
-        train, _ = self.splits[0]
-        weights = None if self.weights is None else self.weights[train]
-        found = [trial.left_out[0] for trial in [*rivals, self]]
-        return float(blend_weights(self.Y[train], found, weights)[-1].max()) < _LEAST_WEIGHT
+        _, test = self.splits[0]
+        weights = None if self.weights is None else self.weights[test]
+        found = [trial.predictions[test] for trial in [*rivals, self]]
+        return float(blend_weights(self.Y[test], found, weights)[-1].max()) < _LEAST_WEIGHT
 
     def _run_folds(self, folds: range, limit: float) -> None:
         """Folds side by side: threads, since what takes time are matrices and trees."""
@@ -181,10 +188,6 @@ class Trial:
         begin = time.perf_counter()
         with until(limit):
             fit_weighted(model, self.X[train], self.y[train], weights)
-            if self.keeps_left_out:
-                self.left_out[i] = left_out_predictions(
-                    model, self.X[train], self.y[train], weights, problem.folds
-                )
         fitted = time.perf_counter()
         predicted = model.predict(_as_trained(self.X[test], self.X[train]))
         self.predict_seconds += time.perf_counter() - fitted
@@ -202,13 +205,17 @@ def _as_trained(rows: Array, train: Array) -> Array:
 
 
 class BlendTrial(Trial):
-    """The blend of other trials, its weights from the inner folds of each outer fold."""
+    """The blend of other trials; its weights in a fold are those of the rows that other folds leave out."""
 
     def blend(self, trials: Sequence[Trial]) -> None:
-        """Blend trials that are done and kept what they predict in inner folds."""
+        """Blend trials that are done.
+
+        Rows that come later in time than those of a fold are not among its training rows, and have no
+        say in its weights.
+        """
         for i, (train, test) in enumerate(self.splits):
             weights = None if self.weights is None else self.weights[train]
-            own = blend_weights(self.Y[train], [trial.left_out[i] for trial in trials], weights)
+            own = blend_weights(self.Y[train], [t.predictions[train] for t in trials], weights)
             predicted = sum(w * t.predictions[test] for w, t in zip(own, trials, strict=True))
             self.predictions[test] = predicted
             self.scores[i] = self.score_of(test, np.asarray(predicted))
@@ -235,23 +242,6 @@ def fit_weighted(model: Any, X: Array, y: Array, weights: Array | None) -> Any:
     if "sample_weight" not in signature(model.fit).parameters:
         raise ValueError("takes no sample weights")
     return model.fit(X, y, sample_weight=weights)
-
-
-def left_out_predictions(
-    model: Any, X: Array, y: Array, weights: Array | None, folds: Any
-) -> Array:
-    """Predictions of every row without its inner fold, with the settings the model has chosen."""
-    known = getattr(model, "left_out_", None)
-    if known is not None:
-        return known
-    chosen = getattr(model, "best_estimator_", model)
-    predicted = np.full((len(X), y.reshape(len(y), -1).shape[1]), np.nan)
-    for train, test in check_cv(folds).split(X, y):
-        check_time()
-        own = None if weights is None else weights[train]
-        part = fit_weighted(clone(chosen, safe=False), X[train], y[train], own)
-        predicted[test] = np.asarray(part.predict(X[test])).reshape(len(test), -1)
-    return predicted
 
 
 def simplest_good(trials: Sequence[Trial]) -> int:
