@@ -40,7 +40,7 @@ _MOST_NAMED = 3
 _CAUSES = {
     "T2": "Hotelling's T2",
     "Q": "Q residual",
-    "peak": "residual of one input",
+    "peak": "Q residual of one input",
     "nearest": "distance to the nearest training row",
     "span": "distance from the training rows in feature space",
     "range": "range of the inputs",
@@ -54,8 +54,8 @@ class Domain:
     =========================  ===================================================================
     statistic                  of which models
     =========================  ===================================================================
-    T2, Q, residual of one     all: within and beside the leading principal components of the inputs, as
-    input                      many as give rows left out the largest Gaussian likelihood
+    T2, Q, Q of one input      all: within and beside the leading principal components of the inputs, as
+                               many as give rows left out the largest Gaussian likelihood
     nearest training row       all: in the scores, or in the feature space of a kernel
     distance from the span     kernel models: :math:`k(x, x) - k_x^\top K^{-1} k_x`
     ranges of the inputs       all
@@ -350,9 +350,9 @@ def _columns(predictions: ArrayLike | None) -> Array | None:
 def _worst(names: list[str], ratios: Array) -> tuple[str, float]:
     """The statistic of one row that is the farthest beyond its limit, and how far.
 
-    What a plane tells of a row says more than one column that is out of its range or off the plane.
+    What a plane tells of a row says more than one column that is out of its range.
     """
-    others = np.where([name not in ("range", "peak") for name in names], ratios, 0)
+    others = np.where([name != "range" for name in names], ratios, 0)
     row = others if others.max() > 1 else ratios
     return names[int(row.argmax())], float(row.max())
 

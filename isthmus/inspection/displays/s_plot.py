@@ -40,6 +40,8 @@ class SPlotDisplay:
     ) -> SPlotDisplay:
         """The numbers without the picture."""
         check_is_fitted(model)
+        for name in ("best_estimator_", "estimator_"):  # of a search, of O-PLS-DA
+            model = getattr(model, name, model)
         if names is None:
             names = getattr(model, "feature_names_in_", None)
         score = np.asarray(model.transform(X), dtype=float)[:, component]
@@ -60,8 +62,7 @@ class SPlotDisplay:
 
         Parameters
         ----------
-        model : fitted latent regression
-            Of ``IndicatorClassifier(OPLS())`` its ``estimator_``.
+        model : fitted latent regression, or ``IndicatorClassifier`` of one
         X : array of shape (n_samples, n_features)
             The rows of the fit.
         ax : matplotlib axes, default=None
