@@ -163,7 +163,8 @@ def random_splits(repeats: int, models: list[str]) -> None:
             mean = averages(found)
             flagged, covered = mean["flagged own"], mean["covered in"]
             print(f"| {name} | {model} | {flagged:.3f} | {verdict(flagged <= 0.07)} "
-                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} | {verdict(0.90 <= covered <= 0.99)} |", flush=True)  # fmt: skip
+                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
+                  f"| {verdict(0.90 <= covered <= 0.99)} |", flush=True)  # fmt: skip
 
 
 def shifted_splits(repeats: int, models: list[str]) -> None:
@@ -182,7 +183,8 @@ def shifted_splits(repeats: int, models: list[str]) -> None:
             print(f"| {name} | {model} | {mean['flagged own']:.2f} | {mean['flagged other']:.2f} "
                   f"| {mean['told']:.1f} | {risen:.2f} | {ratio:.2f} "
                   f"| {verdict(ratio >= 3) if ratio >= 3 or risen >= 3 else 'not risen'} "
-                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} | {verdict(0.90 <= covered <= 0.99)} | {mean['covered out']:.2f} "
+                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
+                  f"| {verdict(0.90 <= covered <= 0.99)} | {mean['covered out']:.2f} "
                   f"| {mean['withheld']:.2f} |", flush=True)  # fmt: skip
 
 

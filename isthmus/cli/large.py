@@ -115,7 +115,7 @@ class BlockModel:
         self.n_features_in_ = search.n_features_in_
         self.feature_names_in_ = search.feature_names_in_
         self.target_names_ = search.target_names_
-        self.domain_ = getattr(search, "domain_", None)  # older files have none
+        self.domain_: Any = getattr(search, "domain_", None)  # older files have none
 
     def check_rows(self, X: Any, predictions: Any) -> Any:
         """Check rows that have been predicted."""

@@ -63,10 +63,10 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     x_mean_, y_mean_ : ndarray
         Means of the standards on the secondary and the primary instrument.
     error_ : float
-        Root mean square error of standards left out in up to five folds, in units of the primary spectra; NaN
-        for fewer than three standards.
+        Root mean square error of standards left out in up to five folds, in units of the primary spectra;
+        NaN for fewer than three standards.
     relative_error_ : float
-        The same as a share of their distance from the mean of the other standards, NaN where they are equal.
+        The same as a share of their distance from the mean of the other standards, NaN where that is zero.
         A warning tells if the transfer explains less than half of the squares of that distance.
 
     Notes
@@ -167,8 +167,8 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         explained = 1 - self.relative_error_**2
         if explained < _LEAST_EXPLAINED:
             warnings.warn(
-                f"the transfer explains {100 * max(explained, 0.0):.0f} % of how standards that were left out "
-                "differ on the primary instrument: do not trust it. Are the rows of X and y the same "
+                f"the transfer explains {100 * max(explained, 0.0):.0f} % of how standards that were left "
+                "out differ on the primary instrument: do not trust it. Are the rows of X and y the same "
                 "samples in the same order? If so, take more standards, or recalibrate.",
                 UserWarning,
                 stacklevel=3,

@@ -84,7 +84,8 @@ def fold_planes(X: Array, folds: Folds, scale: bool) -> list[Subspace]:
         # beside planes that may have another last axis. So both.
         own = plane.beside(plane.standardise(X[folds[i][0]] if i < len(folds) else X)) ** 2
         others = np.concatenate(left_out[:i] + left_out[i + 1 :] or left_out)
-        plane.noise = np.maximum(np.sqrt(own.mean(axis=0) + others.mean(axis=0)), plane.noise)
+        spread = np.sqrt(own.mean(axis=0) + others.mean(axis=0))
+        plane.noise = np.maximum(spread, 0.0 if plane.noise is None else plane.noise)
     return planes
 
 

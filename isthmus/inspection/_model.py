@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,20 @@ def check_model(model: Any) -> None:
             f"StiefelRegression or ManifoldPLS; {_inside(model)}."
         )
     check_is_fitted(model)
+
+
+def latent_part(model: Any, X: Any = None) -> tuple[Any, Any]:
+    """Return the latent regression in a search, a classifier or a pipeline, and rows as it sees them."""
+    while not isinstance(model, LatentRegression):
+        inner = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
+        if inner is None and isinstance(model, Pipeline):
+            X = X if X is None or len(model) == 1 else model[:-1].transform(X)
+            inner = model[-1]
+        if inner is None:
+            break
+        model = inner
+    check_model(model)
+    return model, X
 
 
 def _inside(model: Any) -> str:

@@ -162,7 +162,9 @@ class Domain:
         kept, folds = part_of_folds(len(rows), folds)
         found = self._build(last, rows[kept], folds, scale)
         if left_out is not None:
-            known, guess = (np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out))
+            known, guess = (
+                np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out)
+            )
             self.target_names = None if target_names is None else [str(n) for n in target_names]
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]

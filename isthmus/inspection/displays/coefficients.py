@@ -59,7 +59,7 @@ class CoefficientsDisplay:
 
         Parameters
         ----------
-        model : fitted linear model, search or pipeline
+        model : fitted linear model, or a search, classifier, pipeline or blend of such
             Behind linear treatments (``SavitzkyGolay``, ``Detrend``, scalers) the coefficients are those of
             the measured columns; behind others (``NormalVariate``) those of the treated curve.
         ax : matplotlib axes, default=None
@@ -84,9 +84,20 @@ class CoefficientsDisplay:
 
 def measured_coefficients(model: Any) -> tuple[NDArray, bool]:
     """Return coefficients (n_targets, n_columns), and whether they are those of measured columns."""
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
+    for name in ("best_estimator_", "estimator_"):  # of a search, of a classifier
+        if hasattr(model, name):
+            return measured_coefficients(getattr(model, name))
+    if hasattr(model, "estimators_") and hasattr(model, "weights_"):  # a blend
+        parts = [measured_coefficients(part) for part in model.estimators_]
+        if not all(measured for _, measured in parts):
+            raise TypeError(
+                "model blends curves that are treated in different ways, not all of them linear, and has "
+                "no coefficients of the measured columns: fit with treatments=None, or one method."
+            )
+        return sum(w[:, None] * part for w, (part, _) in zip(model.weights_, parts)), True
     if not isinstance(model, Pipeline):
+        if not hasattr(model, "coef_"):
+            raise TypeError(f"model is a {type(model).__name__}, which has no coefficients.")
         return np.atleast_2d(np.asarray(model.coef_, dtype=float)), True
     coefficients, _ = measured_coefficients(model[-1])
     for _, step in reversed(model.steps[:-1]):
