@@ -127,7 +127,7 @@ def fit(
     Several tables with -y are blocks of inputs of the same rows: each is treated by itself and has a weight
     of its own, and the shares of the blocks are told.
 
-    A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
+    A table larger than --memory is read in blocks, twice: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.
     """
     console = begin(quiet, as_json)
