@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, solve_triangular
 from scipy.spatial.distance import cdist
 
 from isthmus._linalg import EPS, Array
+from isthmus._linalg.eigen import leading_pairs
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
@@ -85,7 +86,7 @@ class Subspace:
 
 
 class PrincipalAxes:
-    """All principal axes of some rows, from which a plane of any number of them is taken."""
+    """The leading principal axes of some rows, from which a plane of any number of them is taken."""
 
     def __init__(self, X: Array, scale: bool) -> None:
         self.mean = X.mean(axis=0)
@@ -95,17 +96,22 @@ class PrincipalAxes:
         self.rounding = _ROUNDING * np.where(live, 1.0 if scale else deviation, 1.0)
         none = np.zeros((X.shape[1], 0))
         self._standardise = Subspace(self.mean, self.scale, none, none, np.eye(0)).standardise
-        _, d, Vt = np.linalg.svd(self._standardise(X), full_matrices=False)
-        self.variances, self.axes = d**2 / (len(X) - 1), Vt.T
+        Z = self._standardise(X)
+        is_tall = len(Z) > Z.shape[1]
+        # Squares have the digits: axes below _SMALLEST of the largest variance are not used.
+        values, vectors = leading_pairs(Z.T @ Z if is_tall else Z @ Z.T, _MOST_COMPONENTS)
+        kept = values > _SMALLEST * values.max(initial=0.0)
+        values, vectors = values[kept], vectors[:, kept]
+        self.axes = vectors if is_tall else (Z.T @ vectors) / np.sqrt(values)
+        self.variances, self.total = values / (len(X) - 1), float((Z**2).sum()) / (len(X) - 1)
         self.n_live = int(live.sum())
         self.n_rows = len(X)
 
     @property
     def most(self) -> int:
         """Largest number of axes that leave something to estimate what is beside them."""
-        varying = self.variances > _SMALLEST * self.variances.max(initial=0.0)
         room = self.n_rows - 2 if self.n_live >= self.n_rows - 1 else self.n_live
-        return max(0, min(int(varying.sum()), room, _MOST_COMPONENTS))
+        return max(0, min(len(self.variances), room))
 
     def plane(self, k: int) -> Subspace:
         whitening = np.diag(1 / np.sqrt(self.variances[:k]))
@@ -122,9 +128,9 @@ class PrincipalAxes:
         variances = self.variances[:most]
         inside = np.cumsum(T2.sum(axis=0) / variances + len(X) * np.log(variances))
         beside = (Z**2).sum() - np.concatenate([[0.0], np.cumsum(T2.sum(axis=0))])
-        left = self.variances.sum() - np.concatenate([[0.0], np.cumsum(variances)])
+        left = self.total - np.concatenate([[0.0], np.cumsum(variances)])
         free = self.n_live - np.arange(most + 1)
-        noise = np.maximum(left, _SMALLEST * self.variances.sum()) / np.maximum(free, 1)
+        noise = np.maximum(left, _SMALLEST * self.total) / np.maximum(free, 1)
         beside = np.where(free > 0, beside / noise + len(X) * free * np.log(noise), 0.0)
         return -0.5 * (np.concatenate([[0.0], inside]) + beside)
 
