@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
 from isthmus.inspection.distances import PrincipalAxes, Subspace
@@ -20,20 +19,6 @@ _FOLDS = 5
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 
 Folds = Sequence[tuple[NDArray, NDArray]]
-
-
-def split_model(model: Any) -> tuple[list[Any], Any]:
-    """Transformers before a model, and the model."""
-    for name in ("best_estimator_", "estimator_"):
-        while hasattr(model, name):
-            model = getattr(model, name)
-    if not isinstance(model, Pipeline):
-        return [], model
-    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    if before and hasattr(before[-1], "points_"):  # landmarks and a linear map: a kernel model
-        return before[:-1], before[-1]
-    further, last = split_model(model.steps[-1][1])
-    return before + further, last
 
 
 def kernel_of(model: Any) -> Any:

@@ -29,18 +29,25 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
 
 
+def split_model(model: Any) -> tuple[list[Any], Any]:
+    """Transformers before a model, and the model in a search, a classifier or a pipeline."""
+    for name in ("best_estimator_", "estimator_"):
+        while hasattr(model, name):
+            model = getattr(model, name)
+    if not isinstance(model, Pipeline):
+        return [], model
+    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    further, last = split_model(model.steps[-1][1])
+    return before + further, last
+
+
 def latent_part(model: Any, X: Any = None) -> tuple[Any, Any]:
     """Return the latent regression in a search, a classifier or a pipeline, and rows as it sees them."""
-    while not isinstance(model, LatentRegression):
-        inner = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
-        if inner is None and isinstance(model, Pipeline):
-            X = X if X is None or len(model) == 1 else model[:-1].transform(X)
-            inner = model[-1]
-        if inner is None:
-            break
-        model = inner
-    check_model(model)
-    return model, X
+    before, last = split_model(model)
+    check_model(last)
+    for step in before if X is not None else []:
+        X = step.transform(X)
+    return last, X
 
 
 def _inside(model: Any) -> str:

@@ -20,8 +20,8 @@ from isthmus.inspection._domain_parts import (
     kernel_of,
     part_of_folds,
     some_rows,
-    split_model,
 )
+from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import (
     FeatureDistance,
     Neighbours,
@@ -159,6 +159,8 @@ class Domain:
         self.means = np.nan_to_num(np.nanmean(rows, axis=0))
         rows = np.where(np.isnan(rows), self.means, rows)
         self.before, last = split_model(model)
+        if self.before and hasattr(self.before[-1], "points_"):  # landmarks before a linear map
+            last = self.before.pop()
         kept, folds = part_of_folds(len(rows), folds)
         found = self._build(last, rows[kept], folds, scale)
         if left_out is not None:

@@ -106,3 +106,5 @@ def test_intervals_are_refused(table, tmp_path, capsys):
     out = str(tmp_path / "out.csv")
     assert main(["predict", model, path, "-o", out, "--interval", "0.9", "-q"]) == 1
     assert "fitted in memory" in capsys.readouterr().err
+    assert main(["report", model, path, path, "-o", str(tmp_path / "r.html")]) == 1
+    assert "was fitted in blocks: isthmus predict takes it" in capsys.readouterr().err
