@@ -282,6 +282,8 @@ def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
     asked = [methods] if isinstance(methods, str) else list(methods)
     if not asked:
         raise ValueError("methods is empty: name at least one, or 'auto'.")
+    if problem.blocks is not None:  # the same methods, one name each for the user
+        asked = [f"block_{name}" if name in ("pls", "ridge") else name for name in asked]
     for name in asked:
         check_option("methods", name, tuple(rung.name for rung in ladder))
         if name not in [rung.name for rung in able]:

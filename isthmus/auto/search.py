@@ -77,7 +77,8 @@ class MethodSearchCV(FittedSearch):
         Bank of treatments of curves, from which the methods choose in inner folds. "auto" is a bank of
         smoothing, derivatives and scatter corrections if the columns are points of a curve, else none.
     blocks : dict of name and columns, or list of columns, default=None
-        Columns of each source of inputs, for "block_pls" and "block_ridge"; ``fit`` takes a dict of X too.
+        Columns of each source of inputs, for the methods "pls" and "ridge" of blocks; ``fit`` takes a dict
+        of X too.
     scoring : str or callable, default=None
         Score of the outer folds, as in scikit-learn. None is the share of the variance above.
     time_limit : float or None, default=None

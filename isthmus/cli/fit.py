@@ -128,7 +128,7 @@ def fit(
     Several tables with -y are blocks of inputs of the same rows: each is treated and weighted
     separately, and the share of each block in the predictions is reported.
 
-    A table larger than --memory is read once, in blocks: one method, pls unless --method is pcr or
+    A table larger than --memory is read in blocks, twice: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.
     """
     console = begin(quiet, as_json)

@@ -66,7 +66,11 @@ def open_rows(path: str, targets: list[str], reading: Reading, memory: float | N
 
 
 def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> Any:
-    """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass."""
+    """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass.
+
+    A second pass draws the rows that the domain is made of.
+    """
+    from isthmus.inspection import Domain
     from isthmus.model_selection import ComponentSearchCV
     from isthmus.regression import PCR, PLS, ReducedRankRegression
 
@@ -84,6 +88,9 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
     search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
     search.fit(rows)
     search.target_names_ = list(rows.target_names or [])
+    search.domain_ = Domain.of(
+        search.best_estimator_, rows, names=rows.feature_names, target_names=search.target_names_
+    )
     return search
 
 
@@ -104,14 +111,17 @@ def summary(search: Any, path: str) -> dict[str, Any]:
 class BlockModel:
     """A model that was fitted in blocks, as ``isthmus predict`` asks for it."""
 
-    domain_ = None  # made of rows left out, of which a walk over blocks keeps none
-
     def __init__(self, search: Any) -> None:
         self.search = search
         self.best_estimator_ = search.best_estimator_
         self.n_features_in_ = search.n_features_in_
         self.feature_names_in_ = search.feature_names_in_
         self.target_names_ = search.target_names_
+        self.domain_: Any = getattr(search, "domain_", None)  # older files have none
+
+    def check_rows(self, X: Any, predictions: Any) -> Any:
+        """Check rows that have been predicted."""
+        return self.domain_.check(X, predictions)
 
     def predict_rows(self, X: Any) -> Any:
         """Predict checked rows."""

@@ -22,7 +22,12 @@ def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = 
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory, not a model file.")
     model = load(path, trusted_key=trusted_key)
-    if in_blocks and hasattr(model, "target_names_") and not isinstance(model, MethodSearchCV):
+    if hasattr(model, "target_names_") and not isinstance(model, MethodSearchCV):
+        if not in_blocks:
+            raise InputError(
+                f"{path} was fitted in blocks: isthmus predict takes it, other commands need a model that "
+                "was fitted in memory (raise --memory of isthmus fit)."
+            )
         from isthmus.cli.large import BlockModel
 
         return BlockModel(model)

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
 from isthmus.datasets.registry import MULAN, NIR, DataSet
-from isthmus.datasets.store import Arrays, read_arrays
+from isthmus.datasets.store import Arrays, DatasetNotFoundError, read_arrays
 
 _TARGETS = {"gasoline": ("y", "octane"), "yarn": ("y_density", "density")}
 # Tecator's source states its range alone; gasoline was measured every 2 nm.
@@ -61,7 +61,11 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
     """
     check_option("name", name, tuple(NIR))
     check_option("instrument", instrument, ("m5", "mp5", "mp6"))
-    arrays = read_arrays(NIR[name])
+    try:
+        arrays = read_arrays(NIR[name])
+    except DatasetNotFoundError as error:
+        simulated = "isthmus.datasets.make_spectra() simulates spectra without any file."
+        raise DatasetNotFoundError(f"{error} {simulated}") from error
     X = arrays[f"X_{instrument}" if name == "corn" else "X"]
     wavelengths = _wavelengths(name, arrays)
     if wavelengths is None:

@@ -14,9 +14,8 @@ from isthmus._validation import check_option
 Array = NDArray[np.float64]
 
 # Bands as (nm, relative strength, full width at half maximum in nm), with the vibrations to which [OFH1993]
-# and [WW2007] assign these places. Public guides agree where they name places: protein at 2050 and 2180 on
-# either side of starch at 2100, oil as doublets near 1700 and 2300 whose left branch is the stronger, water
-# near 1450 and 1940; docs/spectra.md lists them. Strengths and widths are round numbers, no measurements.
+# and [WW2007] assign these places. Public tables confirm all but 1190, 1580, 1765, 1980 and 2276, which are
+# approximate; docs/spectra.md lists them. Strengths and widths are round numbers, no measurements.
 BANDS: dict[str, tuple[tuple[float, float, float], ...]] = {
     "water": (
         (970, 0.02, 60),  # OH stretch, second overtone
@@ -73,11 +72,12 @@ def make_spectra(
 
     after Beer and Lambert, with Gaussian bands where handbooks place the overtones and combinations of OH,
     NH and CH ([WW2007]_, [OFH1993]_): water 970, 1190, 1450 and 1940 nm; protein 1195, 1510, 1695, 1980,
-    2055 and 2180; fat 1210, 1725, 1765, 2310 and 2347; starch 990, 1440, 1580, 2100 and 2276. Of these
-    docs/spectra.md lists what public guides confirm; strengths and widths are round numbers. The path
-    length :math:`l` and the baseline scatter from sample to sample, water bands move with the temperature
-    of the sample, and there is noise. Needs no file and no network. The secondary instrument measures the
-    same samples with shifted wavelengths, a wider slit, another gain and stray light.
+    2055 and 2180; fat 1210, 1725, 1765, 2310 and 2347; starch 990, 1440, 1580, 2100 and 2276. Public
+    tables confirm all but 1190, 1580, 1765, 1980 and 2276, which are approximate (docs/spectra.md);
+    strengths and widths are round numbers. The path length :math:`l` and the baseline scatter from sample
+    to sample, water bands move with the temperature of the sample, and there is noise. Needs no file and no
+    network. The secondary instrument measures the same samples with shifted wavelengths, a wider slit,
+    another gain and stray light.
 
     Parameters
     ----------

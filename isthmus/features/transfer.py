@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_count, check_flag, check_number, check_rank, validate_data
 
+_FOLDS = 5  # of the standards
+_FEWEST_JUDGED = 3
+_LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
 _BLOCK = 2**20  # numbers of windows that are decomposed at a time
 
 
@@ -53,6 +62,12 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         The slope :math:`g`; 1 for a single standard.
     x_mean_, y_mean_ : ndarray
         Means of the standards on the secondary and the primary instrument.
+    error_ : float
+        Root mean square error of standards left out in up to five folds, in units of the primary spectra;
+        NaN for fewer than three standards.
+    relative_error_ : float
+        The same as a share of their distance from the mean of the other standards, NaN where that is zero.
+        A warning tells if the transfer explains less than half of the squares of that distance.
 
     Notes
     -----
@@ -110,6 +125,12 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_flag("identity", self.identity)
         rows, Y = validate_data(self, X, y, multi_output=True, dtype=np.float64, y_numeric=True)
         Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        self._learn(rows, Y)
+        self._judge(rows, Y)
+        return self
+
+    def _learn(self, rows: Array, Y: Array) -> None:
+        """Find the map from rows (n, p) to rows (n, q)."""
         self.x_mean_ = rows.mean(axis=0)
         self.y_mean_ = Y.mean(axis=0)
         p, q = rows.shape[1], Y.shape[1]
@@ -127,7 +148,31 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.gain_ = self._gain(centred, Y, prior)
         prior = self.gain_ * prior
         self.coef_ = prior + self._corrections(centred, Y, inside, prior)
-        return self
+
+    def _judge(self, rows: Array, Y: Array) -> None:
+        """Keep the error of standards that are left out; warn if little of what they are is transferred."""
+        n = len(rows)
+        if n < _FEWEST_JUDGED or Y.shape[1] == 1:  # one column is no spectrum
+            self.error_ = self.relative_error_ = np.nan
+            return
+        other, errors, spreads = clone(self), [], []
+        for test in np.array_split(np.arange(n), min(n, _FOLDS)):
+            train = np.delete(np.arange(n), test)
+            other._learn(rows[train], Y[train])
+            errors.append(((other._map(rows[test]) - Y[test]) ** 2).mean(axis=1))
+            spreads.append(((Y[train].mean(axis=0) - Y[test]) ** 2).mean(axis=1))
+        error, spread = (float(np.sqrt(np.concatenate(part).mean())) for part in (errors, spreads))
+        self.error_ = error
+        self.relative_error_ = error / spread if spread > 0 else np.nan
+        explained = 1 - self.relative_error_**2
+        if explained < _LEAST_EXPLAINED:
+            warnings.warn(
+                f"the transfer explains {100 * max(explained, 0.0):.0f} % of how standards that were left "
+                "out differ on the primary instrument: do not trust it. Are the rows of X and y the same "
+                "samples in the same order? If so, take more standards, or recalibrate.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _gain(self, X: Array, Y: Array, prior: Array) -> float:
         """Slope of the primary standards (q, n) on the interpolated secondary ones; 1 without a slope."""
@@ -175,7 +220,10 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         primary : ndarray of shape (n_samples, n_primary)
         """
         check_is_fitted(self)
-        centred = validate_data(self, X, reset=False, dtype=np.float64) - self.x_mean_
+        return self._map(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _map(self, rows: Array) -> Array:
+        centred = rows - self.x_mean_
         if self.coef_.shape[1] == len(self.x_mean_):
             return centred @ self.coef_.T + self.y_mean_
         result = np.tile(self.y_mean_, (len(centred), 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,41 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
-from isthmus.inspection._model import refit
-from isthmus.inspection.distances import PrincipalAxes
+from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.trust import LEVEL
-from isthmus.regression import PCR, PLS
 
-_MOST_ROWS = 2000  # that a domain is made of
+MOST_ROWS = 2000  # that a domain is made of
 _FOLDS = 5
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 
 Folds = Sequence[tuple[NDArray, NDArray]]
-
-
-def numeric_outputs(model: Any, y: Any) -> Array:
-    """Outputs as numbers; of a classifier the indicators of its classes."""
-    outputs = np.asarray(y)
-    if hasattr(model, "classes_") or outputs.dtype.kind in "OUSb":
-        return np.eye(len(np.unique(outputs)))[np.unique(outputs, return_inverse=True)[1].ravel()]
-    return outputs.astype(np.float64)
-
-
-def split_model(model: Any) -> tuple[list[Any], Any]:
-    """Transformers before a model, and the model."""
-    for name in ("best_estimator_", "estimator_"):
-        while hasattr(model, name):
-            model = getattr(model, name)
-    if not isinstance(model, Pipeline):
-        return [], model
-    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    if before and hasattr(before[-1], "points_"):  # landmarks and a linear map: a kernel model
-        return before[:-1], before[-1]
-    further, last = split_model(model.steps[-1][1])
-    return before + further, last
 
 
 def kernel_of(model: Any) -> Any:
@@ -53,23 +27,6 @@ def kernel_of(model: Any) -> Any:
         return model.kernel_
     expansion = getattr(model, "expansion_", None)
     return getattr(expansion, "kernel", None)
-
-
-def has_plane(model: Any) -> bool:
-    """Whether a model describes its inputs by components, and is fitted anew in no time."""
-    return (
-        type(model) in (PCR, PLS)
-        and model.n_components_ > 0
-        and getattr(model, "missing", "error") != "em"
-        and getattr(model, "solver_", None) != "proximal"
-    )
-
-
-def refit_quietly(model: Any, X: Array, Y: Array) -> Any:
-    """The same model on fewer rows, which may allow fewer components: no news to anybody."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return refit(model, X, Y.reshape(len(Y), -1))
 
 
 def some_rows(rows: NDArray, most: int) -> NDArray:
@@ -84,22 +41,37 @@ def part_of_folds(n: int, folds: Folds | None) -> tuple[NDArray, Folds]:
         folds = list(
             KFold(min(_FOLDS, n // 2 + 1), shuffle=True, random_state=0).split(np.zeros(n))
         )
-    kept = some_rows(np.arange(n), _MOST_ROWS)
+    kept = some_rows(np.arange(n), MOST_ROWS)
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
     parts = [tuple(place[rows][place[rows] >= 0] for rows in fold) for fold in folds]
     return kept, [(a, b) for a, b in parts if len(a) > 2 and len(b)]
 
 
-def likeliest_rank(axes: list[PrincipalAxes], X: Array, folds: Folds) -> int:
-    """The number of components under which rows left out are most likely."""
-    most = min(each.most for each in axes)
-    if most == 0:
-        return 0
-    totals = sum(
-        each.log_likelihoods(X[test], most) for each, (_, test) in zip(axes, folds, strict=True)
-    )
-    return int(np.argmax(totals))
+def fold_planes(X: Array, folds: Folds, scale: bool) -> list[Subspace]:
+    """Planes of the training rows of each fold, and last of all rows.
+
+    They have as many principal axes as make rows left out the most likely.
+    """
+    axes = [PrincipalAxes(X[train], scale) for train, _ in folds]
+    tests = [X[test] for _, test in folds]
+    most, k = min(each.most for each in axes), 0
+    if most:
+        likely = [own.log_likelihoods(rows, most) for own, rows in zip(axes, tests, strict=True)]
+        k = int(np.argmax(np.sum(likely, axis=0)))
+    planes = [own.plane(k) for own in (*axes, PrincipalAxes(X, scale))]
+    left_out = [
+        plane.beside(plane.standardise(rows)) ** 2
+        for plane, rows in zip(planes, tests, strict=False)  # the last has seen all rows
+    ]
+    for i, plane in enumerate(planes):
+        # Its own rows leave too little beside a plane where they are few; rows left out are the others',
+        # beside planes that may have another last axis. So both.
+        own = plane.beside(plane.standardise(X[folds[i][0]] if i < len(folds) else X)) ** 2
+        others = np.concatenate(left_out[:i] + left_out[i + 1 :] or left_out)
+        spread = np.sqrt(own.mean(axis=0) + others.mean(axis=0))
+        plane.noise = np.maximum(spread, 0.0 if plane.noise is None else plane.noise)
+    return planes
 
 
 def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:

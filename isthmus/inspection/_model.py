@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +27,27 @@ def check_model(model: Any) -> None:
             f"StiefelRegression or ManifoldPLS; {_inside(model)}."
         )
     check_is_fitted(model)
+
+
+def split_model(model: Any) -> tuple[list[Any], Any]:
+    """Transformers before a model, and the model in a search, a classifier or a pipeline."""
+    for name in ("best_estimator_", "estimator_"):
+        while hasattr(model, name):
+            model = getattr(model, name)
+    if not isinstance(model, Pipeline):
+        return [], model
+    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    further, last = split_model(model.steps[-1][1])
+    return before + further, last
+
+
+def latent_part(model: Any, X: Any = None) -> tuple[Any, Any]:
+    """Return the latent regression in a search, a classifier or a pipeline, and rows as it sees them."""
+    before, last = split_model(model)
+    check_model(last)
+    for step in before if X is not None else []:
+        X = step.transform(X)
+    return last, X
 
 
 def _inside(model: Any) -> str:

@@ -11,11 +11,12 @@ from scipy.linalg import cho_factor, solve_triangular
 from scipy.spatial.distance import cdist
 
 from isthmus._linalg import EPS, Array
-from isthmus.inspection._model import orthonormal_scores
+from isthmus._linalg.eigen import leading_pairs
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
 _MOST_COMPONENTS = 50
+_ROUNDING = 1e-6  # of the spread of a column: less than this beside a plane says nothing
 _SMALLEST = 1e-12  # eigenvalues of a covariance below this fraction of the largest are rounding
 
 
@@ -30,20 +31,18 @@ class Subspace:
         Scores are ``z @ rotations``, rows are described by ``scores @ loadings.T``.
     whitening : ndarray of shape (k, k)
         Turns scores so that their covariance over the training rows is one.
+    noise : ndarray of shape (n_features,) or None
+        Spread of what rows leave beside the plane in each column; None in files of before it was kept.
     """
 
-    def __init__(
-        self, mean: Array, scale: Array, rotations: Array, loadings: Array, whitening: Array
-    ) -> None:
-        self.mean, self.scale = mean, scale
-        self.rotations, self.loadings, self.whitening = rotations, loadings, whitening
+    noise: Array | None = None
 
-    @classmethod
-    def of_model(cls, model: Any) -> Subspace:
-        """The plane of a fitted latent-variable regression."""
-        k = model.n_components_
-        whitening = np.sqrt(max(model.weight_ - 1, 1.0)) * orthonormal_scores(model, np.eye(k))
-        return cls(model.x_mean_, model.x_scale_, model.x_rotations_, model.x_loadings_, whitening)
+    def __init__(
+        self, mean: Array, scale: Array, rotations: Array, loadings: Array, whitening: Array,
+        noise: Array | None = None,
+    ) -> None:  # fmt: skip
+        self.mean, self.scale, self.noise = mean, scale, noise
+        self.rotations, self.loadings, self.whitening = rotations, loadings, whitening
 
     @property
     def has_residuals(self) -> bool:
@@ -58,54 +57,66 @@ class Subspace:
         """Scores of standardised rows, of unit covariance."""
         return Z @ self.rotations @ self.whitening
 
-    def residuals(self, Z: Array) -> Array:
+    def beside(self, Z: Array) -> Array:
+        """What standardised rows leave beside the plane."""
         return Z - (Z @ self.rotations) @ self.loadings.T
 
+    def residuals(self, Z: Array) -> Array:
+        """The same in its usual spreads, if they are known."""
+        return self.beside(Z) if self.noise is None else self.beside(Z) / self.noise
+
     def statistics(self, X: Array) -> dict[str, Array]:
-        """T2 and, where there is one, Q."""
+        """T2 and, where there is anything beside the plane, Q and the largest part of it."""
         Z = self.standardise(X)
         found = {}
         if self.loadings.shape[1]:
             found["T2"] = (self.scores(Z) ** 2).sum(axis=1)
         if self.has_residuals:
-            found["Q"] = (self.residuals(Z) ** 2).sum(axis=1)
+            R2 = self.residuals(Z) ** 2
+            found["Q"], found["peak"] = R2.sum(axis=1), R2.max(axis=1)
         return found
 
     def contributions(self, x: Array, statistic: str) -> Array:
         """Return how much each column adds to T2 or Q of one row."""
         z = self.standardise(x[None])
-        if statistic == "Q":
+        if statistic != "T2":
             return self.residuals(z)[0] ** 2
         pull = self.rotations @ self.whitening @ self.scores(z)[0]
         return np.abs(z[0] * pull)
 
 
 class PrincipalAxes:
-    """All principal axes of some rows, from which a plane of any number of them is taken."""
+    """The leading principal axes of some rows, from which a plane of any number of them is taken."""
 
     def __init__(self, X: Array, scale: bool) -> None:
         self.mean = X.mean(axis=0)
         deviation = X.std(axis=0, ddof=1)
         live = deviation > 8 * EPS * np.abs(self.mean)
         self.scale = np.where(live, deviation if scale else 1.0, 0.0)
+        self.rounding = _ROUNDING * np.where(live, 1.0 if scale else deviation, 1.0)
         none = np.zeros((X.shape[1], 0))
         self._standardise = Subspace(self.mean, self.scale, none, none, np.eye(0)).standardise
-        _, d, Vt = np.linalg.svd(self._standardise(X), full_matrices=False)
-        self.variances, self.axes = d**2 / (len(X) - 1), Vt.T
+        Z = self._standardise(X)
+        is_tall = len(Z) > Z.shape[1]
+        # Squares have the digits: axes below _SMALLEST of the largest variance are not used.
+        values, vectors = leading_pairs(Z.T @ Z if is_tall else Z @ Z.T, _MOST_COMPONENTS)
+        kept = values > _SMALLEST * values.max(initial=0.0)
+        values, vectors = values[kept], vectors[:, kept]
+        self.axes = vectors if is_tall else (Z.T @ vectors) / np.sqrt(values)
+        self.variances, self.total = values / (len(X) - 1), float((Z**2).sum()) / (len(X) - 1)
         self.n_live = int(live.sum())
         self.n_rows = len(X)
 
     @property
     def most(self) -> int:
         """Largest number of axes that leave something to estimate what is beside them."""
-        varying = self.variances > _SMALLEST * self.variances.max(initial=0.0)
         room = self.n_rows - 2 if self.n_live >= self.n_rows - 1 else self.n_live
-        return max(0, min(int(varying.sum()), room, _MOST_COMPONENTS))
+        return max(0, min(len(self.variances), room))
 
     def plane(self, k: int) -> Subspace:
         whitening = np.diag(1 / np.sqrt(self.variances[:k]))
         axes = np.ascontiguousarray(self.axes[:, :k])
-        return Subspace(self.mean, self.scale, axes, axes, whitening)
+        return Subspace(self.mean, self.scale, axes, axes, whitening, self.rounding)
 
     def log_likelihoods(self, X: Array, most: int) -> Array:
         r"""Log-likelihood of other rows, summed, for 0 to ``most`` axes, [TB1999]_.
@@ -117,9 +128,9 @@ class PrincipalAxes:
         variances = self.variances[:most]
         inside = np.cumsum(T2.sum(axis=0) / variances + len(X) * np.log(variances))
         beside = (Z**2).sum() - np.concatenate([[0.0], np.cumsum(T2.sum(axis=0))])
-        left = self.variances.sum() - np.concatenate([[0.0], np.cumsum(variances)])
+        left = self.total - np.concatenate([[0.0], np.cumsum(variances)])
         free = self.n_live - np.arange(most + 1)
-        noise = np.maximum(left, _SMALLEST * self.variances.sum()) / np.maximum(free, 1)
+        noise = np.maximum(left, _SMALLEST * self.total) / np.maximum(free, 1)
         beside = np.where(free > 0, beside / noise + len(X) * free * np.log(noise), 0.0)
         return -0.5 * (np.concatenate([[0.0], inside]) + beside)
 

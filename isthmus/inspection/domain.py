@@ -11,29 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import check_array
+from isthmus._validation import check_array, is_dask
 from isthmus.inspection._domain_parts import (
+    MOST_ROWS,
     Folds,
-    has_plane,
+    fold_planes,
     joint_limits,
     kernel_of,
-    likeliest_rank,
-    numeric_outputs,
     part_of_folds,
-    refit_quietly,
     some_rows,
-    split_model,
 )
+from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import (
     FeatureDistance,
     Neighbours,
-    PrincipalAxes,
     Ranges,
     Subspace,
     stretch,
 )
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.streams.sources import as_rows
 
 _MOST_POINTS = 500  # that it keeps
 _BLOCK = 4096  # rows that are checked at a time
@@ -42,6 +40,7 @@ _MOST_NAMED = 3
 _CAUSES = {
     "T2": "Hotelling's T2",
     "Q": "Q residual",
+    "peak": "Q residual of one input",
     "nearest": "distance to the nearest training row",
     "span": "distance from the training rows in feature space",
     "range": "range of the inputs",
@@ -55,19 +54,22 @@ class Domain:
     =========================  ===================================================================
     statistic                  of which models
     =========================  ===================================================================
-    T2, Q                      all: within and to the plane of PLS or PCR; of the leading principal
-                               components of the inputs for all others, as many as give rows left out
-                               the largest Gaussian likelihood
-    nearest training row       all but PLS and PCR: in the scores, or in the feature space of a kernel
+    T2, Q, Q of one input      all: within and beside the leading principal components of the inputs, as
+                               many as give rows left out the largest Gaussian likelihood
+    nearest training row       all: in the scores, or in the feature space of a kernel
     distance from the span     kernel models: :math:`k(x, x) - k_x^\top K^{-1} k_x`
     ranges of the inputs       all
     ranges of the outputs      all whose predictions of rows left out are given: is a prediction beyond
                                what was ever measured?
     =========================  ===================================================================
 
+    The plane is one of the inputs, not that of the model: three components of PLS describe the outputs and
+    leave much of the inputs beside them, in which the band of a foreign substance would be lost. What is
+    beside the plane is counted in each column in the spread that rows left out have there; Q is the
+    sum of its squares and sees broad changes, the largest of them a single dead pixel.
+
     Statistics of training rows are too small, those of Q most of all where there are fewer rows than
-    inputs. So the limits come from rows left out in folds (or from the fit itself, where it gives more,
-    as if components change places): each is a point of that statistic's own
+    inputs. So the limits come from rows left out in folds: each is a point of that statistic's own
     scale, its median plus a multiple of the way to its 90 % quantile, with one multiple for all so that
     95 % of the rows left out lie within all limits. A new row like the training rows is flagged with a
     probability of about 5 %, however many statistics there are.
@@ -120,11 +122,11 @@ class Domain:
         ----------
         model : fitted estimator
             Of a pipeline the steps before the last are part of the domain.
-        X : array-like of shape (n_samples, n_features)
-            The rows of the fit.
+        X : array-like of shape (n_samples, n_features), Rows or Dask collection
+            The rows of the fit. Of many rows a sample of 2000 is looked at, of Rows and of Dask collections
+            in one pass.
         y : array-like, default=None
-            The outputs of the fit, numbers or the labels of a classifier; PLS is fitted to parts of the
-            rows. None takes the model's predictions.
+            The outputs of the fit; looked at if ``left_out`` is given. Rows have their own.
         folds : sequence of (train, test), default=None
             In which rows are left out; None is five shuffled folds. Folds of batches give the limits of
             new batches.
@@ -136,6 +138,7 @@ class Domain:
             Whether the inputs are points of a curve: reasons name a stretch of it then.
         left_out : array-like in the shape of ``y``, default=None
             Predictions of rows in the folds that left them out; with them ``check`` looks at predictions.
+            Of Rows and Dask collections those of the model itself.
         target_names : sequence of str, default=None
             Names of the outputs, for the reasons.
 
@@ -143,19 +146,27 @@ class Domain:
         -------
         domain : Domain
         """
+        source = as_rows(X, y if is_dask(X) else None)
+        if source is not None:  # a model of so many rows knows none of them by heart
+            X, y, _ = source.sample(MOST_ROWS, 0)
+            with warnings.catch_warnings():  # the columns are those of the fit
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                left_out = model.predict(X) if y.shape[1] else None
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=3)
-        outputs = numeric_outputs(model, model.predict(rows) if y is None else y)
         self = cls()
         self.curve = curve
         self.names = None if names is None else [str(name) for name in names]
         self.means = np.nan_to_num(np.nanmean(rows, axis=0))
         rows = np.where(np.isnan(rows), self.means, rows)
         self.before, last = split_model(model)
+        if self.before and hasattr(self.before[-1], "points_"):  # landmarks before a linear map
+            last = self.before.pop()
         kept, folds = part_of_folds(len(rows), folds)
-        known = outputs.reshape(len(outputs), -1)[kept]
-        found = self._build(last, rows[kept], known, folds, scale)
+        found = self._build(last, rows[kept], folds, scale)
         if left_out is not None:
-            guess = np.asarray(left_out, dtype=np.float64).reshape(len(rows), -1)[kept]
+            known, guess = (
+                np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out)
+            )
             self.target_names = None if target_names is None else [str(n) for n in target_names]
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
@@ -164,41 +175,31 @@ class Domain:
         self.usual = self._usual(found)
         return self
 
-    def _build(self, model: Any, X: Array, Y: Array, folds: Folds, scale: bool) -> dict[str, Array]:
+    def _build(self, model: Any, X: Array, folds: Folds, scale: bool) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
         Z = self._transformed(X)
         kernel = kernel_of(model)
-        axes, k = [], 0
         # Rows of a Gram matrix are no points.
-        has_axes = not has_plane(model) and (kernel is None or not is_precomputed(kernel))
-        if has_axes:
-            axes = [PrincipalAxes(Z[train], scale) for train, _ in folds]
-            k = likeliest_rank(axes, Z, folds)
+        has_planes = kernel is None or not is_precomputed(kernel)
+        planes = fold_planes(Z, folds, scale) if has_planes else []
 
-        def distances(rows: NDArray, fold: int | None) -> dict[str, Any]:
+        def distances(rows: NDArray, plane: Subspace | None) -> dict[str, Any]:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}
             few = some_rows(rows, _MOST_POINTS)
             if kernel is not None:
                 parts["features"] = FeatureDistance(kernel, Z[few])
-            if has_plane(model):
-                own = model if fold is None else refit_quietly(model, Z[rows], Y[rows])
-                return parts | {"plane": Subspace.of_model(own)}
-            if not has_axes:
+            if plane is None:
                 return parts
-            plane = (PrincipalAxes(Z, scale) if fold is None else axes[fold]).plane(k)
             parts["plane"] = plane
             if kernel is None:
                 parts["neighbours"] = Neighbours(plane.scores(plane.standardise(Z[few])))
             return parts
 
-        self.parts = distances(np.arange(len(X)), None)
-        found = [
-            _larger(
-                _statistics(self.parts, X[test], Z[test]),
-                _statistics(distances(train, i), X[test], Z[test]),
-            )
-            for i, (train, test) in enumerate(folds)
-        ]
+        found = []
+        for i, (train, test) in enumerate(folds):
+            parts = distances(train, planes[i] if planes else None)
+            found.append(_statistics(parts, X[test], Z[test]))
+        self.parts = distances(np.arange(len(X)), planes[-1] if planes else None)
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
     def _usual(self, left_out: dict[str, Array]) -> Array:
@@ -312,7 +313,7 @@ class Domain:
         if statistic == "range":
             return self._beyond("range", x)
         told = f"{_CAUSES[statistic]} {times}"
-        if statistic in ("T2", "Q") and len(z) == len(self.means):
+        if statistic in ("T2", "Q", "peak") and len(z) == len(self.means):
             told += "; " + self._most(self.parts["plane"].contributions(z, statistic))
         return told
 
@@ -372,12 +373,3 @@ def _statistics(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:
     if "neighbours" in parts and plane.loadings.shape[1]:
         found["nearest"] = parts["neighbours"].values(plane.scores(plane.standardise(Z)))
     return found
-
-
-def _larger(own: dict[str, Array], left_out: dict[str, Array]) -> dict[str, Array]:
-    """The larger of two values of each statistic.
-
-    Rows of the fit lie too near; but components may change places without some rows, so that what
-    the fit itself leaves beside its plane is more.
-    """
-    return {name: np.maximum(values, left_out.get(name, values)) for name, values in own.items()}

@@ -42,6 +42,16 @@ def selection_frequencies(
     -------
     frequencies : ndarray of shape (n_features,)
         Shares between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.model_selection import selection_frequencies
+    >>> from isthmus.regression import SparseFactors
+    >>> X = np.random.default_rng(0).normal(size=(80, 6))
+    >>> y = X[:, 1] - X[:, 4]
+    >>> selection_frequencies(SparseFactors(penalty=0.5), X, y, n_subsamples=4, random_state=0)
+    array([0., 1., 0., 0., 1., 0.])
     """
     check_count("n_subsamples", n_subsamples, minimum=2)
     rows = check_array(X, dtype=np.float64)

@@ -95,8 +95,8 @@ class MultiblockPLS(BlockMap):
     ----------
     blocks : list of slice, of column numbers or of column names, default=None
         Columns of each block, see :func:`join_blocks`.
-    n_components : int, default=2
-        Number of components.
+    n_components : int or "auto", default=2
+        Number of components; "auto" chooses it by cross-validation, as in ``PLS``.
     scale : bool or "y", default=True
         Whether columns of X and y, or those of y alone, are divided by their standard deviations before.
 
@@ -124,7 +124,7 @@ class MultiblockPLS(BlockMap):
     True
     """
 
-    def __init__(self, blocks: Any = None, *, n_components: int = 2, scale: Any = True) -> None:
+    def __init__(self, blocks: Any = None, *, n_components: Any = 2, scale: Any = True) -> None:
         self.blocks = blocks
         self.n_components = n_components
         self.scale = scale
@@ -204,8 +204,9 @@ class SequentialPLS(BlockMap):
     ----------
     blocks : list of slice, of column numbers or of column names, default=None
         Columns of each block in the order of the sequence, see :func:`join_blocks`.
-    n_components : int or sequence of int, default=2
-        Number of components of each block; 0 leaves a block out.
+    n_components : int, "auto" or a sequence of these, default=2
+        Number of components of each block; 0 leaves a block out. "auto" chooses it by cross-validation, as
+        in ``PLS``, from what the blocks before have left, one at least.
     scale : bool or "y", default=True
         Whether columns of X and y, or those of y alone, are divided by their standard deviations before.
 
@@ -282,14 +283,19 @@ class SequentialPLS(BlockMap):
         self._keep(rotations / scales[:, None], loadings * y_scale[:, None], y_mean)
         return self
 
-    def _ranks(self, n_blocks: int) -> list[int]:
+    def _ranks(self, n_blocks: int) -> list[Any]:
         given = self.n_components
-        if isinstance(given, Integral) and not isinstance(given, bool):
+        if given == "auto" if isinstance(given, str) else isinstance(given, Integral):
             given = [given] * n_blocks
         if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-            raise ValueError(f"n_components == {given!r}, must be an int or one for each block.")
+            raise ValueError(
+                f"n_components == {given!r}, must be an int, 'auto', or one of these for each block."
+            )
         if len(given) != n_blocks:
             raise ValueError(
                 f"n_components has {len(given)} numbers, expected {n_blocks}: one per block."
             )
-        return [check_count("n_components", value, minimum=0) for value in given]
+        return [
+            value if isinstance(value, str) and value == "auto"
+            else check_count("n_components", value, minimum=0) for value in given
+        ]  # fmt: skip

@@ -102,11 +102,12 @@ def test_blocks_in_python(blocks):
     options = {"cv": 3, "methods": ["block_ridge"]}
     given = MethodSearchCV(blocks={"nir": slice(0, 6), "raman": slice(6, 10)}, **options)
     given.fit(X, Y[:N])
-    listed = MethodSearchCV(blocks=[slice(0, 6), range(6, 10)], **options).fit(X, Y[:N])
+    # Of blocks "ridge" is that of blocks.
+    listed = MethodSearchCV("ridge", blocks=[slice(0, 6), range(6, 10)], cv=3).fit(X, Y[:N])
     assert list(listed.blocks_) == ["block 1", "block 2"]
     assert_allclose(listed.predict(X), given.predict(X))
     with pytest.raises(ValueError, match="methods"):
-        MethodSearchCV(["pls"], blocks=[slice(0, 6), slice(6, 10)]).fit(X, Y[:N])
+        MethodSearchCV(["kernel"], blocks=[slice(0, 6), slice(6, 10)]).fit(X, Y[:N])
     with pytest.raises(ValueError, match="missing values"):
         MethodSearchCV(blocks=[slice(0, 6), slice(6, 10)]).fit(
             np.where(np.eye(N, 10) > 0, np.nan, X), Y[:N]

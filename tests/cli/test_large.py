@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import PredefinedSplit
@@ -47,9 +48,27 @@ def test_a_table_larger_than_the_bound_is_fitted_in_blocks(table, name, tmp_path
     assert told["components"] == want.best_estimator_.n_components_
     assert told["score"] == pytest.approx(want.best_score_, abs=1e-10)
     out = tmp_path / "out.csv"
-    assert main(["predict", model, str(folder / "t.csv"), "-o", str(out), "-q"]) == 0
-    found = np.loadtxt(out, delimiter=",", skiprows=1)
-    assert_allclose(found[:, -2:], want.predict(X), atol=1e-6)
+    assert main(["predict", model, str(folder / "t.csv"), "-o", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = pd.read_csv(out)
+    assert_allclose(found[["oil", "starch"]], want.predict(X), atol=1e-6)
+    # The limits of 2000 rows vary by half a percent of the rows.
+    assert told["outside"] == (found["outside"] == "yes").sum()
+    assert 0.02 < told["outside"] / N < 0.07
+
+
+def test_a_foreign_row_is_flagged_by_a_model_of_blocks(table, tmp_path, capsys):
+    folder, X, _ = table
+    model, new = str(tmp_path / "m.isthmus"), tmp_path / "new.csv"
+    given = [str(folder / "t.csv"), "-t", "oil,starch", "-o", model, "--memory", "1", "-q"]
+    assert main(["fit", *given]) == 0
+    names = (folder / "t.csv").read_text().partition("\n")[0].split(",")[: X.shape[1]]
+    rows = np.vstack([X[:10], X[:1] + 8 * np.eye(X.shape[1])[0]])
+    np.savetxt(new, rows, delimiter=",", header=",".join(names), comments="")
+    capsys.readouterr()
+    assert main(["predict", model, str(new), "-o", str(tmp_path / "out.csv"), "--json"]) == 0
+    (last,) = (e for e in json.loads(capsys.readouterr().out)["flagged"] if e["row"] == 11)
+    assert last["distance"] > 2 and "a" in last["reason"]
 
 
 def test_what_needs_all_rows_is_refused(table, tmp_path, capsys):
@@ -87,3 +106,5 @@ def test_intervals_are_refused(table, tmp_path, capsys):
     out = str(tmp_path / "out.csv")
     assert main(["predict", model, path, "-o", out, "--interval", "0.9", "-q"]) == 1
     assert "fitted in memory" in capsys.readouterr().err
+    assert main(["report", model, path, path, "-o", str(tmp_path / "r.html")]) == 1
+    assert "was fitted in blocks: isthmus predict takes it" in capsys.readouterr().err

@@ -28,6 +28,7 @@ def pair():
     return 0.8 * primary + 0.1 * rng.normal(size=(12, 20)) + 1, primary
 
 
+@pytest.mark.filterwarnings("ignore:the transfer explains")  # white noise is no spectrum
 @pytest.mark.parametrize("window", [0, 2, 6, None])
 @pytest.mark.parametrize("identity", [True, False])
 def test_a_column_solves_its_own_problem(pair, window, identity):
@@ -50,6 +51,26 @@ def test_a_column_solves_its_own_problem(pair, window, identity):
     assert_allclose(transfer.transform(secondary), mapped, atol=1e-10)
 
 
+def test_standards_left_out_tell_what_a_transfer_is_worth():
+    """Oracle: the same folds, refitted here; samples in another order are told."""
+    rng = np.random.default_rng(1)
+    primary = rng.normal(size=(10, 3)) @ rng.normal(size=(3, 30)) + 5
+    secondary = 0.9 * primary + 0.05 * rng.normal(size=(10, 30)) + 1
+    transfer = InstrumentTransfer().fit(secondary, primary)
+    left_out, means = np.zeros((2, *primary.shape))
+    for test in np.split(np.arange(10), 5):
+        train = np.setdiff1d(np.arange(10), test)
+        own = InstrumentTransfer().fit(secondary[train], primary[train])
+        left_out[test], means[test] = own.transform(secondary[test]), primary[train].mean(axis=0)
+    error, spread = (np.sqrt(((guess - primary) ** 2).mean()) for guess in (left_out, means))
+    assert_allclose([transfer.error_, transfer.relative_error_], [error, error / spread])
+    assert transfer.relative_error_ < 0.1
+    with pytest.warns(UserWarning, match="samples in the same order"):
+        InstrumentTransfer().fit(secondary[::-1], primary)
+    assert np.isnan(InstrumentTransfer().fit(secondary[:2], primary[:2]).error_)
+
+
+@pytest.mark.filterwarnings("ignore:the transfer explains")  # white noise is no spectrum
 def test_it_is_the_published_regression_of_windows(pair):
     secondary, primary = pair
     found = InstrumentTransfer(3, alpha=0.0, n_components=2, identity=False)

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import is_classifier
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -26,14 +26,16 @@ from isthmus import (
     KernelMap,
     Landmarks,
     MethodSearchCV,
+    Moments,
     ReducedRankRegression,
+    Rows,
     load,
     save,
 )
 from isthmus.auto.intervals import half_widths, widen
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, OutsideDomainWarning, Trust, hotelling_t2, q_residuals
-from isthmus.inspection.distances import FeatureDistance, PrincipalAxes, Subspace
+from isthmus.inspection.distances import FeatureDistance, PrincipalAxes
 from isthmus.inspection.trust import tell_outside
 from isthmus.regression import OPLS
 
@@ -50,14 +52,21 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("model", [PLS(3), PCR(3), ReducedRankRegression(2, alpha=0.1)])
-def test_plane_is_that_of_the_model(rng, model):
+@pytest.mark.parametrize("scale", [True, False])
+def test_plane_is_that_of_the_principal_components(rng, scale):
     X, Y = low_rank(rng, 60, 12)
-    model.fit(X, Y)
+    model = PCR(3, scale=scale).fit(X, Y)
     new = low_rank(rng, 20, 12)[0]
-    found = Subspace.of_model(model).statistics(new)
+    plane = PrincipalAxes(X, scale).plane(3)
+    plane.noise = np.ones(12)
+    found = plane.statistics(new)
     assert_allclose(found["T2"], hotelling_t2(model, new).values, rtol=1e-9)
     assert_allclose(found["Q"], q_residuals(model, new, X).values, rtol=1e-9)
+    # In spreads of each column, and the largest of them alone.
+    plane.noise = np.arange(1.0, 13)
+    squares = (plane.beside(plane.standardise(new)) / np.arange(1, 13)) ** 2
+    assert_allclose(plane.statistics(new)["Q"], squares.sum(axis=1))
+    assert_allclose(plane.statistics(new)["peak"], squares.max(axis=1))
 
 
 def test_distance_from_the_span_is_the_formula(rng):
@@ -84,9 +93,7 @@ def test_likelihoods_are_those_of_the_gaussian(rng):
 
 
 MODELS = {
-    "PLS": lambda X, Y: PLS(4).fit(X, Y),
-    "PLS, more components": lambda X, Y: PLS(min(*X.shape, 12) // 2).fit(X, Y),
-    "linear": lambda X, Y: LinearRegression().fit(X, Y),
+    "PLS": lambda X, Y: PLS(3).fit(X, Y),
     "landmarks": lambda X, Y: make_pipeline(
         StandardScaler(), Landmarks(10, "rbf"), LinearRegression()
     ).fit(X, Y),
@@ -110,14 +117,6 @@ def test_few_rows_of_the_same_kind_are_flagged(name, shape):
     assert 0.01 < np.mean(shares) <= 0.07
 
 
-def test_components_that_change_places_flag_nothing():
-    """The third and fourth component of this fit are others than those of its folds."""
-    rng = np.random.default_rng(12)
-    X, Y = low_rank(rng, 200, 20)
-    domain = Domain.of(PLS(4).fit(X, Y), X, Y)
-    assert domain.check(low_rank(rng, 200, 20)[0]).outside.mean() < 0.15
-
-
 def test_limits_of_training_rows_would_flag_most(rng):
     """Why rows are left out: with more inputs than rows Q of the rows of the fit is far too small."""
     X, _ = low_rank(rng, 30, 200)
@@ -139,7 +138,7 @@ def test_a_new_feature_is_flagged_and_named(rng, name):
     assert not trust.outside[1:].all()
     assert_array_equal(trust.outside, trust.distance > 1)
     assert [bool(reason) for reason in trust.reasons] == list(trust.outside)
-    if name.startswith("linear"):
+    if name == "PLS":
         assert "Q residual" in trust.reasons[0]
         low, high = map(int, re.findall(r"inputs (\d+) to (\d+) differ", trust.reasons[0])[0])
         assert 1150 <= low <= 1250 and 1200 <= high <= 1300
@@ -385,7 +384,9 @@ def test_a_loaded_model_warns_too(searched, tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        ReducedRankRegression(2),
+        PLS(2),
+        PCR(2),
+        Ridge(1e-3),
         make_pipeline(KernelMap(gamma=1.0), PLS(3)),
         make_pipeline(Landmarks(20, "rbf", gamma=1.0), ReducedRankRegression(2)),
         DependencyRegressor(),
@@ -404,3 +405,68 @@ def test_a_foreign_band_is_seen_by_every_kind_of_model(model):
     domain = Domain.of(model.fit(X, y), X, y)
     assert domain.check(new).outside.mean() < 0.15
     assert domain.check(new + 0.05 * np.exp(-(((places - 1850) / 25) ** 2))).outside.all()
+
+
+def mixtures(n, n_bands, noise, scatter, seed):
+    """Spectra on 0 to 1 of so many substances, scattered, and the contents of the first two."""
+    rng = np.random.default_rng(seed)
+    places = np.linspace(0, 1, 120)
+    centres, widths = rng.uniform(size=n_bands), rng.uniform(0.02, 0.15, size=n_bands)
+    pure = np.exp(-(((places - centres[:, None]) / widths[:, None]) ** 2))
+    content = rng.gamma(2, 0.3, size=(n, n_bands))
+    path, offset, slope = 1 + scatter * rng.standard_normal((3, n, 1))
+    X = path * (content @ pure) + offset + (slope - 1) * places
+    return X + noise * rng.standard_normal(X.shape), content[:, :2], places
+
+
+SPOILED = {
+    "narrow band": lambda X, u, spread: X + spread * np.exp(-(((u - 0.4) / 0.01) ** 2)),
+    "broad band": lambda X, u, spread: X + spread * np.exp(-(((u - 0.4) / 0.06) ** 2)),
+    "strong band": lambda X, u, spread: X + 5 * spread * np.exp(-(((u - 0.7) / 0.06) ** 2)),
+    "curved baseline": lambda X, u, spread: X + 3 * spread * u**2,
+    "other path": lambda X, u, spread: 2 * X,
+    "dead pixel": lambda X, u, spread: np.where(u == u[X.mean(axis=0).argmax()], 0, X),
+    "saturated": lambda X, u, spread: np.minimum(X, np.quantile(X, 0.8, axis=1)[:, None]),
+    "shifted by a step": lambda X, u, spread: np.roll(X, 1, axis=1),
+}
+
+
+@pytest.mark.parametrize("kind", [(12, 1e-3, 0.0), (6, 1e-3, 0.1), (4, 5e-3, 0.05)], ids=str)
+def test_spoiled_spectra_are_flagged_and_clean_ones_are_not(kind):
+    """In the mean of four tables; a band of one spread of the columns, under PLS with three components.
+
+    Of clean rows 7 % at most; the mean of four tables varies by 0.012.
+    """
+    flagged = {}
+    for seed in range(4):
+        X, Y, places = mixtures(130, *kind, seed)
+        domain = Domain.of(PLS(3).fit(X[:50], Y[:50]), X[:50])
+        new, spread = X[50:], np.median(X[:50].std(axis=0))
+        flagged.setdefault("clean", []).append(domain.check(new).outside.mean())
+        for name, spoil in SPOILED.items():
+            found = domain.check(spoil(new, places, spread)).outside.mean()
+            flagged.setdefault(name, []).append(found)
+    shares = {name: float(np.mean(each)) for name, each in flagged.items()}
+    assert shares.pop("clean") <= 0.07
+    assert min(shares.values()) > 0.8, shares
+
+
+@pytest.mark.parametrize("kind", ["rows", "dask"])
+def test_rows_that_do_not_fit_into_memory_have_a_domain(rng, kind):
+    X, Y = low_rank(rng, 3000, 8)
+    model = PLS(2).fit(X, Y)
+    new = low_rank(rng, 400, 8)[0]
+    foreign = new + 2 * np.eye(8)[3]
+    if kind == "rows":
+        domain = Domain.of(model, Rows.from_arrays(X, Y))
+    else:
+        dask = pytest.importorskip("dask.array")
+        chunked = (dask.from_array(a, chunks=(700, -1)) for a in (X, Y))
+        domain = Domain.of(model, *chunked)
+    # The limits of 2000 rows vary by 0.005, the share of 400 new rows by 0.011.
+    assert 0.01 < domain.check(new).outside.mean() < 0.09
+    assert domain.check(foreign).outside.mean() > 0.9
+    far = model.predict(new) + 20
+    assert domain.check(new, far).outside.all()
+    with pytest.raises(ValueError, match="Moments hold no rows"):
+        Domain.of(model, Moments.from_data(X, Y))

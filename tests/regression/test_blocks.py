@@ -191,11 +191,27 @@ def test_sequential_pls_step_by_step():
     assert_allclose(model.block_explained_variance_.sum(), r2)
 
 
+def test_numbers_of_components_are_chosen_block_by_block():
+    """Oracle: PLS("auto") on the first block, then on what it leaves of the second."""
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 8)) + 0.1 * rng.normal(size=(60, 8))
+    B = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(60, 6))
+    X, blocks = join_blocks(A, B)
+    y = A[:, :1] - A[:, 3:4] + B[:, 1:2] + 0.1 * rng.normal(size=(60, 1))
+    model = SequentialPLS(blocks, n_components="auto", scale=False).fit(X, y)
+    assert model.n_components_[0] == PLS("auto", scale=False).fit(A, y).n_components_
+    fixed = SequentialPLS(blocks, n_components=model.n_components_, scale=False).fit(X, y)
+    assert_allclose(model.coef_, fixed.coef_)
+    mixed = SequentialPLS(blocks, n_components=["auto", 0], scale=False).fit(X, y)
+    assert mixed.n_components_ == [model.n_components_[0], 0]
+    assert model.score(X, y) > 0.9 > mixed.score(X, y)
+
+
 def test_wrong_numbers_of_components_are_refused():
     X, Y, blocks = make()
     with pytest.raises(ValueError, match="n_components has 3 numbers, expected 2"):
         SequentialPLS(blocks, n_components=[1, 1, 1]).fit(X, Y)
-    with pytest.raises(ValueError, match="must be an int or one for each block"):
+    with pytest.raises(ValueError, match="must be an int, 'auto', or one of these"):
         SequentialPLS(blocks, n_components="all").fit(X, Y)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.inspection.displays.columns import draw_columns
+from isthmus.inspection._model import split_model
+from isthmus.inspection.displays.columns import column_names, draw_columns
 
 
 class CoefficientsDisplay:
@@ -48,9 +48,8 @@ class CoefficientsDisplay:
     def compute(cls, model: Any, *, names: Any = None, targets: Any = None) -> CoefficientsDisplay:
         """Compute the numbers of the picture."""
         check_is_fitted(model)
-        if names is None:
-            names = getattr(model, "feature_names_in_", None)
         coefficients, measured = measured_coefficients(model)
+        names = column_names(model, names)
         return cls(coefficients, names=names, targets=targets, measured=measured)
 
     @classmethod
@@ -59,7 +58,7 @@ class CoefficientsDisplay:
 
         Parameters
         ----------
-        model : fitted linear model, search or pipeline
+        model : fitted linear model, or a search, classifier, pipeline or blend of such
             Behind linear treatments (``SavitzkyGolay``, ``Detrend``, scalers) the coefficients are those of
             the measured columns; behind others (``NormalVariate``) those of the treated curve.
         ax : matplotlib axes, default=None
@@ -84,14 +83,20 @@ class CoefficientsDisplay:
 
 def measured_coefficients(model: Any) -> tuple[NDArray, bool]:
     """Return coefficients (n_targets, n_columns), and whether they are those of measured columns."""
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    if not isinstance(model, Pipeline):
-        return np.atleast_2d(np.asarray(model.coef_, dtype=float)), True
-    coefficients, _ = measured_coefficients(model[-1])
-    for _, step in reversed(model.steps[:-1]):
-        if step is None or step == "passthrough":
-            continue
+    before, last = split_model(model)
+    if hasattr(last, "estimators_") and hasattr(last, "weights_"):  # a blend
+        parts = [measured_coefficients(part) for part in last.estimators_]
+        if not all(measured for _, measured in parts):
+            raise TypeError(
+                "model blends curves that are treated in different ways, not all of them linear, and has "
+                "no coefficients of the measured columns: fit with treatments=None, or one method."
+            )
+        coefficients = sum(w[:, None] * part for w, (part, _) in zip(last.weights_, parts))
+    elif hasattr(last, "coef_"):
+        coefficients = np.atleast_2d(np.asarray(last.coef_, dtype=float))
+    else:
+        raise TypeError(f"model is a {type(last).__name__}, which has no coefficients.")
+    for step in reversed(before):
         if hasattr(step, "operator_"):
             # Coefficients b of treated rows X A' are b A of the measured ones.
             coefficients = coefficients @ step.operator_

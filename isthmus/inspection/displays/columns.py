@@ -13,6 +13,11 @@ from isthmus.inspection.displays._axes import axes_for, positions
 _MOST_TICKS = 40
 
 
+def column_names(model: Any, names: Any = None) -> Any:
+    """The names that are given, or those of the columns of the fit."""
+    return getattr(model, "feature_names_in_", None) if names is None else names
+
+
 def draw_columns(
     ax: Any, values: NDArray, names: Any, labels: list[str] | None = None
 ) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isthmus.inspection._model import latent_part
 from isthmus.inspection.displays._axes import axes_for
 from isthmus.inspection.variance import explained_variance
 
@@ -34,6 +35,7 @@ class ExplainedVarianceDisplay:
         cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> ExplainedVarianceDisplay:
         """The numbers without the picture; without data, those of the fit."""
+        model, X = latent_part(model, X)
         if X is None:
             return cls(model.x_explained_variance_ratio_, model.y_explained_variance_ratio_)
         shares = explained_variance(model, X, y)
@@ -47,7 +49,7 @@ class ExplainedVarianceDisplay:
 
         Parameters
         ----------
-        model : fitted latent regression
+        model : fitted latent regression, or a search, classifier or pipeline of one
         X, y : arrays, default=None
             Rows to ask about; None is those of the fit.
         ax : matplotlib axes, default=None
@@ -65,6 +67,7 @@ class ExplainedVarianceDisplay:
         self.ax_.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")
         if self.y is not None:
             self.ax_.plot(at, np.cumsum(self.y), "s-", ms=4, label="outputs")
+        self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.set(xlabel="number of components", ylabel="share of variance explained")
         self.ax_.legend()
         return self

@@ -6,7 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.inspection.displays.columns import draw_columns
+from isthmus.inspection._model import latent_part
+from isthmus.inspection.displays.columns import column_names, draw_columns
 from isthmus.inspection.importance import vip
 
 
@@ -32,9 +33,7 @@ class VIPDisplay:
     @classmethod
     def compute(cls, model: Any, *, names: Any = None) -> VIPDisplay:
         """The numbers without the picture."""
-        if names is None:
-            names = getattr(model, "feature_names_in_", None)
-        return cls(vip(model), names=names)
+        return cls(vip(latent_part(model)[0]), names=column_names(model, names))
 
     @classmethod
     def from_estimator(cls, model: Any, *, names: Any = None, ax: Any = None) -> VIPDisplay:
@@ -42,7 +41,7 @@ class VIPDisplay:
 
         Parameters
         ----------
-        model : fitted latent regression
+        model : fitted latent regression, or a search, classifier or pipeline of one
         names : sequence of str, default=None
             Names of the columns; None asks the model.
         ax : matplotlib axes, default=None

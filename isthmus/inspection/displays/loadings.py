@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_option
-from isthmus.inspection.displays.columns import draw_columns
+from isthmus.inspection._model import latent_part
+from isthmus.inspection.displays.columns import column_names, draw_columns
 
 
 class LoadingsDisplay:
@@ -36,11 +36,10 @@ class LoadingsDisplay:
         cls, model: Any, *, side: str = "x", n_shown: int = 3, names: Any = None
     ) -> LoadingsDisplay:
         """The numbers without the picture."""
-        check_is_fitted(model)
+        part = latent_part(model)[0]
         check_option("side", side, ("x", "y"))
-        loadings = model.x_loadings_ if side == "x" else model.y_loadings_
-        if names is None and side == "x":
-            names = getattr(model, "feature_names_in_", None)
+        loadings = part.x_loadings_ if side == "x" else part.y_loadings_
+        names = column_names(model, names) if side == "x" else names
         return cls(np.asarray(loadings, dtype=float).T[:n_shown], names=names)
 
     @classmethod
@@ -49,7 +48,7 @@ class LoadingsDisplay:
 
         Parameters
         ----------
-        model : fitted latent regression
+        model : fitted latent regression, or a search, classifier or pipeline of one
         ax : matplotlib axes, default=None
         **options :
             ``side`` ("x" or "y"), ``n_shown``, ``names`` of the columns.

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import validate_data
+from isthmus.inspection._model import latent_part
 from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays.columns import column_names
+
+_NAME = (0.12, 0.05)  # width and height of a name, as shares of the picture
 
 
 class SPlotDisplay:
@@ -39,9 +42,8 @@ class SPlotDisplay:
         cls, model: Any, X: ArrayLike, *, component: int = 0, names: Any = None
     ) -> SPlotDisplay:
         """The numbers without the picture."""
-        check_is_fitted(model)
-        if names is None:
-            names = getattr(model, "feature_names_in_", None)
+        names = column_names(model, names)
+        model, X = latent_part(model, X)
         score = np.asarray(model.transform(X), dtype=float)[:, component]
         rows = validate_data(model, X, reset=False, dtype=np.float64)
         score = score - score.mean()
@@ -60,8 +62,7 @@ class SPlotDisplay:
 
         Parameters
         ----------
-        model : fitted latent regression
-            Of ``IndicatorClassifier(OPLS())`` its ``estimator_``.
+        model : fitted latent regression, or a search, classifier or pipeline of one
         X : array of shape (n_samples, n_features)
             The rows of the fit.
         ax : matplotlib axes, default=None
@@ -74,12 +75,22 @@ class SPlotDisplay:
         """
         return cls.compute(model, X, **options).plot(ax)
 
+    def _apart(self) -> list[int]:
+        """Inputs from the largest covariance down whose names would not be written over each other."""
+        extent = np.ptp(self.covariance) or 1.0
+        at = np.column_stack([self.covariance / extent / _NAME[0], self.correlation / 2 / _NAME[1]])
+        kept: list[int] = []
+        for j in np.argsort(-np.abs(self.covariance), kind="stable").tolist():
+            if all(np.abs(at[j] - at[k]).max() > 1 for k in kept):
+                kept.append(j)
+        return kept
+
     def plot(self, ax: Any = None, *, n_named: int = 5) -> SPlotDisplay:
-        """Draw; so many inputs with the largest covariance have their names written."""
+        """Draw; so many inputs with the largest covariance have their names written, where they fit."""
         self.figure_, self.ax_ = axes_for(ax)
         self.ax_.scatter(self.covariance, self.correlation, s=8)
         if self.names is not None:
-            for j in np.argsort(-np.abs(self.covariance), kind="stable")[:n_named]:
+            for j in self._apart()[:n_named]:
                 at = (self.covariance[j], self.correlation[j])
                 self.ax_.annotate(str(self.names[j]), at)
         self.ax_.axhline(0, lw=0.6, color="gray")

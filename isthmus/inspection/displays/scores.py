@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from isthmus.inspection._model import latent_part
 from isthmus.inspection.displays._axes import axes_for
 from isthmus.inspection.outliers import hotelling_t2, q_residuals
 
@@ -67,6 +68,7 @@ class ScoresDisplay:
         training: bool = True,
     ) -> ScoresDisplay:
         """The numbers without the picture."""
+        model, X = latent_part(model, X)
         T = np.asarray(model.transform(X), dtype=float)
         if T.shape[1] == 0:
             raise ValueError("the model has no components to show.")
@@ -98,7 +100,7 @@ class ScoresDisplay:
 
         Parameters
         ----------
-        model : fitted PCR, PLS, ReducedRankRegression or another latent regression
+        model : fitted latent regression, or a search, classifier or pipeline of one
         X : array of shape (n_samples, n_features)
             Complete rows.
         ax : matplotlib axes, default=None

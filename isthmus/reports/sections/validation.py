@@ -37,7 +37,7 @@ def validation(data: ReportData) -> Section | None:
         + [fig.short(float(value[j])) for value in (
             figures.rmse, figures.bias, figures.sep, figures.slope, figures.r2, figures.rpd,
             figures.rpiq, expected)]
-        + [_percent(shares[j]), _percent(shares_inside[j]), f"{trends[j]:.2g}"]
+        + [_percent(shares[j]), _percent(shares_inside[j], "no row"), f"{trends[j]:.2g}"]
         for j in range(data.q)
     ]  # fmt: skip
     caption = (
@@ -151,8 +151,8 @@ def _mean(shares: Array) -> float:
     return float(np.nanmean(shares)) if np.isfinite(shares).any() else np.nan
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "withheld"
+def _percent(share: float, none: str = "withheld") -> str:
+    return f"{100 * share:.0f} %" if np.isfinite(share) else none
 
 
 def _tones(data: ReportData, rows: NDArray) -> list[str]:

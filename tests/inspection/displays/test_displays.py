@@ -7,21 +7,33 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 
-from isthmus import PLS, ComponentSearchCV, MethodSearchCV, ReducedRankRegression
+from isthmus import (
+    PLS,
+    ComponentSearchCV,
+    IndicatorClassifier,
+    MethodSearchCV,
+    ReducedRankRegression,
+)
 from isthmus.datasets import make_low_rank_regression
+from isthmus.features import SavitzkyGolay
 from isthmus.inspection import (
+    CoefficientsDisplay,
     ComponentCurveDisplay,
     ExplainedVarianceDisplay,
     LoadingsDisplay,
     ParityDisplay,
     ScoresDisplay,
+    SPlotDisplay,
     VIPDisplay,
     explained_variance,
     hotelling_t2,
     q_residuals,
     vip,
 )
+from isthmus.regression import OPLS
 
 matplotlib.use("Agg")
 X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)
@@ -148,3 +160,49 @@ def test_matplotlib_is_imported_when_something_is_drawn():
         "assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("kind", ["search", "classifier", "pipeline"])
+def test_a_model_within_another_is_drawn(kind):
+    """Every picture of a wrapped model is that of the model inside."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12)).cumsum(axis=1)
+    y = (X[:, 3] > 0).astype(int) if kind == "classifier" else X[:, 3] + rng.normal(size=40)
+    wrapped = {
+        "search": ComponentSearchCV(OPLS(), n_components=[2], cv=3),
+        "classifier": IndicatorClassifier(OPLS(2)),
+        "pipeline": make_pipeline(SavitzkyGolay(5), OPLS(2)),
+    }[kind].fit(X, y)
+    Z = wrapped[0].transform(X) if kind == "pipeline" else X
+    part = wrapped[-1] if kind == "pipeline" else getattr(
+        wrapped, "best_estimator_" if kind == "search" else "estimator_"
+    )  # fmt: skip
+    names = list("abcdefghijkl")
+    for display, rows, known in (
+        (VIPDisplay, (), {"names": names}),
+        (LoadingsDisplay, (), {"names": names}),
+        (ExplainedVarianceDisplay, (), {}),
+        (ScoresDisplay, (X,), {}),
+        (SPlotDisplay, (X,), {"names": names}),
+    ):
+        ours = display.compute(wrapped, *rows, **known)
+        peer = display.compute(part, *(Z for _ in rows), **known)
+        for name, value in vars(peer).items():
+            if isinstance(value, np.ndarray):
+                assert_array_equal(getattr(ours, name), value)
+    found = CoefficientsDisplay.compute(wrapped).coefficients
+    A = wrapped[0].operator_ if kind == "pipeline" else np.eye(12)
+    assert_allclose(found, np.atleast_2d(part.coef_) @ A)
+
+
+def test_names_of_an_s_plot_are_not_written_over_each_other():
+    """Neighbouring wavelengths have all but equal places: one name stands for them."""
+    at = np.repeat([-1.0, 0.1, 2.0], 4) + 1e-3 * np.tile(np.arange(4), 3)
+    display = SPlotDisplay(at, at / 2, names=[f"n{j}" for j in range(12)]).plot()
+    assert sorted(text.get_text() for text in display.ax_.texts) == ["n0", "n11", "n7"]
+
+
+def test_a_model_without_coefficients_is_refused():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(TypeError, match="KNeighborsRegressor, which has no coefficients"):
+        CoefficientsDisplay.compute(KNeighborsRegressor().fit(X, X))
