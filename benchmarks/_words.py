@@ -380,12 +380,15 @@ CITED: dict[str, list[str]] = {
 
 def sequence_rows(
     found: Callable[[str, str, str], list[dict[str, Any]]],
+    old: Callable[[str, str, str], list[str] | None],
 ) -> Iterator[list[str]]:
-    """Return the rows of all sets; ``found`` has the cells of a part, a set and a method."""
+    """Return the rows of all sets from the cells of a part, a set and a method, or from an old row."""
     for name in SETS:
         for method in methods_of(name):
             if cells := found("sequences", name, method):
                 yield row(name, method, cells)
+            elif kept := old("sequences", name, method):
+                yield kept
         if name in CITED:
             yield CITED[name]
 

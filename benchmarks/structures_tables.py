@@ -39,6 +39,7 @@ GRAPHS_HEAD = ["set", "kernel", "accuracy", "seconds", "published"]
 
 
 Key = tuple[str, str, str, int]
+OLD = -1  # in place of a seed: a row as it was printed before there was a store
 
 
 class Store:
@@ -63,15 +64,28 @@ class Store:
 
     def of(self, part: str, name: str, method: str = "") -> list[dict[str, Any]]:
         """Return what was found with each of the seeds."""
-        keys = sorted(key for key in self.cells if key[:3] == (part, name, method))
+        own = (part, name, method)
+        keys = sorted(key for key in self.cells if key[:3] == own and key[3] != OLD)
         return [self.cells[key]["cell"] for key in keys]
+
+    def old_row(self, part: str, name: str, method: str) -> list[str] | None:
+        """Return a row that was measured before there was a store."""
+        found = self.cells.get((part, name, method, OLD))
+        return None if found is None else found["row"]
 
     def origins(self, part: str) -> str:
         """Say which commits and processors the cells of a part are of."""
-        found = sorted(
-            {(c["commit"], c["machine"]) for key, c in self.cells.items() if key[0] == part}
-        )
-        return "; ".join(f"commit {one}, {processor}" for one, processor in found)
+        found: dict[tuple[str, str], set[str]] = {}
+        for (own, name, method, seed), cell in self.cells.items():
+            is_replaced = seed == OLD and (own, name, method, 0) in self.cells
+            if own == part and not is_replaced:
+                what = ": ".join(filter(None, (name, method)))
+                found.setdefault((cell["commit"], cell["machine"]), set()).add(what)
+        lines = [
+            f"- commit {one}, {processor}: {'; '.join(sorted(what))}."
+            for (one, processor), what in sorted(found.items())
+        ]
+        return "\n".join(["Measured on:", "", *lines])
 
 
 def graph_rows(store: Store) -> Iterator[list[str]]:
@@ -85,7 +99,7 @@ def graph_rows(store: Store) -> Iterator[list[str]]:
 
 
 def document(store: Store) -> str:
-    sequences = list(sequence_rows(store.of))
+    sequences = list(sequence_rows(store.of, store.old_row))
     return f"""# Sequences and graphs: classified and predicted
 
 Written by `benchmarks/structures_tables.py` from the cells in `benchmarks/structures.jsonl`; {versions()}.
@@ -105,7 +119,7 @@ Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein Weisfeiler-L
 
 {markdown(GRAPHS_HEAD, list(graph_rows(store)))}
 
-Measured on: {store.origins("graphs")}.
+{store.origins("graphs")}
 
 ## Sequences: prediction
 
@@ -115,7 +129,7 @@ Measured on: {store.origins("graphs")}.
 
 {verdict(sequences)}
 
-Measured on: {store.origins("sequences")}.
+{store.origins("sequences")}
 
 ## Ratings: incomplete outputs
 
@@ -123,7 +137,7 @@ Measured on: {store.origins("sequences")}.
 
 {markdown(RATINGS_HEAD, list(rating_rows(store.of("ratings", "jester"))))}
 
-Measured on: {store.origins("ratings")}.
+{store.origins("ratings")}
 """
 
 
