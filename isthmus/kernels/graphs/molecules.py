@@ -34,7 +34,9 @@ def from_smiles(smiles: Iterable[str]) -> list[Graph]:
     >>> to_smiles(graphs)  # doctest: +SKIP
     ['CCO']
     """
-    if isinstance(smiles, str) or not isinstance(smiles, Iterable):
+    if isinstance(smiles, str):
+        raise ValueError("smiles is one string; give a list of strings.")
+    if not isinstance(smiles, Iterable):
         raise ValueError(f"smiles == {smiles!r}, must be a list of strings.")
     chem, graphs = _rdkit(), []
     for index, text in enumerate(smiles):
