@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from isthmus.experiments.ratings import rating_errors
 
-Row = tuple[str, ...]
 PEOPLE = 1000
-RATINGS_HEAD: Row = ("method", "error, known jokes", "error, new jokes", "s to fit")
+RATINGS_HEAD = ["method", "error, known jokes", "error, new jokes", "s to fit"]
 RATINGS = """\
 Jester: the first 1000 of 5000 people, 100 jokes, ratings from -10 to 10. Twenty jokes are new: none of
 their ratings is seen; of the others a fifth of the ratings is held out. Mean absolute error, mean and
@@ -19,11 +19,14 @@ kernel), so that little can be learned of them from eighty others. `RatingsRegre
 else default; its choices are made on the ratings that it sees."""
 
 
-def rating_rows(seeds: int = 3) -> Iterator[Row]:
-    found = [rating_errors(seed, PEOPLE) for seed in range(seeds)]
-    for method in found[0]:
+def measure_ratings(seed: int) -> dict[str, tuple[float, float, float]]:
+    return rating_errors(seed, PEOPLE)
+
+
+def rating_rows(found: list[dict[str, Any]]) -> Iterator[list[str]]:
+    for method in found[0] if found else ():
         values = np.array([f[method] for f in found])
         shown = [
             "-" if np.isnan(v).any() else f"{v.mean():.3f} ± {v.std():.3f}" for v in values.T[:2]
         ]
-        yield method, *shown, f"{values[:, 2].mean():.0f}"
+        yield [method, *shown, f"{values[:, 2].mean():.0f}"]

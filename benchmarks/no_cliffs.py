@@ -59,7 +59,7 @@ def table(name: str, most: int) -> list[str]:
         took = time.process_time() - begin
         error = float(np.sqrt(((model.predict(X_test) - Y_test) ** 2).mean()))
         kind = (
-            model.solver_ if model.solver_ == "dual" else f"{len(model.inputs_.points_)} landmarks"
+            model.solver_ if model.solver_ == "dual" else f"{model.expansion_.n_points} landmarks"
         )
         note = "; ".join(str(one.message).split(":")[0][:60] for one in told)
         print(f"| {name} | {n} | {kind} | {error:.4f} | {took:.2f} | {note} |", flush=True)

@@ -1,4 +1,4 @@
-"""Whether points should move: by the outputs at rows that neither fit has seen."""
+"""Whether points should move: by functions of the same kind at rows that neither fit has seen."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import Array
 from isthmus.compression.output_rows import OutputRows
 from isthmus.compression.refit import OutputFit
 from isthmus.compression.select import Problem
+from isthmus.expansion import Expansion
 from isthmus.kernels import gram
+from isthmus.preimages.ranks import ranks
 
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
 _MOST_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
 _FEWEST = 20  # rows
-_NEIGHBOURS = 5
+_FOLDS = 5  # one of them is held out
 
 
 def may_move(problem: Problem, points: Any, rows: OutputRows, error: float, most: int) -> bool:
@@ -32,24 +33,26 @@ def may_move(problem: Problem, points: Any, rows: OutputRows, error: float, most
     return n >= _FEWEST and error > _POOR and float(n) * r * (r + d) * most <= _MOST_WORK
 
 
-def between_rows(rows: Any) -> Array:
-    """As many new rows: each has half of its columns of a row, the others of one of its neighbours.
+def part_function(rows: OutputRows) -> tuple[Expansion, Any, Array]:
+    """Return the functions without a fifth of their points, the rows that are left, and those points.
 
-    Points that move have so many numbers to set that they can meet every row they are fitted at: the error
-    there says nothing, and a support vector has a value unlike those of fresh rows near it. The
-    functions are known everywhere, so held-out rows can be made.
+    Points that move have so many numbers to set that they can meet every row they are fitted at, and at a
+    point of its own a narrow kernel has a spike that fresh rows do not have. The functions without
+    some points have no spikes there, so these are fresh rows of other functions of the same kind.
     """
-    X, rng = np.asarray(rows, dtype=np.float64), np.random.default_rng(0)
-    k = min(_NEIGHBOURS, len(X) - 1)
-    near = NearestNeighbors(n_neighbors=k + 1).fit(X).kneighbors(X)[1][:, 1:]
-    other = X[near[np.arange(len(X)), rng.integers(k, size=len(X))]]
-    return np.where(rng.uniform(size=X.shape) < 0.5, X, other)
+    whole = rows.expansion
+    points = np.asarray(whole.points)
+    held = ranks(points, whole.coef.reshape(len(points), -1)) % _FOLDS == _FOLDS // 2
+    part = Expansion(points[~held], whole.coef[~held], whole.kernel, whole.intercept)
+    if rows.own:
+        return part, None, points[held]
+    known = {row.tobytes() for row in points[held]}
+    given = np.asarray(rows.rows, dtype=points.dtype)
+    return part, given[[row.tobytes() not in known for row in given]], points[held]
 
 
-def error_between(
-    problem: Problem, points: Any, fit: OutputFit, rows: Array, outputs: Array
-) -> float:
-    """Squared error of a fit at new rows."""
+def error_at(kernel: Any, points: Any, fit: OutputFit, rows: Array, outputs: Array) -> float:
+    """Return the squared error of a fit at new rows."""
     coef, intercept = fit.coefficients(len(points))
-    K = np.asarray(gram(problem.kernel, rows, points), dtype=np.float64)
+    K = np.asarray(gram(kernel, rows, points), dtype=np.float64)
     return float(((K @ coef + intercept - outputs) ** 2).sum())

@@ -16,7 +16,7 @@ from isthmus.compression.arguments import (
     matrix_of_points,
     size_limits,
 )
-from isthmus.compression.choice import between_rows, error_between, may_move
+from isthmus.compression.choice import error_at, may_move, part_function
 from isthmus.compression.composite import compress_inside, holds_models
 from isthmus.compression.construct import move_points
 from isthmus.compression.indefinite import by_outputs, check_definite
@@ -91,8 +91,8 @@ def compress(
         "landmarks": points chosen without a look at the functions. "construct": greedy points that then
         move, for kernels with gradients: half as many usually suffice for the same error, but they take
         some fifty times as long to find. "auto": greedy points; if ``n_points`` alone is given and they
-        leave more than a twentieth of the outputs' squares, moved ones if these are nearer to the functions
-        between the rows (not tried where it would take more than some seconds);
+        leave more than a twentieth of the outputs' squares, moved ones if these are nearer, at a fifth of
+        the points, to the functions without that fifth (not tried where it takes more than some seconds);
         ``compression_.options`` says which. The l0 and l1 penalties of [B2006]_ are in
         ``isthmus.papers.kernel_dependency_thesis``.
     selection : {"uniform", "kmeans", "cholesky", "leverage"}, default="uniform"
@@ -183,7 +183,8 @@ def compress(
     if method == "construct":
         choice = _construct(problem, choice, rows, max_iter)
     elif is_open and by_size and refit is not None:
-        choice, method = _stay_or_move(problem, choice, rows, max_iter)
+        if _should_move(problem, choice, rows, max_iter, exchange):
+            choice, method = _construct(problem, choice, rows, max_iter), "construct"
     points, order, pursuit = choice
     fit = None if refit is None else rows.fit(points, order, pursuit)
     path = CompressionPath(
@@ -261,22 +262,26 @@ def _exchange(problem: Problem, choice: _Choice, rows: OutputRows) -> _Choice:
     return other if rows.fit(*other).errors[r] < fit.errors[r] else choice
 
 
-def _stay_or_move(
-    problem: Problem, choice: _Choice, rows: OutputRows, max_iter: int
-) -> tuple[_Choice, str]:
-    """Return the points as they are or moved, whichever meet the functions between the rows better."""
+def _should_move(
+    problem: Problem, choice: _Choice, rows: OutputRows, max_iter: int, exchange: bool
+) -> bool:
+    """Return whether moved points are nearer than those of the pursuit to functions of the same kind."""
     fit = rows.fit(*choice)
-    follows_noise = bool(fit.ridge(len(choice.pursuit.T)))
-    if follows_noise or not may_move(problem, choice.points, rows, fit.errors[-1], max_iter):
-        return choice, "greedy"
-    moved = _construct(problem, choice, rows, max_iter)
-    between = between_rows(rows.rows)
-    outputs = rows.expansion(between).reshape(len(between), -1)
+    r = len(choice.pursuit.T)
+    if fit.ridge(r) or not may_move(problem, choice.points, rows, fit.errors[-1], max_iter):
+        return False
+    part, own_rows, held = part_function(rows)
+    trial = make_problem(part, None)
+    at = OutputRows(part, trial, own_rows)
+    size = max(1, r * len(trial) // len(problem))
+    stay = _select(trial, size, None, "greedy", "", None, None)
+    stay = _exchange(trial, stay, at) if exchange else stay
+    outputs = part(held).reshape(len(held), -1)
     errors = [
-        error_between(problem, one.points, one_fit, between, outputs)
-        for one, one_fit in ((choice, fit), (moved, rows.fit(*moved)))
+        error_at(trial.kernel, one.points, at.fit(*one), held, outputs)
+        for one in (stay, _construct(trial, stay, at, max_iter))
     ]
-    return (moved, "construct") if errors[1] < errors[0] else (choice, "greedy")
+    return errors[1] < errors[0]
 
 
 def _construct(problem: Problem, choice: _Choice, rows: OutputRows, max_iter: int) -> _Choice:

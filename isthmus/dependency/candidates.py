@@ -173,6 +173,10 @@ class CandidateRegressor(BaseEstimator):
     def _begin(self, X: Any, y: Any) -> dict[str, Any]:
         check_consistent_length(X, y)
         check_enough_samples(len(y))
+        for name, samples in (("X", X), ("y", y)):
+            for index, sample in enumerate(samples):
+                if hasattr(sample, "__len__") and not len(sample):
+                    raise ValueError(f"{name}[{index}] is an empty sequence; leave it out.")
         self._check()
         self.kernel_x_ = _or_default(self.kernel, X)
         self.kernel_y_ = _or_default(self.kernel_y, y)

@@ -86,15 +86,17 @@ def _check_differences(kernel: Any, K: Array, alpha: float) -> None:
         )
 
 
-def embed_inputs(inputs: Any, map_: Any, X: Any, weights: Array | None = None) -> Array:
-    """Fit phi and return its coordinates; the number of landmarks may follow from the ridge weight of T."""
+def embed_inputs(inputs: Any, map_: Any, X: Any, weights: Array | None = None) -> tuple[Any, Array]:
+    """Fit phi and return it with its coordinates; landmarks may follow from the ridge weight of T."""
     if type(inputs) is KernelMap:
-        return np.asarray(inputs._fit(X, ridge_weight(map_), weights))
-    if weights is None:
-        return inputs.fit_transform(X)
-    if not has_fit_parameter(inputs, "sample_weight"):
-        return inputs.fit_transform(X)  # it does not learn from rows by their weight
-    return inputs.fit(X, sample_weight=weights).transform(X)
+        alpha = ridge_weight(map_)
+        found = inputs._fit_ridge_landmarks(X, alpha, weights)
+        if found is not None:
+            return found[0], found[1].astype(np.float64, copy=False)
+        return inputs, np.asarray(inputs._fit(X, alpha, weights))
+    if weights is None or not has_fit_parameter(inputs, "sample_weight"):
+        return inputs, inputs.fit_transform(X)  # without weights, or it does not learn by them
+    return inputs, inputs.fit(X, sample_weight=weights).transform(X)
 
 
 def fit_map(map_: Any, Phi: Array, Psi: Array, weights: Array | None) -> Any:

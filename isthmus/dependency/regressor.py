@@ -100,7 +100,8 @@ class DependencyRegressor(
     Attributes
     ----------
     inputs_, map_, outputs_, preimage_ : fitted stages
-        The first two with ``solver_ == "stages"``, the last two if outputs have a kernel.
+        The first two with ``solver_ == "stages"``, the last two if outputs have a kernel. If a ridge map
+        has too many rows for "dual", ``inputs_`` are :class:`~isthmus.Landmarks`.
     expansion_ : Expansion or None
         phi and T as one function, with r outputs; None if T is not linear.
     y_loadings_ : ndarray of shape (n_components_y, r) or None
@@ -115,7 +116,7 @@ class DependencyRegressor(
         Standard deviations that the outputs were divided by, or None. The attributes above are those of
         the divided outputs.
     solver_ : str
-        The solver that was used; ``inputs_.solver_`` of "stages" says whether by landmarks.
+        The solver that was used.
 
     Examples
     --------
@@ -281,13 +282,12 @@ class DependencyRegressor(
     def _fit_stages(
         self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
     ) -> None:
-        self.inputs_ = inputs
-        Phi = embed_inputs(inputs, map_, X, weights)
+        self.inputs_, Phi = embed_inputs(inputs, map_, X, weights)
         self.map_ = for_all_outputs(map_, Psi.shape[1])
         fit_map(self.map_, Phi, Psi[:, 0] if Psi.shape[1] == 1 else Psi, weights)
         self.expansion_, self.y_loadings_ = None, None
         self.embedding_intercept_ = np.zeros(Psi.shape[1])
-        joined = join_stages(inputs, self.map_, Phi)
+        joined = join_stages(self.inputs_, self.map_, Phi)
         if joined is not None:
             self.expansion_, self.y_loadings_, self.embedding_intercept_ = joined
 

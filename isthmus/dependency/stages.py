@@ -33,6 +33,7 @@ class StagesMixin:
     outputs_: Any
     preimage_: Any
     sizes_: Any = None
+    _one_size: float | None = None  # of all training outputs, if it is the same
     candidates_: Any = None
     _default_inputs: Any = None
     _default_outputs: Any = None
@@ -42,10 +43,22 @@ class StagesMixin:
     def _choose_defaults(self, X: Any, y: Any) -> None:
         """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
         self.candidates_ = None
-        self._default_inputs = _of_strings() if _are_strings(X) else None
+        self._default_inputs = self._default_outputs = None
         if self.inputs is None and are_graphs(X):
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
-        self._default_outputs = _of_strings() if _are_strings(y) else None
+        elif self.inputs is None and are_strings(X, "X"):
+            self._default_inputs = _of_strings()
+        if self.outputs is None and are_strings(y, "y"):
+            first = next(iter(y))
+            if all(other == first for other in y):
+                raise ValueError(
+                    f"y is constant, every output is {first!r}: nothing can be learned."
+                )
+            self._default_outputs = _of_strings()
+        elif self.outputs is None and are_graphs(y):
+            raise ValueError(
+                "y are graphs, which have no default kernel: give outputs=KernelMap(kernel=GraphKernel())."
+            )
 
     def _make_map(self) -> Any:
         """T. Graphs are few and their kernel is not the user's: the ridge weight is chosen for them."""
@@ -143,11 +156,12 @@ class StagesMixin:
         the kernel divides by the length: the loss alone prefers answers that are too long. So the size is
         predicted by the same inputs and map as the point; its residuals have mean zero on training rows.
         """
-        self.sizes_ = None
+        self.sizes_ = self._one_size = None
         if not getattr(method, "predicts_sizes", False):
             return
         lengths = np.array([len(y) for y in Y], dtype=np.float64)
-        if np.ptp(lengths) == 0:  # nothing to regress; the search stays near the fitted sizes
+        if np.ptp(lengths) == 0:  # nothing to regress
+            self._one_size = float(lengths[0])
             return
         inputs, map_ = (None if part is None else clone(part) for part in (self._phi_x, self.map))
         regressor: Any = type(self)
@@ -155,8 +169,10 @@ class StagesMixin:
 
     def _with_sizes(self, X: Any, options: dict[str, Any]) -> dict[str, Any]:
         """Options of the search, with the sizes that are expected."""
-        if self.sizes_ is None or "sizes" in options:
+        if "sizes" in options or (self.sizes_ is None and self._one_size is None):
             return options
+        if self.sizes_ is None:
+            return {**options, "expected": np.full(len(X), self._one_size)}
         return {**options, "expected": self.sizes_.predict(X)}
 
 
@@ -164,12 +180,33 @@ def _of_strings() -> KernelMap:
     return KernelMap(kernel=SequenceKernel(0.3, normalise=True))
 
 
-def _are_strings(samples: Any) -> bool:
-    """Whether samples are strings or lists of strings: words, or lists of words or phonemes."""
-    if not isinstance(samples, (list, tuple)) or not len(samples):
-        return False
-    return all(
-        isinstance(s, str)
-        or (isinstance(s, (list, tuple)) and len(s) > 0 and all(isinstance(t, str) for t in s))
-        for s in samples
+def are_strings(samples: Any, name: str) -> bool:
+    """Return whether samples are strings or lists of strings: words, or lists of words or phonemes.
+
+    One that is empty, or of another kind than the others, is an error.
+    """
+    if isinstance(samples, str):
+        raise ValueError(f"{name} is one string; give a list of them, as [{samples[:20]!r}].")
+    is_column = (
+        getattr(getattr(samples, "dtype", None), "kind", "") in ("O", "U") and samples.ndim == 1
     )
+    if not isinstance(samples, (list, tuple)) and not is_column:
+        return False
+    kinds = [_is_string(sample) for sample in samples]
+    if not any(kinds):
+        return False
+    for index, sample in enumerate(samples):
+        if hasattr(sample, "__len__") and not len(sample):
+            raise ValueError(f"{name}[{index}] is an empty sequence; leave it out.")
+        if not kinds[index]:
+            raise ValueError(
+                f"{name}[{index}] == {sample!r}, must be a string or a list of strings like the others."
+            )
+    return True
+
+
+def _is_string(sample: Any) -> bool:
+    if isinstance(sample, str):
+        return True
+    is_list = isinstance(sample, (list, tuple)) and len(sample) > 0
+    return is_list and all(isinstance(token, str) for token in sample)

@@ -78,6 +78,19 @@ def most_landmarks(n: int, operations: float, memory: float | None = None) -> in
     return most if free is None else max(1, min(most, int(free / row_bytes)))
 
 
+def landmarks_for_ridge(n: int) -> int:
+    """Return how many landmarks of ``n`` rows may be taken before a ridge regression.
+
+    As many as the operations of an exact solution allow, so that time and error do not jump where it ends:
+    n m^2 each for features and for their moments, and m^3 for factors, a third of n m^2 at that many rows.
+    Never fewer than ``"auto"``.
+    """
+    number = int(count_landmarks("auto", n))
+    most = int((OPERATIONS / (7.0 / 3.0 * n)) ** 0.5)
+    is_free = memory_shortage(8.0 * _LANDMARK_ARRAYS * n * most) is None
+    return max(number, min(n, most)) if is_free else number
+
+
 def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
     """Return how many landmarks take the place of ``n`` rows; ``n=None`` if the user asked for them.
 

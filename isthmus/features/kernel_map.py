@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -14,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_array, check_option
 from isthmus.features.axes import KernelAxes, MapOptions
-from isthmus.features.cost import can_decompose, count_landmarks
+from isthmus.features.cost import can_decompose, count_landmarks, landmarks_for_ridge
 from isthmus.features.exact import fit_exact
-from isthmus.features.low_rank import fit_fourier, fit_landmarks
+from isthmus.features.landmarks import Landmarks
+from isthmus.features.low_rank import fit_fourier, fit_landmarks, landmark_features
 from isthmus.features.map_expansions import MapExpansions
 from isthmus.features.samples import (
     check_component_number,
@@ -84,8 +86,9 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Inverse width of a kernel given by name; None is the median rule.
     n_landmarks : int, float or "auto", default="auto"
         Number of landmarks or random Fourier features. ``"auto"``: 2250 where ``solver="auto"`` turns to
-        landmarks, fewer (with a warning) if memory is short, or if what fewer leave of the trace is a tenth
-        of the ridge weight of a ``DependencyRegressor``; 500 if the solver is given, and of ``Rows``.
+        landmarks, fewer (with a warning) if memory is short; 500 if the solver is given, and of ``Rows``.
+        Before the ridge map of a ``DependencyRegressor``: as many as leave a tenth of its weight of the
+        trace, at most 3400 at 9000 rows and never more than 2250 beyond 20 000.
         A fraction in (0, 1): as few landmarks as explain this share of the trace, at most 3000.
     selection : {"auto", "uniform", "kmeans", "cholesky", "leverage"}, default="auto"
         Choice of the landmarks; see :class:`Landmarks`.
@@ -210,6 +213,24 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if self.preimage is not None:
             self._fit_preimage(X, axes.scores, weights)
         return axes.scores
+
+    def _fit_ridge_landmarks(
+        self, X: Any, ridge: float | None, weights: NDArray | None
+    ) -> tuple[Landmarks, NDArray] | None:
+        """Return landmarks and features for a ridge regression, which needs no axes; None if it gets these.
+
+        The regression on features and on all of their principal components is the same.
+        """
+        is_free = self.solver == "auto" and self.n_landmarks == "auto"
+        is_whole = self.n_components is None and self.center
+        n = length(X)
+        if ridge is None or not (is_free and is_whole) or can_decompose(n):
+            return None
+        self._check_options()
+        kernel = self._resolve(X, weights)
+        options = replace(self._options(n, ridge, weights), n_landmarks=landmarks_for_ridge(n))
+        X = check_precomputed(X, copy=False) if is_precomputed(kernel) else X
+        return landmark_features(kernel, X, gram_diagonal(kernel, X).astype(np.float64), options)
 
     def _forget_axes(self) -> None:
         for name in _OF_ONE_SOLVER:

@@ -285,6 +285,11 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_samples(self, X, self.kernel_, reset=False)
         return self._features(X)
 
+    def collapse(self, coef: NDArray) -> tuple[NDArray, NDArray]:
+        """Return linear functions of the features as kernel coefficients and constants."""
+        turned = solve_triangular(self.factor_, coef, lower=True, trans="T", check_finite=False)
+        return np.asarray(turned), np.zeros(coef.shape[1])
+
     def residual(self, X: Any) -> NDArray:
         """Return the squared distance of new samples from the span of the landmarks (n_samples,).
 

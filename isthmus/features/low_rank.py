@@ -19,22 +19,7 @@ from isthmus.kernels.gram import gram_diagonal, length
 def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of landmarks."""
     lengths = gram_diagonal(kernel, X).astype(np.float64)
-    number, most = options.n_landmarks, most_landmarks(length(X), EIGEN_OPERATIONS)
-    if options.ridge is not None:
-        counted = lengths if options.sample_weight is None else lengths * options.sample_weight
-        trace = float(counted.sum())
-        number, most = share_for_ridge(options.ridge, trace), int(number)
-    landmarks = Landmarks(
-        number,
-        kernel,
-        selection=options.selection,
-        indefinite=options.indefinite,
-        random_state=options.random_state,
-        n_jobs=options.n_jobs,
-    )
-    F = landmarks._fit_features(
-        X, most, tell=options.ridge is None, sample_weight=options.sample_weight
-    )
+    landmarks, F = landmark_features(kernel, X, lengths, options)
     means = _means(F, options)
     values, axes, scores = _principal_axes(kernel, F, means, options)
     L = landmarks.factor_
@@ -49,6 +34,28 @@ def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         row_means=L @ means,
         mean_coef=solve_triangular(L, means, lower=True, trans="T"),
     )
+
+
+def landmark_features(
+    kernel: Any, X: Any, lengths: NDArray, options: MapOptions
+) -> tuple[Landmarks, NDArray]:
+    """Choose landmarks, as many as a ridge asks for if there is one; return them and the features."""
+    number, most = options.n_landmarks, most_landmarks(length(X), EIGEN_OPERATIONS)
+    if options.ridge is not None:
+        counted = lengths if options.sample_weight is None else lengths * options.sample_weight
+        number, most = share_for_ridge(options.ridge, float(counted.sum())), int(number)
+    landmarks = Landmarks(
+        number,
+        kernel,
+        selection=options.selection,
+        indefinite=options.indefinite,
+        random_state=options.random_state,
+        n_jobs=options.n_jobs,
+    )
+    F = landmarks._fit_features(
+        X, most, tell=options.ridge is None, sample_weight=options.sample_weight
+    )
+    return landmarks, F
 
 
 def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:

@@ -32,6 +32,8 @@ def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:
         )
         check_finite(X)
         return X
+    if isinstance(X, str):
+        raise ValueError(f"X is one string; give a list of samples, as [{X[:20]!r}].")
     samples = X if isinstance(X, np.ndarray) else list(X)
     if len(samples) == 0:
         raise ValueError("Found an empty list of samples, at least 1 is required.")

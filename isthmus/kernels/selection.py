@@ -17,11 +17,13 @@ from isthmus._linalg import Array
 from isthmus._validation import check_memory, check_option
 from isthmus.kernels.distinct import distinct_samples
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
+from isthmus.kernels.samples import needs_vectors
 from isthmus.kernels.wrappers import Precomputed
 
 # Share of a kernel value: a smaller pivot is rounding, and its column noise.
 PIVOT_TOL = 1e-10
 METHODS = ("uniform", "kmeans", "cholesky", "leverage")
+_COLUMNS = 64
 # Centres are means of many rows: this many a centre are enough, whatever the number of rows.
 _ROWS_PER_CENTRE = 50
 
@@ -96,11 +98,17 @@ def pivoted_cholesky(
     # Columns are written one by one.
     L = np.empty((n, max_rank), order="F")
     pivots = np.empty(max_rank, dtype=np.intp)
+    # Kernels of objects take as long for one column as for many: the likely next ones come along.
+    at_once = 1 if needs_vectors(kernel) else _COLUMNS
+    known: dict[int, NDArray] = {}
     for j in range(max_rank):
         i = int(d.argmax())
         if not d[i] > floor:
             return L[:, :j], pivots[:j]
-        column = kernel_columns(kernel, X, [i])[:, 0] - L[:, :j] @ L[i, :j]
+        if i not in known:
+            some = np.argsort(-d, kind="stable")[:at_once] if at_once > 1 else np.array([i])
+            known = dict(zip(some.tolist(), kernel_columns(kernel, X, some).T))
+        column = known[i] - L[:, :j] @ L[i, :j]
         column[pivots[:j]] = 0.0  # what is explained is explained: no rounding left over
         column /= np.sqrt(d[i])
         column[i] = np.sqrt(d[i])

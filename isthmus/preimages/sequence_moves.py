@@ -87,6 +87,8 @@ def local_search(
     value = float(losses(z[None], np.array([len(z)]))[0])
     for _ in range(max_iter):
         Z, lengths = neighbours(z, n_symbols, sizes)
+        if not len(Z):  # one symbol and one size: there is no other sequence
+            break
         values = losses(Z, lengths)
         pool.add(Z, lengths, values)
         best = int(values.argmin())

@@ -37,7 +37,7 @@ def dual_ridge(
     ``K`` (n, n) is overwritten. ``weights`` are positive, None for ones.
     """
     n, q = Y.shape
-    K = np.asarray(K, dtype=np.float64, order="F")
+    K = np.asarray(K, dtype=np.float64)
     ridge = np.full(n, alpha) if weights is None else alpha / weights
     K.flat[:: n + 1] += ridge
     factor, failed = lapack.dpotrf(

@@ -9,6 +9,7 @@ from isthmus import DependencyRegressor, KernelMap, Landmarks, Rows
 from isthmus.features import cost
 from isthmus.features.landmark_number import choose_landmarks, trace_errors
 from isthmus.kernels import RBF, Precomputed, SequenceKernel, gram
+from isthmus.regression.kernel_ridge import dual_ridge
 
 KERNEL = RBF(0.1)
 SELECTIONS = ["uniform", "kmeans", "cholesky", "leverage"]
@@ -137,12 +138,28 @@ def test_the_number_follows_from_the_ridge(X, monkeypatch):
         with monkeypatch.context() as bound:
             bound.setattr(cost, "OPERATIONS", cost.EIGEN_OPERATIONS * 290**3)
             model = DependencyRegressor(inputs, Ridge(alpha)).fit(A, y)
-        assert exact.solver_ == "dual" and model.inputs_.solver_ == "landmarks"
+        assert exact.solver_ == "dual" and isinstance(model.inputs_, Landmarks)
         numbers.append(len(model.inputs_.points_))
         assert model.inputs_.trace_error_ <= 0.1 * alpha / len(A)
         errors = [np.sqrt(((m.predict(B) - truth) ** 2).mean()) for m in (model, exact)]
         assert errors[0] < 1.01 * errors[1]
+        F, F_new = model.inputs_.transform(A), model.inputs_.transform(B)
+        full = dual_ridge(
+            F @ F.T, y[:, None], alpha
+        )  # by the kernel of the landmarks, all rows at once
+        expected = F_new @ (F.T @ full.dual_coef[:, 0]) + full.intercept
+        assert_allclose(model.predict(B), expected, rtol=1e-8, atol=1e-10)
     assert numbers[0] < numbers[1] < numbers[2]
+
+
+def test_the_most_landmarks_of_a_ridge_do_not_jump():
+    """Where the exact solution ends, landmarks may take as many operations as it; then slowly fewer."""
+    rows = np.arange(9000, 100_000, 1000)
+    most = np.array([cost.landmarks_for_ridge(int(n)) for n in rows])
+    of_rows = rows * most.astype(float) ** 2
+    assert 0.95 < (2 * of_rows[0] + float(most[0]) ** 3) / cost.OPERATIONS < 1.05
+    assert np.all(np.diff(most) <= 0) and most[-1] == 2250
+    assert np.all(np.diff(of_rows) >= -0.001 * of_rows[:-1])
 
 
 @pytest.mark.parametrize(

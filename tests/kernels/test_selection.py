@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from isthmus.kernels import RBF, Linear, Precomputed
+from isthmus.kernels import RBF, Linear, Precomputed, SequenceKernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.selection import (
     landmark_factor,
@@ -19,6 +19,19 @@ METHODS = ["uniform", "kmeans", "cholesky", "leverage"]
 @pytest.fixture
 def X():
     return np.random.default_rng(0).normal(size=(40, 3))
+
+
+def test_columns_of_objects_that_come_together_are_taken_one_by_one():
+    """The likely next columns are computed with a pivot: the pivots are those of the whole matrix."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcd"), size=rng.integers(3, 9))) for _ in range(300)]
+    kernel = SequenceKernel(0.3)
+    K = kernel(words)
+    L, pivots = pivoted_cholesky(kernel, words, 200)
+    expected, order = pivoted_cholesky(Precomputed(), K, 200)
+    assert_array_equal(pivots, order)
+    assert_allclose(L, expected, atol=1e-10)
+    assert_allclose((L @ L.T)[pivots], K[pivots], atol=1e-10)
 
 
 def common_letters(a, b):

@@ -93,14 +93,23 @@ def as_graphs(
 
 
 def are_graphs(samples: Any) -> bool:
-    """Return whether all are objects that can be nothing but graphs: Graph, networkx or RDKit."""
-    return (
-        isinstance(samples, (list, tuple))
-        and len(samples) > 0
-        and all(
-            isinstance(item, Graph) or hasattr(item, "is_directed") or hasattr(item, "GetAtoms")
-            for item in samples
-        )
+    """Return whether all can be nothing but graphs: Graph, networkx, RDKit or tuples with edges."""
+    return isinstance(samples, (list, tuple)) and len(samples) > 0 and all(map(_is_graph, samples))
+
+
+def _is_graph(item: Any) -> bool:
+    if isinstance(item, Graph) or hasattr(item, "is_directed") or hasattr(item, "GetAtoms"):
+        return True
+    # (labels, edges[, edge_labels]): a row of numbers or of words has no pairs of integers in it.
+    if not isinstance(item, tuple) or len(item) not in (2, 3):
+        return False
+    labels, edges = item[:2]
+    if not isinstance(labels, (list, tuple, np.ndarray)):
+        return False
+    if isinstance(edges, np.ndarray) or sparse.issparse(edges):
+        return edges.ndim == 2
+    return isinstance(edges, (list, tuple)) and all(
+        isinstance(edge, (list, tuple)) and len(edge) == 2 for edge in edges
     )
 
 

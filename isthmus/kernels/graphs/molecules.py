@@ -36,11 +36,15 @@ def from_smiles(smiles: Iterable[str]) -> list[Graph]:
     """
     if isinstance(smiles, str):
         raise ValueError("smiles is one string; give a list of strings.")
+    if not isinstance(smiles, Iterable):
+        raise ValueError(f"smiles == {smiles!r}, must be a list of strings.")
     chem, graphs = _rdkit(), []
     for index, text in enumerate(smiles):
         molecule = chem.MolFromSmiles(str(text))
         if molecule is None:
             raise ValueError(f"smiles[{index}] == {text!r} is not a molecule for RDKit.")
+        if not molecule.GetNumAtoms():
+            raise ValueError(f"smiles[{index}] == {text!r} has no atoms: leave it out.")
         graphs.append(as_graph(molecule))
     return graphs
 
