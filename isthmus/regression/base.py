@@ -61,8 +61,7 @@ class LatentRegression(FittedMap, ABC):
     """A linear map of low rank, regressor and transformer at once.
 
     Subclasses say how the two factors of the map are found (``_solve``), which form of the problem is
-    the cheapest start (``_cheapest_form``) unless that is their spectrum, and their smallest number of
-    components.
+    the cheapest start if they do not need a spectrum, and their smallest number of components.
     """
 
     _min_components = 1
@@ -236,7 +235,6 @@ class LatentRegression(FittedMap, ABC):
 
     def _before_block(self, n_rows: int) -> None:
         """What a subclass does to its moments before a block, all checks passed, is taken in."""
-        return None
 
     def _fit_rows(
         self, X: Any, Y: NDArray, weights: Array | None, n_components: int | None
