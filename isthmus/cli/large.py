@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import EPS
 from isthmus.cli.app import InputError
 from isthmus.problems.streams.sources import Rows
 from isthmus.tables.pairs import Reading
+
+_MOST_ROWS = 2000  # drawn for the domain and the intervals
 
 
 def is_large(path: str, memory: float | None) -> bool:
@@ -68,9 +71,8 @@ def open_rows(path: str, targets: list[str], reading: Reading, memory: float | N
 def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> Any:
     """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass.
 
-    A second pass draws the rows that the domain is made of.
+    A second pass draws rows for the domain and the intervals.
     """
-    from isthmus.inspection import Domain
     from isthmus.model_selection import ComponentSearchCV
     from isthmus.regression import PCR, PLS, ReducedRankRegression
 
@@ -88,10 +90,28 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
     search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
     search.fit(rows)
     search.target_names_ = list(rows.target_names or [])
-    search.domain_ = Domain.of(
-        search.best_estimator_, rows, names=rows.feature_names, target_names=search.target_names_
-    )
+    _keep_trust(search, rows)
     return search
+
+
+def _keep_trust(search: Any, rows: Rows) -> None:
+    """Keep the domain, and errors as they are of rows left out: those of a sample, larger by as much as the
+    cross-validated error is larger than theirs.
+    """
+    from sklearn.metrics import r2_score
+
+    from isthmus.auto.intervals import sorted_errors
+    from isthmus.inspection import Domain
+
+    X, Y, _ = rows.sample(_MOST_ROWS, 0)
+    guess = BlockModel(search).predict_rows(X).reshape(Y.shape)
+    search.domain_ = Domain.of(
+        search.best_estimator_, X, Y, left_out=guess, names=rows.feature_names,
+        target_names=search.target_names_,
+    )  # fmt: skip
+    left = max(1 - r2_score(Y, guess), EPS)
+    larger = np.sqrt(max(1.0, (1 - search.best_score_) / left))
+    search.residual_quantiles_ = sorted_errors(larger * np.abs(Y - guess))
 
 
 def summary(search: Any, path: str) -> dict[str, Any]:
@@ -117,7 +137,9 @@ class BlockModel:
         self.n_features_in_ = search.n_features_in_
         self.feature_names_in_ = search.feature_names_in_
         self.target_names_ = search.target_names_
-        self.domain_: Any = getattr(search, "domain_", None)  # older files have none
+        # Older files have neither.
+        self.domain_: Any = getattr(search, "domain_", None)
+        self.residual_quantiles_ = getattr(search, "residual_quantiles_", None)
 
     def check_rows(self, X: Any, predictions: Any) -> Any:
         """Check rows that have been predicted."""
@@ -132,5 +154,15 @@ class BlockModel:
             return self.search.predict(X)
 
     def interval_rows(self, X: Any, level: float, trust: Any = None) -> Any:
-        """Refuse intervals, which need the errors of all rows."""
-        raise InputError("--interval needs a model that was fitted in memory, not in blocks.")
+        """Bounds, as those of a model that was fitted in memory."""
+        if self.residual_quantiles_ is None:
+            raise InputError(
+                "the model was fitted in blocks by a version without intervals: fit it again."
+            )
+        from isthmus.auto.intervals import half_widths, widen
+
+        centre = self.predict_rows(X)
+        widths = half_widths(self.residual_quantiles_, len(self.residual_quantiles_), level)
+        widths = widen(widths, trust or self.check_rows(X, centre), self.domain_.output_extent)
+        width = widths[..., 0] if centre.ndim == 1 else widths
+        return centre - width, centre + width
