@@ -122,7 +122,7 @@ class RowForm(Form):
 
     def spectrum(self) -> Spectrum:
         U, d, Bt = np.linalg.svd(self.X, full_matrices=False)
-        keep = d > EPS * max(self.X.shape) * d[0]
+        keep = d > EPS * max(self.X.shape) * d.max(initial=0.0)
         U, d, Bt = U[:, keep], d[keep], Bt[keep]
         return Spectrum(d**2, d[:, None] * (U.T @ self.Y), Bt.T, "svd")
 

@@ -20,6 +20,7 @@ from sklearn.model_selection import KFold
 from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
+from isthmus.problems.missing import unit_of_seen
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
 from isthmus.problems.scores import TestRows, score_path
@@ -115,15 +116,19 @@ def _tasks(
 ) -> tuple[list[Task], float]:
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
     slow = "auto" in alphas or not estimator._is_nested()
-    if slow or estimator.missing == "em":
-        paths = _refitted if slow else _expected
-        pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
-        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], 1.0
-    units = power_of_two(rows.X), power_of_two(rows.Y)
+    gappy = estimator.missing == "em"
+    units = (1.0, 1.0)
+    if not slow:
+        unit_of = unit_of_seen if gappy else power_of_two
+        units = unit_of(rows.X), unit_of(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
         if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
             alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
+    if slow or gappy:
+        paths = _refitted if slow else _expected
+        pieces = [partial(paths, estimator, rows, split, ranks, alphas) for split in splits]
+        return [partial(_numbered, i, piece) for i, piece in enumerate(pieces)], units[1]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
 
 
