@@ -6,7 +6,7 @@ that other work on the machine does not count.
 
 PCR is farthest, because its complete search costs next to nothing. Rows fewer than their columns are solved
 in the space that they span, and no matrix of the order of the columns is made. Folds do not share steps:
-each model of the gaps is the one that a fit to the training rows finds, and no held-out row has a say in it.
+each model of the gaps is the one that a fit to the training rows finds, and held-out rows have no say.
 
     python benchmarks/missing.py --repeats 5
 """

@@ -126,7 +126,8 @@ def expected_moments(
 
 def unit_of_seen(A: NDArray) -> float:
     """The power of two that brings what is observed into the range of its squares."""
-    return power_of_two(A[~np.isnan(A)])
+    ends = [ufunc.reduce(A, axis=None, initial=0.0) for ufunc in (np.fmax, np.fmin)]  # not of NaN
+    return power_of_two(np.array(ends))
 
 
 class _Work:
