@@ -4,10 +4,9 @@ Default calls, one process, each time the best of several turns taken alternatel
 between the scores of the search and those of refits, in all folds and ranks. Times are of the processor, so
 that other work on the machine does not count.
 
-PCR is nearest to the bound, because its complete search costs next to nothing. Rows fewer than their columns
-are solved in the space that they span, and no matrix of the order of the columns is made. Folds do not share
-steps: each model of the gaps is the one that a fit to the training rows finds, and no held-out row has a say
-in it.
+PCR is farthest, because its complete search costs next to nothing. Rows fewer than their columns are solved
+in the space that they span, and no matrix of the order of the columns is made. Folds do not share steps:
+each model of the gaps is the one that a fit to the training rows finds, and held-out rows have no say.
 
     python benchmarks/missing.py --repeats 5
 """

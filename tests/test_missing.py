@@ -406,6 +406,33 @@ def test_columns_that_depend_on_each_other():
     assert_allclose(model.filled(gappy)[alone, :4], X[alone, :4], atol=1e-3)
 
 
+@pytest.mark.parametrize("n, p", [(40, 8), (20, 40)])
+@pytest.mark.parametrize("model", [PLS(2), PCR(2), ReducedRankRegression(2, alpha="auto")], ids=str)
+def test_units_at_the_ends_of_float64(model, n, p):
+    X, Y = low_rank(n, p, 2, 2)
+    X = with_gaps(X, 0.05)
+    model = clone(model).set_params(missing="em")
+    plain = model.fit(X, Y).predict(X)
+    search = ComponentSearchCV(clone(model), n_components=[1, 2], cv=3).fit(X, Y)
+    for unit in (1e-300, 1e300):
+        assert_allclose(model.fit(X * unit, Y).predict(X * unit), plain, rtol=1e-7)
+        assert_allclose(model.fit(X, Y * unit).predict(X) / unit, plain, rtol=1e-7)
+        if isinstance(model, ReducedRankRegression):
+            continue  # ridge weights in units of 1e600 are no numbers
+        again = clone(search).fit(X * unit, Y * unit)
+        found, right = (s.cv_results_["mean_test_score"] for s in (again, search))
+        assert_allclose(found, right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=str)
+def test_inputs_that_are_constant_and_have_gaps(model):
+    X = np.full((20, 30), 7.0)
+    X[3, 3], y = np.nan, np.arange(20.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # no components
+        assert_allclose(clone(model).fit(X, y).predict(X), 9.5)
+
+
 def test_rows_of_which_nothing_is_seen_are_filled_with_means():
     X, Y = low_rank(80, 5, 2, 2)
     model = PLS(2, missing="em").fit(with_gaps(X, 0.2), Y)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, Array, power_of_two
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._linalg.roots import rows_of_moments
 from isthmus.problems.gaps import GapCovariance, Gaps, Normal
@@ -51,6 +51,10 @@ class MissingModel:
     log_likelihood: list[float] = field(default_factory=list)
     n_iter: int = 0
     converged: bool = False
+
+    def multiply_units(self, units: Array) -> None:
+        """Be the model of columns that were divided by these units."""
+        self.offset, self.scale = self.offset * units, self.scale * units
 
     def filled(self, X: NDArray) -> NDArray:
         """``X`` (leading columns of the stack) with its NaN replaced, in the dtype of ``X``."""
@@ -118,6 +122,12 @@ def expected_moments(
     if 1 < work.n_different <= np.count_nonzero(live[:p]):
         return _filled_rows(work, offset, scale, live, p), model
     return _moments(work, offset, scale, live, p), model
+
+
+def unit_of_seen(A: NDArray) -> float:
+    """The power of two that brings what is observed into the range of its squares."""
+    ends = [ufunc.reduce(A, axis=None, initial=0.0) for ufunc in (np.fmax, np.fmin)]  # not of NaN
+    return power_of_two(np.array(ends))
 
 
 class _Work:

@@ -122,7 +122,7 @@ class RowForm(Form):
 
     def spectrum(self) -> Spectrum:
         U, d, Bt = np.linalg.svd(self.X, full_matrices=False)
-        rank = int(np.count_nonzero(d > EPS * max(self.X.shape) * d[0]))
+        rank = int(np.count_nonzero(d > EPS * max(self.X.shape) * d.max(initial=0.0)))
         d = d[:rank]
         return Spectrum(d**2, d[:, None] * (U[:, :rank].T @ self.Y), Bt[:rank].T, "svd")
 

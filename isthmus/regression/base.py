@@ -34,7 +34,7 @@ from isthmus.problems import (
     Split,
 )
 from isthmus.problems.frame import Units
-from isthmus.problems.missing import expected_moments
+from isthmus.problems.missing import expected_moments, unit_of_seen
 from isthmus.problems.paths import FoldPath
 from isthmus.problems.span import FilledRows
 from isthmus.problems.streams.blockwise import name_features
@@ -260,9 +260,15 @@ class LatentRegression(FittedMap, ABC):
 
         The number of components decides of its form alone, so that one model serves all of them.
         """
-        units = Units(weight=weight_unit(weights))
+        units = Units(unit_of_seen(X), unit_of_seen(Y), weight_unit(weights))
         weights = weights if weights is None else weights / units.weight
+        if (units.x, units.y) != (
+            1.0,
+            1.0,
+        ):  # huge or tiny data, brought into the range of their squares
+            X, Y = X / units.x, Y / units.y
         moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
+        model.multiply_units(np.repeat([units.x, units.y], [X.shape[1], Y.shape[1]]))
         if isinstance(moments, FilledRows):
             return moments.form(self.scale, units), model
         p = X.shape[1]

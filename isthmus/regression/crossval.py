@@ -20,6 +20,7 @@ from sklearn.model_selection import KFold
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
+from isthmus.problems.missing import unit_of_seen
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
 from isthmus.problems.scores import TestRows, score_path
@@ -116,19 +117,29 @@ def _tasks(
     estimator: Any, rows: CheckedRows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
 ) -> tuple[list[Task], float]:
     """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
-    if not estimator._is_nested() or estimator.missing == "em":
-        paths = _expected if estimator._is_nested() else _refitted
-
-        def task(i: int) -> list[tuple[int, list[Any]]]:
-            return [(i, paths(estimator, rows, splits[i], ranks, alphas))]
-
-        return [partial(task, i) for i in range(len(splits))], 1.0
-    units = power_of_two(rows.X), power_of_two(rows.Y)
+    if not estimator._is_nested():
+        return _fold_by_fold(_refitted, estimator, rows, splits, ranks, alphas), 1.0
+    gappy = estimator.missing == "em"
+    unit_of = unit_of_seen if gappy else power_of_two
+    units = unit_of(rows.X), unit_of(rows.Y)
     if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
         rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
         if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
             alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
+    if gappy:
+        return _fold_by_fold(_expected, estimator, rows, splits, ranks, alphas), units[1]
     return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
+
+
+def _fold_by_fold(
+    paths: Callable[..., list[Any]], estimator: Any, rows: CheckedRows, splits: Sequence[Split], *grid: Any
+) -> list[Task]:
+    """Work that finds the paths of each fold by itself."""
+
+    def task(i: int) -> list[tuple[int, list[Any]]]:
+        return [(i, paths(estimator, rows, splits[i], *grid))]
+
+    return [partial(task, i) for i in range(len(splits))]
 
 
 def fold_tasks(

@@ -16,7 +16,7 @@ from isthmus import projections
 from isthmus.features import Landmarks
 from isthmus.kernels import RBF
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, held_out
-from isthmus.projections.held_out import fold_labels, judged_rows
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, judged_rows
 
 SEEDS = 12
 FOLDS = {"cv": 5, "random_state": 0}
@@ -223,3 +223,15 @@ def test_a_good_output_among_noise_is_seen_and_decides():
     table = model.cv_results_
     assert_allclose(table["mean_test_score"], table["output_test_scores"].mean(axis=1))
     assert model.held_out_scores_[0] == table["output_test_scores"][:, 0].max()
+
+
+@pytest.mark.parametrize("kind", [VectorJudge, KernelJudge])
+def test_a_held_out_row_counts_by_its_weight(kind):
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(12, 2))
+    what = Y if kind is VectorJudge else Y @ Y.T
+    train, test, near = np.arange(6), np.arange(6, 12), rng.integers(6, size=(6, 3))
+    counts = np.array([1, 2, 3, 1, 2, 3])
+    weighted = kind(what, np.append(np.ones(6), counts)).scores(near, train, test)
+    copies = np.repeat(near, counts, axis=0), train, np.repeat(test, counts)
+    assert_allclose(weighted, kind(what).scores(*copies), rtol=1e-12)
