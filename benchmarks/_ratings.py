@@ -15,9 +15,9 @@ RATINGS_HEAD = ["method", "error, known jokes", "error, new jokes", "s to fit"]
 RATINGS = """\
 Jester: the first 1000 of 5000 people, 100 jokes, ratings from -10 to 10. Twenty jokes are new: none of
 their ratings is seen; of the others a fifth of the ratings is held out. Mean absolute error, of the first
-draw or mean and standard deviation of several. New jokes are known by their words alone (counts of 437 words, cosine
-kernel), so that little can be learned of them from eighty others. `RatingsRegressor(kernel="cosine")`, all
-else default; its choices are made on the ratings that it sees."""
+draw or mean and standard deviation of several. New jokes are known by their words alone (counts of 437
+words, cosine kernel), so that little can be learned of them from eighty others.
+`RatingsRegressor(kernel="cosine")`, all else default; its choices are made on the ratings that it sees."""
 
 
 def measure_ratings(seed: int) -> dict[str, tuple[float, float, float]]:
