@@ -112,17 +112,17 @@ Written by `benchmarks/structures_tables.py` from the cells in `benchmarks/struc
 
 Support vector machine; accuracy in per cent of nested cross-validation: ten outer folds, and inside each
 training fold three inner ones that choose the kernel's parameter (1, 3 or 5 rounds of refinement, a
-stopping probability of 0.1, 0.2 or 0.4), whether a Gaussian of its distances is taken and how wide, and C.
-`chosen there`: the inner folds choose the kernel too, so that nothing about the kernel was decided by
-looking at the test graphs. Mean and standard deviation of three draws of the folds; a row without
+stopping probability of 0.1, 0.2 or 0.4), whether a Gaussian of its distances is taken and how wide, and
+C. `chosen there`: the inner folds choose the kernel too, so that nothing about the kernel was decided by
+looking at the test graphs. Mean and standard deviation of two or three draws of the folds; a row without
 deviation is of the first draw alone. While `refine` was made, MUTAG was looked at, the others were not;
 the other kernels had been compared on all three sets before. The walk kernel stays behind counted labels
-on PTC whatever its labels (`refine` 0 to 3: 59.5, 60.2, 61.7, 60.9, labels 63.1, means of three draws): the
-default call of `DependencyRegressor` assigns nodes by refined labels instead. `graph_kernels()` lists such
-kernels for `GridSearchCV`. Seconds are processor seconds of all Gram matrices. The published figures are as
-the papers state them:
-Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein Weisfeiler-Lehman graph kernels
-(NeurIPS 2019), and Kriege, Weisfeiler and Leman go walking (NeurIPS 2022).
+on PTC whatever its labels (`refine` 0 to 3: 59.5, 60.2, 61.7, 60.9, labels 63.1, means of three draws):
+the default call of `DependencyRegressor` assigns nodes by refined labels instead. `graph_kernels()` lists
+such kernels for `GridSearchCV`. Seconds are processor seconds of all Gram matrices. The published figures
+are as the papers state them: Togninalli, Ghisu, Llinares-Lopez, Rieck and Borgwardt, Wasserstein
+Weisfeiler-Lehman graph kernels (NeurIPS 2019), and Kriege, Weisfeiler and Leman go walking (NeurIPS
+2022).
 
 {markdown(GRAPHS_HEAD, list(graph_rows(store)))}
 
