@@ -453,7 +453,7 @@ def test_one_expectation_a_fold(estimator, monkeypatch):
         found.append(len(X))
         return expected_moments(X, *args, **options)
 
-    monkeypatch.setattr("isthmus.regression.base.expected_moments", counted)
+    monkeypatch.setattr("isthmus.problems.missing.expected_moments", counted)
     X, Y, _ = make_low_rank_regression(60, 7, 4, rank=3, random_state=0)
     X[::7, 2] = np.nan
     estimator = clone(estimator).set_params(missing="em")

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus._linalg import EPS, Array, power_of_two
+from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._linalg.roots import rows_of_moments
+from isthmus.problems.frame import Units
 from isthmus.problems.gaps import GapCovariance, Gaps, Normal
 from isthmus.problems.span import FilledRows
 from isthmus.problems.sums import Moments
@@ -128,6 +129,25 @@ def unit_of_seen(A: NDArray) -> float:
     """The power of two that brings what is observed into the range of its squares."""
     ends = [ufunc.reduce(A, axis=None, initial=0.0) for ufunc in (np.fmax, np.fmin)]  # not of NaN
     return power_of_two(np.array(ends))
+
+
+def expected_form(
+    kind: Any,
+    X: NDArray,
+    Y: NDArray,
+    weights: Array | None,
+    scale: bool | str,
+    max_iter: int,
+    tol: float,
+) -> tuple[Any, MissingModel]:
+    """The problem in expected moments, held in the form ``kind``, and the model that fills new rows."""
+    units = Units(unit_of_seen(X), unit_of_seen(Y), weight_unit(weights))
+    weights = weights if weights is None else weights / units.weight
+    if (units.x, units.y) != (1.0, 1.0):  # huge or tiny data, whose squares would leave float64
+        X, Y = X / units.x, Y / units.y
+    expected, model = expected_moments(X, Y, weights, max_iter=max_iter, tol=tol)
+    model.multiply_units(np.repeat([units.x, units.y], [X.shape[1], Y.shape[1]]))
+    return expected.form(kind, scale, units), model
 
 
 class _Work:

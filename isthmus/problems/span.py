@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class FilledRows:
         """What the means have been rounded by, as in ``Moments``."""
         return np.zeros(len(self.x_mean))
 
-    def form(self, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
+    def form(self, kind: Any, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
         r"""The problem along the directions that the rows span, as it is solved for complete rows.
 
         .. math::
@@ -41,6 +42,7 @@ class FilledRows:
 
         with an orthonormal basis V of the filled rows X and the covariance C of their gaps. What C has
         along other directions is of the gaps alone, and costs a matrix of the order of the columns.
+        ``kind``, the form of moments, is not asked for: there are none.
         """
         p, q = len(self.x_mean), len(self.y_mean)
         rows, squares = np.zeros((len(self.rows), p + q)), np.zeros(p + q)

@@ -209,6 +209,10 @@ class Moments:
         moments._source = rows
         return moments
 
+    def form(self, kind: Any, scale: bool | str, units: Any) -> Any:
+        """The problem in a form; what may stand for moments gives its own."""
+        return kind.from_moments(self, scale, units)
+
     def few_rows(self) -> Rows:
         """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
         if self._source is not None:

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from isthmus._linalg import Array, column_signs, safe_cholesky, weight_unit
+from isthmus._linalg import Array, column_signs, safe_cholesky
 from isthmus._validation import (
     check_count,
     check_enough_samples,
@@ -33,10 +33,8 @@ from isthmus.problems import (
     RowForm,
     Split,
 )
-from isthmus.problems.frame import Units
-from isthmus.problems.missing import expected_moments, unit_of_seen
+from isthmus.problems.missing import expected_form
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.span import FilledRows
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components
@@ -260,22 +258,11 @@ class LatentRegression(FittedMap, ABC):
 
         The number of components decides of its form alone, so that one model serves all of them.
         """
-        units = Units(unit_of_seen(X), unit_of_seen(Y), weight_unit(weights))
-        weights = weights if weights is None else weights / units.weight
-        if (units.x, units.y) != (
-            1.0,
-            1.0,
-        ):  # huge or tiny data, brought into the range of their squares
-            X, Y = X / units.x, Y / units.y
-        moments, model = expected_moments(X, Y, weights, max_iter=self.max_iter, tol=self.tol)
-        model.multiply_units(np.repeat([units.x, units.y], [X.shape[1], Y.shape[1]]))
-        if isinstance(moments, FilledRows):
-            return moments.form(self.scale, units), model
-        p = X.shape[1]
-        cheapest = self._cheapest_form(max(len(X), p + 1), p, n_components)
+        n, p = X.shape
+        cheapest = self._cheapest_form(max(n, p + 1), p, n_components)
         # Without a ridge, moments of wide rows seldom have the digits.
         kind = MomentForm if cheapest is MomentForm and not self._ridge_path else RowForm
-        return kind.from_moments(moments, self.scale, units), model
+        return expected_form(kind, X, Y, weights, self.scale, self.max_iter, self.tol)
 
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any, reset: bool

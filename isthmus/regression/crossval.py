@@ -132,7 +132,11 @@ def _tasks(
 
 
 def _fold_by_fold(
-    paths: Callable[..., list[Any]], estimator: Any, rows: CheckedRows, splits: Sequence[Split], *grid: Any
+    paths: Callable[..., list[Any]],
+    estimator: Any,
+    rows: CheckedRows,
+    splits: Sequence[Split],
+    *grid: Any,
 ) -> list[Task]:
     """Work that finds the paths of each fold by itself."""
 
