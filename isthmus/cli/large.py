@@ -90,13 +90,14 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
     search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
     search.fit(rows)
     search.target_names_ = list(rows.target_names or [])
-    _keep_trust(search, rows)
+    search.domain_, search.residual_quantiles_ = _find_trust(search, rows)
     return search
 
 
-def _keep_trust(search: Any, rows: Rows) -> None:
-    """Keep the domain, and errors as they are of rows left out: those of a sample, larger by as much as the
-    cross-validated error is larger than theirs.
+def _find_trust(search: Any, rows: Rows) -> tuple[Any, Any]:
+    """Return the domain, and errors as they are of rows left out.
+
+    The errors are those of a sample, larger by as much as the cross-validated error is larger than theirs.
     """
     from sklearn.metrics import r2_score
 
@@ -105,13 +106,13 @@ def _keep_trust(search: Any, rows: Rows) -> None:
 
     X, Y, _ = rows.sample(_MOST_ROWS, 0)
     guess = BlockModel(search).predict_rows(X).reshape(Y.shape)
-    search.domain_ = Domain.of(
+    domain = Domain.of(
         search.best_estimator_, X, Y, left_out=guess, names=rows.feature_names,
         target_names=search.target_names_,
     )  # fmt: skip
     left = max(1 - r2_score(Y, guess), EPS)
     larger = np.sqrt(max(1.0, (1 - search.best_score_) / left))
-    search.residual_quantiles_ = sorted_errors(larger * np.abs(Y - guess))
+    return domain, sorted_errors(larger * np.abs(Y - guess))
 
 
 def summary(search: Any, path: str) -> dict[str, Any]:
