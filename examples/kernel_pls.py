@@ -21,9 +21,10 @@ import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KernelCenterer
 
 from isthmus import PLS, KernelMap
-from isthmus.kernels import RBF, center_test, center_train
+from isthmus.kernels import RBF
 
 FIGURE = Path("isthmus-kernel-pls.png")
 N_TRAIN, N_TEST, NOISE = 200, 1000, 0.05
@@ -40,7 +41,8 @@ def ring(n, rng):
 
 def dual_kernel_pls(K, Kt, Y, n_components):
     """The text book: each score is K u, then K and Y lose what it explains."""
-    Kc, row_means, mean = center_train(K)
+    centerer = KernelCenterer()
+    Kc = centerer.fit_transform(K)
     E, F = Kc.copy(), Y - Y.mean(axis=0)
     T, U = [], []
     for _ in range(n_components):
@@ -54,7 +56,7 @@ def dual_kernel_pls(K, Kt, Y, n_components):
         U.append(u)
     T, U = np.array(T).T, np.array(U).T
     coef = U @ np.linalg.solve(T.T @ Kc @ U, T.T @ (Y - Y.mean(axis=0)))
-    return center_test(Kt, row_means, mean) @ coef + Y.mean(axis=0)
+    return centerer.transform(Kt) @ coef + Y.mean(axis=0)
 
 
 def difference_from_dual(train, test, n_components=5, gamma=1.0):

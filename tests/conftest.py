@@ -4,6 +4,7 @@
 writes ``slow.txt``, so that no mark in the code grows old. A new test is quick until then.
 """
 
+import gc
 import os
 from collections import defaultdict
 from pathlib import Path
@@ -32,6 +33,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if function_of(item.nodeid) in slow:
             item.add_marker("slow")
+
+
+def pytest_collection_finish():
+    """Twenty thousand collected tests are not looked through by every collection of garbage."""
+    gc.freeze()
 
 
 def skip_without_data():

@@ -651,7 +651,7 @@ def test_all_points_of_several_classifiers_change_nothing(model, three_classes, 
     save(small, tmp_path / "small.isthmus")
     again = load(tmp_path / "small.isthmus")
     assert_array_equal(again.predict(X_test), small.predict(X_test))
-    with pytest.raises(ValueError, match="take those of estimators_"):
+    with pytest.raises(ValueError, match="use those of estimators_"):
         small.to_expansion()
 
 

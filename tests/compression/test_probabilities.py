@@ -167,5 +167,5 @@ class TestCovariances:
     def test_one_or_the_other(self):
         X = np.linspace(0, 1, 20)[:, None]
         model = compress(GaussianProcessRegressor(alpha=0.1).fit(X, X[:, 0]), 5)
-        with pytest.raises(RuntimeError, match="at most one"):
+        with pytest.raises(RuntimeError, match="cannot both be True"):
             model.predict(X, return_std=True, return_cov=True)
