@@ -59,6 +59,7 @@ def sum_rows(
         first = np.hstack([dense_rows(X[:_FIRST_ROWS]), Y[:_FIRST_ROWS]], dtype=np.float64)
         point = first.mean(axis=0)
         spread: Array | None = np.einsum("ij,ij->j", first, first) / len(first) - point**2
+        del first  # not held while rows are summed, so that memory stays within its bound
     else:
         point, spread = before
     n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
@@ -120,8 +121,9 @@ def _sum_about(
     own_products, sums, squares = np.empty_like(products), np.zeros(width), np.zeros(width - p)
     for rows in row_blocks(len(Y), n_rows):
         Z = buffer[: rows.stop - rows.start]
-        np.subtract(dense_rows(X[rows]), point[:p], out=Z[:, :p])
-        np.subtract(Y[rows], point[p:], out=Z[:, p:])
+        Z[:, :p] = dense_rows(X[rows])
+        Z[:, p:] = Y[rows]
+        Z -= point  # of whole rows: NumPy needs a buffer for columns of some
         root = ones[: len(Z)]
         if weights is not None:
             root = np.sqrt(weights[rows])
