@@ -36,8 +36,9 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Twenty thousand collected tests are not looked through by every collection of garbage."""
+    """Collect garbage less often, and without a look at twenty thousand tests: a fifth of the time."""
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def skip_without_data():
