@@ -394,7 +394,13 @@ at:
 Settings of earlier versions (leaves of trees, treatments of curves, ranks of PLS) were chosen with edm,
 atp7d, jura, gasoline, dough, yarn, tecator, corn, diabetes and linnerud of scikit-learn and made
 tables. Gasoline, dough and yarn remain behind the best of seven methods: with 18 to 48 training rows
-the errors of left-out rows order the methods otherwise than the test rows do, whichever rule is used."""
+the errors of left-out rows order the methods otherwise than the test rows do, whichever rule is used.
+
+Six tables of R packages that no rule was chosen with were run once in the same three folds (at most 400
+rows, without the Gaussian process): ours over the best of six methods is 0.83 on concrete, 0.97 on Boston,
+0.98 on Hitters, 1.01 on chem_proc_yield, 1.14 on UScrime (47 rows; kernel ridge is ahead) and 1.15 on cpus
+(209 rows with heavy tails; trees are ahead, and the version before had 0.93). A few large values decide
+there, so that squared errors of left-out rows tell hardly which method is best."""
 COSTS = """## What it costs, and Tecator
 
 `benchmarks/auto_time.py table`, processor seconds on one thread of a crowded machine. 50 x 30 -> 6:
