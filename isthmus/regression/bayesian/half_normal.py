@@ -75,7 +75,8 @@ class IndependentFactorPosterior(FreeFactorPosterior):
         Q, R = np.linalg.qr(A)
         P, T = np.linalg.qr(D)
         U, s, Zt = np.linalg.svd(R @ T.T)
-        if s[-1] == 0.0:
+        # A factor that has lost its rank, or a step so wrong that the map overflows, has no density.
+        if not (s[-1] > 0.0 and R.diagonal().all() and T.diagonal().all()):
             return -np.inf, [np.zeros_like(A), np.zeros_like(D)]
         W, V, squares = Q @ U, P @ Zt.T, s * s
         gaps = np.subtract.outer(squares, squares)
