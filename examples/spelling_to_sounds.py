@@ -8,7 +8,8 @@ a search for the string of sounds whose image is nearest to the predicted point.
 
 Beside it the nearest neighbour: the sounds of the most similar training word. And with a dictionary of the
 sound strings that occur in the language, ``CandidateSearch`` ranks its entries instead of making new ones;
-``CandidateRegressor`` finds out which letters make which sounds, proposes answers and ranks them.
+without settings ``DependencyRegressor`` finds out which letters make which sounds, proposes answers and
+ranks them.
 
 The figure, saved as ``spelling_to_sounds.png``, shows the share of sounds that are right against the number
 of training words. How the same does on English (NETtalk), on handwriting and on proteins is in
@@ -22,7 +23,6 @@ from matplotlib import pyplot as plt
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap
-from isthmus.dependency import CandidateRegressor
 from isthmus.kernels import SequenceKernel
 from isthmus.preimages import CandidateSearch, SequenceSearch
 
@@ -84,7 +84,7 @@ def main():
                 KernelMap(kernel=letters), Ridge(1e-3), KernelMap(kernel=phones, preimage=preimage)
             ).fit(words[:n], spoken[:n])
             shares[name].append(right(model.predict(test), wanted))
-        candidates = CandidateRegressor().fit(words[:n], spoken[:n])
+        candidates = DependencyRegressor().fit(words[:n], spoken[:n])
         shares["candidates"].append(right(candidates.predict(test), wanted))
     print(f"{'training words':<20}" + "".join(f"{n:>8}" for n in SIZES))
     for name, values in shares.items():

@@ -20,12 +20,11 @@ LISTS = {
     "test_feature_laws.py": ["TREATMENTS", "TRANSFERS"],
     "projections/test_laws.py": ["LAWFUL"],
     "preimages/test_laws.py": ["METHODS", "POLYNOMIAL"],
-    "sequences/test_laws.py": ["GENERATORS"],
+    "preimages/generators/test_laws.py": ["GENERATORS"],
     "compression/test_laws.py": ["MODELS"],
 }
 OTHERWISE = {
     "Absorbance": ("test_feature_laws.py", "Absorbance()"),
-    "CandidateRegressor": ("sequences/test_laws.py", "CandidateRegressor("),
     "CandidateSearch": ("preimages/test_laws.py", "CandidateSearch("),
     "CompressedClassifier": ("compression/test_laws.py", "SVC("),
     "CompressedOutlierDetector": ("compression/test_laws.py", "OneClassSVM("),
@@ -35,7 +34,7 @@ OTHERWISE = {
     "Imitator": ("applications/imitation/test_learning.py", "Imitator("),
     "IndicatorClassifier": ("test_laws.py", "IndicatorClassifier("),
     "MethodSearchCV": ("test_auto_laws.py", "MethodSearchCV("),
-    "MoleculeLibrary": ("sequences/test_molecules.py", "MoleculeLibrary("),
+    "MoleculeLibrary": ("preimages/generators/test_molecules.py", "MoleculeLibrary("),
     "PathSearch": ("preimages/test_paths.py", "PathSearch("),
     "SequenceSearch": ("preimages/test_sequences.py", "SequenceSearch("),
     "SlopeBias": ("test_laws.py", "SlopeBias("),

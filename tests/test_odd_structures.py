@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from isthmus import DependencyRegressor
-from isthmus.dependency import CandidateRegressor
 from isthmus.kernels import from_smiles
+from isthmus.preimages import LogPool
 
 WORDS = ["cat", "cot", "cut", "bat", "but", "tack", "tock", "back", "cab", "act", "tab", "cub"]
 SOUNDS = ["kAt", "kOt", "kUt", "bAt", "bUt", "tAk", "tOk", "bAk", "kAb", "Akt", "tAb", "kUb"]
@@ -65,7 +65,7 @@ def test_errors_name_the_sample(X, y, message):
 
 def test_errors_of_candidates_and_of_new_words():
     with pytest.raises(ValueError, match=r"y\[12\] is an empty sequence"):
-        CandidateRegressor().fit([*WORDS, "x"], [*SOUNDS, ""])
+        DependencyRegressor(candidates=LogPool()).fit([*WORDS, "x"], [*SOUNDS, ""])
     with pytest.raises(ValueError, match="X is one string; give a list of samples"):
         DependencyRegressor().fit(WORDS, SOUNDS).predict("cat")
 

@@ -1,12 +1,9 @@
 """Kernel dependency estimation: Gamma . T . phi as one estimator.
 
-===========================  ===============================================================
-:class:`DependencyRegressor` any two spaces that have kernels
-:class:`CandidateRegressor`  the best of the outputs that a generator proposes
-===========================  ===============================================================
+:class:`DependencyRegressor` predicts between any two spaces that have kernels: by a search for the
+pre-image, or among candidates that a generator of :mod:`isthmus.preimages` proposes.
 """
 
-from isthmus.dependency.candidates import CandidateRegressor
 from isthmus.dependency.regressor import DependencyRegressor
 
-__all__ = ["CandidateRegressor", "DependencyRegressor"]
+__all__ = ["DependencyRegressor"]

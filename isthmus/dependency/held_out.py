@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,12 +16,14 @@ from isthmus._linalg import Array
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.preimages.generators.neighbours import identity
 from isthmus.preimages.object_losses import ObjectLosses
-from isthmus.sequences.neighbours import identity
 
 # Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
 # among the candidates of a row; infinity leaves the order of the generator as it is.
 _WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
+_NO_SPREAD = 1e-9
+_FOLDS = 3  # each of them fits the generator once more
 _MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
 _MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
 _MOST_COMPARED = 150  # rows by which generators are compared
@@ -49,9 +52,9 @@ class Table:
 class HeldOut:
     """Folds of the training rows, and what is found for those that are held out."""
 
-    def __init__(self, X: Any, y: Any, rows: Any, cv: int, n_candidates: int) -> None:
+    def __init__(self, X: Any, y: Any, rows: Any, n_candidates: int) -> None:
         self.X, self.y, self.rows, self.n_candidates = X, y, rows, n_candidates
-        splits = KFold(min(cv, len(y)), shuffle=True, random_state=0).split(np.arange(len(y)))
+        splits = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0).split(np.arange(len(y)))
         # Those asked for are rows of the regression: their kernel values are there already.
         self.folds = [(kept, np.intersect1d(held, rows)[:_MOST_HELD]) for kept, held in splits]
         self.folds = [fold for fold in self.folds if len(fold[1])]
@@ -65,7 +68,7 @@ class HeldOut:
             self._fitted[key] = clone(generator).fit(take(self.X, kept), take(self.y, kept))
         return self._fitted[key]
 
-    def compare(self, generators: dict[str, Any], kernel_y: Any) -> dict[str, float]:
+    def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, float]:
         """Mean distances of first answers from the truth in one fold; a generator may be unable to fit."""
         held = self.folds[0][1][:_MOST_COMPARED]
         found: dict[str, float] = {}
@@ -96,8 +99,11 @@ class HeldOut:
         owner = np.repeat(np.arange(len(sizes)), sizes)
         weights = np.array([float(weight)]) if weight != "cv" else np.array(_WEIGHTS)
         if weight == "cv":
-            unit = _spread(losses[len(alphas) // 2], owner) / (_spread(log_p, owner) or 1.0)
-            weights = weights * (unit or 1.0)
+            spread = _spread(log_p, owner)
+            if spread <= _NO_SPREAD * np.abs(log_p).max():  # rounding errors of equal probabilities
+                weights = np.zeros(1)
+            else:
+                weights = weights * (_spread(losses[len(alphas) // 2], owner) / spread or 1.0)
         figures = np.empty((2, len(alphas), len(weights)))
         for a, loss in enumerate(losses):
             for w, value in enumerate(weights):

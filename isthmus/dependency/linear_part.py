@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -151,6 +151,15 @@ def join_stages(inputs: Any, map_: Any, Phi: Array) -> tuple[Expansion, Array | 
     coef, offset = inputs.collapse(W)
     values = Phi @ W - offset if length(inputs.points_) == len(Phi) else None
     return Expansion(inputs.points_, coef, inputs.kernel_, offset, values=values), V, intercept
+
+
+def ridge_weights(map_: Any) -> tuple[float, ...]:
+    """Return the weight of a ridge regression, or those that it chooses from; none if it is no ridge."""
+    if type(map_) is RidgeCV:
+        alphas = np.atleast_1d(np.asarray(map_.alphas, dtype=np.float64))
+        return tuple(map(float, alphas)) if map_.fit_intercept and (alphas > 0).all() else ()
+    alpha = None if map_ is None else ridge_weight(map_)
+    return () if alpha is None else (alpha,)
 
 
 def ridge_weight(map_: Any) -> float | None:

@@ -28,7 +28,6 @@ from isthmus.dependency.linear_part import (
     scales_columns,
     solve_dual,
 )
-from isthmus.dependency.memory import check_output_memory
 from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.dependency.unseen import ENOUGH_TO_HOLD_OUT, held_out_alpha, unseen_scores
@@ -81,9 +80,16 @@ class DependencyRegressor(
         coordinates of a kernel, of which the last are rounding; outputs without a kernel are still scaled.
     outputs : KernelMap, default=None
         ``phi`` of the outputs with its ``preimage`` (there None means ``"auto"``). None: outputs are
-        vectors with the linear kernel, or strings or lists of strings with the kernel above. Sequences
-        that align monotonically with input sequences are predicted among candidates, as by
-        :class:`CandidateRegressor`, unless the ``preimage`` is given or ``predict`` has options of it.
+        vectors with the linear kernel, or strings or lists of strings with the kernel above.
+    candidates : generator, "auto" or None, default="auto"
+        What proposes answers for an input: an object of :mod:`isthmus.preimages`, or one of your own with
+        ``fit(X, y)`` and ``candidates(X, n_best)``. They are ranked by the loss of the predicted point
+        minus a weighted log-probability; ridge (with ``map=None`` or ``RidgeCV``) and weight by
+        cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
+        :class:`~isthmus.preimages.LogPool` if at least 30 sequences are predicted from sequences, the
+        ``preimage`` is left open, and held-out answers are nearer to the truth than those of
+        ``NeighbourAnswers``, so that inputs and outputs align monotonically. None: the open search of
+        ``preimage``. Generators and ranking do not use ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
@@ -109,7 +115,9 @@ class DependencyRegressor(
     embedding_intercept_ : ndarray of shape (n_components_y,)
         Constant term of the output scores.
     search_ : {"candidates", "open"} or None
-        How answers are found, if outputs have a kernel; ``candidates_`` is the model that proposes them.
+        How answers are found, if outputs have a kernel.
+    candidates_ : object or None
+        The ranking of candidates, with ``generator_``, ``alpha_``, ``weight_`` and ``cv_results_``.
     sizes_ : DependencyRegressor or None
         Predicts the sizes of answers that ``SequenceSearch`` looks for.
     y_scale_ : ndarray of shape (n_targets,) or None
@@ -144,6 +152,7 @@ class DependencyRegressor(
         map: Any = None,
         outputs: Any = None,
         *,
+        candidates: Any = "auto",
         solver: str = "auto",
         scale_y: bool = False,
         cv: int | None = 5,
@@ -151,6 +160,7 @@ class DependencyRegressor(
         self.inputs = inputs
         self.map = map
         self.outputs = outputs
+        self.candidates = candidates
         self.solver = solver
         self.scale_y = scale_y
         self.cv = cv
@@ -179,11 +189,9 @@ class DependencyRegressor(
         check_option("solver", self.solver, ("auto", "dual", "stages"))
         check_flag("scale_y", self.scale_y)
         self._choose_defaults(X, y)
-        source = as_rows(X, y, sample_weight)
-        if source is not None:
+        if (source := as_rows(X, y, sample_weight)) is not None:
             return self._fit_source(source)
-        inputs = KernelMap() if self._phi_x is None else clone(self._phi_x)
-        map_ = self._make_map()
+        inputs = clone(KernelMap() if self._phi_x is None else self._phi_x)
         for stage in (inputs, self._phi_y):
             if isinstance(stage, KernelMap):
                 stage._check_options()
@@ -192,12 +200,14 @@ class DependencyRegressor(
         X, weights, Y = weighted_samples(kernel, X, sample_weight, Y)
         check_enough_samples(len(Y))
         forget_stages(self)
+        self._fit_candidates(X, Y, inputs)
+        map_ = self._make_map()
         self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs), weights)
         map_ = in_kernel_units(map_, inputs, self._phi_y)
         Y = Y if self.y_scale_ is None else Y / self.y_scale_
         Psi = self._embed_outputs(Y, weights)
-        can_be_dual = self.solver != "stages"
-        if not (dual := can_be_dual and self._fit_dual(X, Psi, inputs, map_, weights)):
+        dual = self.solver != "stages" and self._fit_dual(X, Psi, inputs, map_, weights)
+        if not dual:
             if self.solver == "dual":
                 raise ValueError(
                     "solver == 'dual' needs KernelMap(n_components=None), exact and centred, as inputs and "
@@ -247,16 +257,6 @@ class DependencyRegressor(
         single = any(getattr(Z, "dtype", None) == np.float32 for Z in (X, Y))
         self._single = single and is_single(X) and is_single(Y)
         return X, Y
-
-    def _embed_outputs(self, Y: Any, weights: Array | None = None) -> Array:
-        """Return the output scores; with a linear kernel on vectors, the outputs themselves."""
-        self.outputs_: Any = None
-        if self._linear_outputs():
-            return np.asarray(Y, dtype=np.float64)
-        check_output_memory(self._phi_y, len(Y), self._vector_outputs)
-        self.outputs_ = clone(self._phi_y).set_params(preimage=None)
-        scores = self.outputs_.fit_transform(Y, sample_weight=weights)
-        return np.asarray(scores, dtype=np.float64)
 
     # -- one linear system ---------------------------------------------------------------------
 
@@ -309,7 +309,6 @@ class DependencyRegressor(
         else:
             self.preimage_ = method.fit(Y, coordinates, self.outputs_)
         self._fit_sizes(X, Y, method)
-        self._fit_candidates(X, Y)
 
     # -- prediction ----------------------------------------------------------------------------
 
@@ -345,7 +344,8 @@ class DependencyRegressor(
             Whether to return, for each prediction, the squared distance of its image from the predicted
             point of the feature space. Only if outputs have a kernel of their own.
         **options
-            Options of the pre-image: ``start``, ``anchor``, ``n_best``, ...
+            Options of the pre-image: ``start``, ``anchor``, ``n_best``, ...; candidates have ``n_best``
+            alone, and other options lead to an open search.
 
         Returns
         -------

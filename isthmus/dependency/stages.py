@@ -9,12 +9,16 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
 from isthmus._linalg import Array, spreads
+from isthmus.dependency.candidates import ALPHAS, CandidateRanking, generators_to_compare
+from isthmus.dependency.linear_part import ridge_weights
+from isthmus.dependency.memory import check_output_memory
 from isthmus.features import KernelMap
 from isthmus.kernels import Gaussian, SequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
 from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import CandidateSearch
 
 _ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing
@@ -28,9 +32,11 @@ class StagesMixin:
     inputs: Any
     map: Any
     outputs: Any
+    candidates: Any
     solver: str
     scale_y: bool
     outputs_: Any
+    _vector_outputs: bool
     preimage_: Any
     sizes_: Any = None
     _one_size: float | None = None  # of all training outputs, if it is the same
@@ -61,9 +67,14 @@ class StagesMixin:
             )
 
     def _make_map(self) -> Any:
-        """T. Graphs are few and their kernel is not the user's: the ridge weight is chosen for them."""
+        """Return T, with the ridge weight by which candidates are ranked best.
+
+        Graphs are few and their kernel is not the user's: the ridge weight is chosen for them too.
+        """
         if self.map is not None:
             return clone(self.map)
+        if self.candidates_ is not None:
+            return Ridge(self.candidates_.alpha_)
         graphs = self.inputs is None and self._default_inputs is not None
         if graphs and self._phi_y is None and self.solver != "dual":
             if isinstance(self._default_inputs.kernel, Gaussian):
@@ -77,6 +88,16 @@ class StagesMixin:
     @property
     def _phi_y(self) -> Any:
         return self._default_outputs if self.outputs is None else self.outputs
+
+    def _embed_outputs(self, Y: Any, weights: Array | None = None) -> Array:
+        """Return the output scores; with a linear kernel on vectors, the outputs themselves."""
+        self.outputs_ = None
+        if self._linear_outputs():
+            return np.asarray(Y, dtype=np.float64)
+        check_output_memory(self._phi_y, len(Y), self._vector_outputs)
+        self.outputs_ = clone(self._phi_y).set_params(preimage=None)
+        scores = self.outputs_.fit_transform(Y, sample_weight=weights)
+        return np.asarray(scores, dtype=np.float64)
 
     def _linear_outputs(self) -> bool:
         if self._phi_y is None:
@@ -107,19 +128,50 @@ class StagesMixin:
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _fit_candidates(self, X: Any, Y: Any) -> None:
-        """Candidates instead of an open search, if outputs follow inputs symbol by symbol."""
-        from isthmus.dependency.candidates import CandidateRegressor
+    def _fit_candidates(self, X: Any, Y: Any, inputs: Any) -> None:
+        """Rank candidates of the generator that is given, or of one that suits aligned sequences."""
+        self.candidates_ = None
+        generator = self.candidates
+        if generator is None:
+            return
+        is_auto = isinstance(generator, str) and generator == "auto"
+        if not is_auto and not all(hasattr(generator, name) for name in ("fit", "candidates")):
+            raise ValueError(
+                f"candidates == {generator!r}, must be 'auto', None or an object with fit(X, y) and "
+                "candidates(X, n_best), such as those of isthmus.preimages."
+            )
+        obstacle = self._obstacle_to_candidates(inputs)
+        if is_auto and (obstacle or not self._may_align(Y)):
+            return
+        if obstacle:
+            raise ValueError(f"candidates == {generator!r} {obstacle}")
+        kernel_x, kernel_y = inputs._resolve(X), clone(self._phi_y)._resolve(Y)
+        tried = generators_to_compare(X, kernel_x) if is_auto else {"given": generator}
+        if tried:
+            ranking = CandidateRanking(kernel_x, kernel_y, ridge_weights(self.map) or ALPHAS)
+            self.candidates_ = ranking.fit(X, Y, tried)
 
+    def _obstacle_to_candidates(self, inputs: Any) -> str:
+        """Say what stands against a ranking of candidates, if anything does."""
+        if self._linear_outputs():
+            return "needs outputs that are strings, or outputs=KernelMap(kernel=...)."
+        if type(inputs) is not KernelMap or type(self._phi_y) is not KernelMap:
+            return "needs a KernelMap, or None, as inputs and as outputs."
+        if any(is_precomputed(stage.kernel) for stage in (inputs, self._phi_y)):
+            return "needs kernels of objects, and one is 'precomputed'."
+        if self.map is not None and not ridge_weights(self.map):
+            return (
+                f"is ranked by kernel ridge regression: map == {self.map!r}, must be None, Ridge or "
+                "RidgeCV with alpha > 0 and an intercept."
+            )
+        return ""
+
+    def _may_align(self, Y: Any) -> bool:
+        """Return whether sequences are predicted from sequences, and the pre-image is left open."""
         open_end = self._phi_y.preimage is None or self._phi_y.preimage == "auto"
         kernels = [getattr(phi, "kernel", None) for phi in (self._phi_x, self._phi_y)]
         counted = all(isinstance(kernel, NgramKernel) for kernel in kernels)
-        if not open_end or not counted or len(Y) < _ENOUGH_ROWS:
-            return
-        ridge = self.map if isinstance(self.map, Ridge) and np.isscalar(self.map.alpha) else None
-        options = {} if ridge is None or not ridge.alpha > 0 else {"alpha": ridge.alpha}
-        found = CandidateRegressor(kernel=kernels[0], kernel_y=kernels[1], **options)
-        self.candidates_ = found.fit_if_aligned(X, Y)
+        return open_end and counted and len(Y) >= _ENOUGH_ROWS
 
     @property
     def search_(self) -> str | None:
@@ -131,7 +183,10 @@ class StagesMixin:
     def _by_candidates(
         self, X: Any, scores: Array, n_best: int | None, return_loss: bool
     ) -> tuple[list[Any], Array | None]:
-        answers = self.candidates_.predict(X, n_best=n_best)
+        if n_best is not None and (not isinstance(n_best, (int, np.integer)) or n_best < 1):
+            raise ValueError(f"n_best == {n_best!r}, must be an integer >= 1 or None.")
+        ranked = self.candidates_.rank(X, n_best or 1)
+        answers = [found[0] if n_best is None else found[:n_best] for found, _ in ranked]
         if not return_loss:
             return answers, None
         lists = [[z] for z in answers] if n_best is None else answers

@@ -31,7 +31,8 @@ _CLASSES = {
     "isthmus.compression.deviations": "Deviations",
     "isthmus.inspection": "Domain",
     "isthmus.inspection.distances": "FeatureDistance Neighbours Ranges Subspace",
-    "isthmus.dependency": "CandidateRegressor DependencyRegressor",
+    "isthmus.dependency": "DependencyRegressor",
+    "isthmus.dependency.candidates": "CandidateRanking",
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "BlockTreatments FourierFeatures InstrumentTransfer KernelMap Landmarks",
@@ -51,8 +52,9 @@ _CLASSES = {
     "isthmus.papers.morp": "InverseMORP",
     "isthmus.papers.riemannian_pls": "RiemannianPLS",
     "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
-    "isthmus.preimages": "CandidateSearch Distance Exact FixedPoint Gradient GraphSearch Learned "
-    "Nearest PathSearch SequenceSearch",
+    "isthmus.preimages": "AlignedClassifier CandidateSearch Dictionary Distance Exact FixedPoint Gradient "
+    "GraphSearch JointNgrams Learned LogPool MoleculeLibrary Nearest NeighbourAnswers PathSearch "
+    "SequenceSearch",
     "isthmus.preimages.forms": "DistanceForm DotForm",
     "isthmus.preimages.ngram_index": "NgramIndex",
     "isthmus.preimages.object_losses": "ObjectLosses",
@@ -64,10 +66,8 @@ _CLASSES = {
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
     "isthmus.regression.online": "ProximalState",
-    "isthmus.sequences": "AlignedClassifier Dictionary JointNgrams LogPool MoleculeLibrary "
-    "NeighbourAnswers",
-    "isthmus.sequences.places": "Kind PlaceClassifier",
-    "isthmus.sequences.windows": "SymbolWindows VectorWindows",
+    "isthmus.preimages.generators.places": "Kind PlaceClassifier",
+    "isthmus.preimages.generators.windows": "SymbolWindows VectorWindows",
     "sklearn.compose": "TransformedTargetRegressor",
     "sklearn.cross_decomposition": "CCA PLSCanonical PLSRegression",
     "sklearn.decomposition": "PCA KernelPCA TruncatedSVD",

@@ -15,6 +15,20 @@
 
 All work on many targets at once: ``method.fit(objects, coordinates, embedding)``, then
 ``method.inverse(Z)``, with ``return_loss=True`` to see how near each answer is.
+
+Candidates for an answer may come from generators, which see inputs and outputs together: ``fit(X, y)``,
+then ``candidates(X, n_best)`` returns, for each input, outputs and their log-probabilities.
+``DependencyRegressor(candidates=...)`` ranks them.
+
+==========================  ================================================================
+:class:`AlignedClassifier`  a classifier of aligned places; the most probable outputs, exactly
+:class:`JointNgrams`        an n-gram model of aligned pairs; the most probable outputs, by beam
+:class:`LogPool`            what several generators together find most probable
+:class:`NeighbourAnswers`   the outputs of similar inputs, and their edits
+:class:`Dictionary`         a list of objects, the same for all inputs
+:class:`MoleculeLibrary`    the molecules of a library that have the formula or mass of an input
+:class:`Generator`          the protocol
+==========================  ================================================================
 """
 
 from isthmus.preimages.base import Preimage as Preimage
@@ -22,6 +36,15 @@ from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
 from isthmus.preimages.exact import Exact
 from isthmus.preimages.fixed_point import FixedPoint
+from isthmus.preimages.generators import (
+    AlignedClassifier,
+    Dictionary,
+    Generator,
+    JointNgrams,
+    LogPool,
+    MoleculeLibrary,
+    NeighbourAnswers,
+)
 from isthmus.preimages.gradient import Gradient
 from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
@@ -31,14 +54,21 @@ from isthmus.preimages.paths import PathSearch
 from isthmus.preimages.sequences import SequenceSearch
 
 __all__ = [
+    "AlignedClassifier",
     "CandidateSearch",
+    "Dictionary",
     "Distance",
     "Exact",
     "FixedPoint",
+    "Generator",
     "Gradient",
     "GraphSearch",
+    "JointNgrams",
     "Learned",
+    "LogPool",
+    "MoleculeLibrary",
     "Nearest",
+    "NeighbourAnswers",
     "PathSearch",
     "SequenceSearch",
 ]

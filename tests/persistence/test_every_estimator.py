@@ -48,7 +48,6 @@ from isthmus import (
     save,
 )
 from isthmus.datasets import make_low_rank_regression
-from isthmus.dependency import CandidateRegressor
 from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfer, NormalVariate
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import PositionKernel, SequenceKernel
@@ -69,6 +68,14 @@ from isthmus.preimages import (
     PathSearch,
     SequenceSearch,
 )
+from isthmus.preimages.generators import (
+    AlignedClassifier,
+    Dictionary,
+    JointNgrams,
+    LogPool,
+    MoleculeLibrary,
+    NeighbourAnswers,
+)
 from isthmus.regression import (
     OPLS,
     BlockRidge,
@@ -77,14 +84,6 @@ from isthmus.regression import (
     SequentialPLS,
     SlopeBias,
     SparseFactors,
-)
-from isthmus.sequences import (
-    AlignedClassifier,
-    Dictionary,
-    JointNgrams,
-    LogPool,
-    MoleculeLibrary,
-    NeighbourAnswers,
 )
 
 X, Y, _ = make_low_rank_regression(40, 5, 3, rank=2, noise=0.2, random_state=0)
@@ -237,8 +236,10 @@ FITTED = {
         lambda: KernelMap(kernel=PositionKernel(), preimage=PathSearch()).fit(WORDS),
         brought_back(WORDS),
     ),
-    "CandidateRegressor": (
-        lambda: CandidateRegressor(AlignedClassifier(C=1.0), alpha=0.1).fit(WORDS, WORDS),
+    "DependencyRegressor with candidates": (
+        lambda: DependencyRegressor(map=Ridge(0.1), candidates=AlignedClassifier(C=1.0)).fit(
+            WORDS, WORDS
+        ),
         lambda model: model.predict(WORDS),
     ),
     "AlignedClassifier": (lambda: AlignedClassifier(C=1.0).fit(WORDS, WORDS), proposed),

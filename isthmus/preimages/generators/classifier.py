@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
-from isthmus.sequences.alignment import Cuts, cut
-from isthmus.sequences.generator import Generator, merge
-from isthmus.sequences.places import PlaceClassifier
-from isthmus.sequences.windows import SymbolWindows, VectorWindows, are_vectors
+from isthmus.preimages.generators.alignment import Cuts, cut
+from isthmus.preimages.generators.generator import Generator, merge
+from isthmus.preimages.generators.places import PlaceClassifier
+from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows, are_vectors
 
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
 _TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words
@@ -25,8 +25,8 @@ _TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words
 class AlignedClassifier(Generator, BaseEstimator):
     r"""Propose the outputs that a classifier of aligned places finds most probable.
 
-    Every symbol of an input produces a chunk of the output (:func:`~isthmus.sequences.align`; where every
-    output is as long as its input, the symbols themselves). Logistic regression, one for each input symbol,
+    Every symbol of an input produces a chunk of the output, found by alignment (where every output is as
+    long as its input, the symbols themselves). Logistic regression, one for each input symbol,
     predicts the chunk of a place from the symbols around it, the words through it and the chunk before it:
 
     .. math::
@@ -72,7 +72,7 @@ class AlignedClassifier(Generator, BaseEstimator):
 
     Examples
     --------
-    >>> from isthmus.sequences import AlignedClassifier
+    >>> from isthmus.preimages import AlignedClassifier
     >>> words = ["ax", "xa", "cab", "back", "tax", "cat", "act", "bat", "tack"]
     >>> sounds = ["Aks", "ksA", "kAb", "bAk", "tAks", "kAt", "Akt", "bAt", "tAk"]
     >>> found, log_p = AlignedClassifier().fit(words, sounds).candidates(["bax"], 2)[0]

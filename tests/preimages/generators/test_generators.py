@@ -9,8 +9,14 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from isthmus._solvers.paths import best_paths
-from isthmus.sequences import AlignedClassifier, Dictionary, JointNgrams, LogPool, NeighbourAnswers
-from isthmus.sequences.windows import SymbolWindows, VectorWindows
+from isthmus.preimages.generators import (
+    AlignedClassifier,
+    Dictionary,
+    JointNgrams,
+    LogPool,
+    NeighbourAnswers,
+)
+from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows
 
 RULES = {"a": "A", "b": "b", "c": "k", "t": "t", "x": "ks", "o": "O", "h": ""}
 

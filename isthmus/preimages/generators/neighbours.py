@@ -13,7 +13,7 @@ from isthmus._linalg import Array
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
-from isthmus.sequences.generator import Generator, merge
+from isthmus.preimages.generators.generator import Generator, merge
 
 _SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself

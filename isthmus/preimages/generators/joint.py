@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, as_sequences, plain
-from isthmus.sequences.alignment import Cuts, cut
-from isthmus.sequences.generator import Generator, merge
+from isthmus.preimages.generators.alignment import Cuts, cut
+from isthmus.preimages.generators.generator import Generator, merge
 
 Pair = tuple[Any, tuple[Any, ...]]
 _BEGIN: Pair = ("", ("begin",))
@@ -51,7 +51,7 @@ class JointNgrams(Generator, BaseEstimator):
 
     Examples
     --------
-    >>> from isthmus.sequences import JointNgrams
+    >>> from isthmus.preimages import JointNgrams
     >>> words = ["ax", "xa", "cab", "back", "tax", "cat", "act", "bat", "tack"]
     >>> sounds = ["Aks", "ksA", "kAb", "bAk", "tAks", "kAt", "Akt", "bAt", "tAk"]
     >>> found, log_p = JointNgrams(3).fit(words, sounds).candidates(["bax"], 2)[0]

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import as_sequences
-from isthmus.sequences.alignment import cut
-from isthmus.sequences.classifier import AlignedClassifier
-from isthmus.sequences.generator import Generator
-from isthmus.sequences.joint import JointNgrams
-from isthmus.sequences.neighbours import identity
+from isthmus.preimages.generators.alignment import cut
+from isthmus.preimages.generators.classifier import AlignedClassifier
+from isthmus.preimages.generators.generator import Generator
+from isthmus.preimages.generators.joint import JointNgrams
+from isthmus.preimages.generators.neighbours import identity
 
 _MISSED = np.log(0.5)  # a candidate that a generator did not list, against the last one that it did
 
@@ -43,7 +43,7 @@ class LogPool(Generator, BaseEstimator):
 
     Examples
     --------
-    >>> from isthmus.sequences import LogPool
+    >>> from isthmus.preimages import LogPool
     >>> words = ["ax", "xa", "cab", "back", "tax", "cat", "act", "bat", "tack"]
     >>> sounds = ["Aks", "ksA", "kAb", "bAk", "tAks", "kAt", "Akt", "bAt", "tAk"]
     >>> found, log_p = LogPool().fit(words, sounds).candidates(["bax"], 2)[0]

@@ -19,7 +19,7 @@ class Generator(ABC):
     not; inputs and outputs may be of any kind. What is asked of it:
 
     - ``fit(X, y)`` learns from pairs and returns the generator. It must forget what it learned before:
-      :class:`~isthmus.dependency.CandidateRegressor` clones and fits it anew without the rows that it is
+      :class:`~isthmus.DependencyRegressor` clones and fits it anew without the rows that it is
       then asked about.
     - ``candidates(X, n_best)`` returns one pair for each input: a list of at least one output, of the same
       kind as ``y``, best first and each once, and an array of their log-probabilities. These need not add
@@ -30,8 +30,8 @@ class Generator(ABC):
     --------
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator
-    >>> from isthmus.dependency import CandidateRegressor
-    >>> from isthmus.sequences import Generator
+    >>> from isthmus import DependencyRegressor
+    >>> from isthmus.preimages import Generator
     >>> class Endings(Generator, BaseEstimator):
     ...     def fit(self, X, y):
     ...         return self
@@ -40,7 +40,7 @@ class Generator(ABC):
     ...         return [([x + "s", x + "es"], np.log([0.7, 0.3])) for x in X]
     >>> words = ["cat", "box", "dog", "fox", "cow", "wax", "hen", "mix"]
     >>> plurals = ["cats", "boxes", "dogs", "foxes", "cows", "waxes", "hens", "mixes"]
-    >>> CandidateRegressor(Endings()).fit(words, plurals).predict(["fax", "bat"])
+    >>> DependencyRegressor(candidates=Endings()).fit(words, plurals).predict(["fax", "bat"])
     ['faxes', 'bats']
     """
 

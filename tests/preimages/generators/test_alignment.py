@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from isthmus.sequences import align
+from isthmus.preimages.generators import align
 
 # A transducer made by hand: what every letter says, with probabilities.
 TRANSDUCER = {

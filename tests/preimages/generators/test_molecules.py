@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
 
-from isthmus.dependency import CandidateRegressor
+from isthmus import DependencyRegressor, KernelMap
 from isthmus.kernels import RBF, Graph, WeisfeilerLehman
-from isthmus.sequences import Dictionary, MoleculeLibrary, formula, mass
+from isthmus.preimages.generators import Dictionary, MoleculeLibrary, formula, mass
 
 ETHANOL = ("CCO", [(0, 1), (1, 2)])
 ETHER = ("COC", [(0, 1), (1, 2)])
@@ -107,8 +108,11 @@ def test_a_known_mass_helps_to_identify_molecules():
         ("mass", MoleculeLibrary(library, of=12)),
         ("all", Dictionary(library)),
     ):
-        model = CandidateRegressor(
-            generator, kernel=RBF(0.005), kernel_y=WeisfeilerLehman(1), alpha=0.1, weight=0.0
+        model = DependencyRegressor(
+            KernelMap(kernel=RBF(0.005)),
+            Ridge(0.1),
+            KernelMap(kernel=WeisfeilerLehman(1)),
+            candidates=generator,
         )
         model.fit(X[train], [library[i] for i in train])
         found = model.predict(X[test])

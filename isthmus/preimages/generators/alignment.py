@@ -79,7 +79,7 @@ def align(
 
     Examples
     --------
-    >>> from isthmus.sequences import align
+    >>> from isthmus.preimages.generators import align
     >>> found = align(["ax", "xa", "a", "cha", "hac"], ["Aks", "ksA", "A", "kA", "Ak"])
     >>> found.chunks[0], found.chunks[3]
     ([('A',), ('k', 's')], [('k',), (), ('A',)])

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_number, check_option
 from isthmus.kernels.graphs.graph import Graph, as_graph
-from isthmus.sequences.generator import Generator
-from isthmus.sequences.neighbours import identity
+from isthmus.preimages.generators.generator import Generator
+from isthmus.preimages.generators.neighbours import identity
 
 # Masses of the most abundant isotopes in unified atomic mass units, [AWT2003]_, rounded to 1e-6.
 _MASSES = {
@@ -56,7 +56,7 @@ def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
 
     Examples
     --------
-    >>> from isthmus.sequences import formula
+    >>> from isthmus.preimages.generators import formula
     >>> formula(("CCO", [(0, 1), (1, 2)]))
     {'C': 2, 'O': 1, 'H': 6}
     """
@@ -111,7 +111,7 @@ def mass(atoms: Any) -> float:
 
     Examples
     --------
-    >>> from isthmus.sequences import mass
+    >>> from isthmus.preimages.generators import mass
     >>> round(mass("C2H6O"), 4)
     46.0419
     """
@@ -139,9 +139,9 @@ def _as_formula(value: Any) -> dict[str, int]:
 class MoleculeLibrary(Generator, BaseEstimator):
     """Propose the molecules of a library that have the formula, or about the mass, of an input.
 
-    All are equally probable, so that :class:`~isthmus.dependency.CandidateRegressor` ranks them by its
-    kernels, as in the identification of metabolites from spectra whose precursor mass is known,
-    [BPDR2016]_. If no molecule qualifies, the one nearest in mass is proposed, with a warning.
+    All are equally probable, so that :class:`~isthmus.DependencyRegressor` ranks them by its kernels,
+    as in the identification of metabolites from spectra whose precursor mass is known, [BPDR2016]_.
+    If no molecule qualifies, the one nearest in mass is proposed, with a warning.
 
     Parameters
     ----------
@@ -155,7 +155,8 @@ class MoleculeLibrary(Generator, BaseEstimator):
     tolerance : float, default=0.01
         Largest difference of masses.
     hydrogens : {"implicit", "drawn"}, default="implicit"
-        As in :func:`~isthmus.sequences.formula`.
+        "implicit": atoms have as many hydrogens more as their valences leave free; "drawn": only the
+        hydrogens that are nodes count.
 
     Attributes
     ----------
@@ -168,7 +169,7 @@ class MoleculeLibrary(Generator, BaseEstimator):
 
     Examples
     --------
-    >>> from isthmus.sequences import MoleculeLibrary
+    >>> from isthmus.preimages import MoleculeLibrary
     >>> ethanol, ether = ("CCO", [(0, 1), (1, 2)]), ("COC", [(0, 1), (1, 2)])
     >>> propane = ("CCC", [(0, 1), (1, 2)])
     >>> library = MoleculeLibrary([ethanol, ether, propane], of=0).fit(None, None)
