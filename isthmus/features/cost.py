@@ -82,11 +82,12 @@ def landmarks_for_ridge(n: int) -> int:
     """Return how many landmarks of ``n`` rows may be taken before a ridge regression.
 
     As many as the operations of an exact solution allow, so that time and error do not jump where it ends:
-    n m^2 each for features and for their moments, and m^3 for factors, a third of n m^2 at that many rows.
+    n m^2 each for features and for their moments. At that many rows the choice of m takes as long again:
+    m^3 / 3 operations with pivoting, which run at a sixth of the speed, and kernel values.
     Never fewer than ``"auto"``.
     """
     number = int(count_landmarks("auto", n))
-    most = int((OPERATIONS / (7.0 / 3.0 * n)) ** 0.5)
+    most = int((OPERATIONS / (3.0 * n)) ** 0.5)
     is_free = memory_shortage(8.0 * _LANDMARK_ARRAYS * n * most) is None
     return max(number, min(n, most)) if is_free else number
 

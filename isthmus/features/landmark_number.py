@@ -83,7 +83,8 @@ def choose_landmarks(
         spanned = 2 * len(kept) <= m  # the others depend on them: more would not help
         if len(enough) or spanned or m == limit:
             break
-        m = min(2 * m, limit)
+        # A last step that adds little would cost as much as the one before it.
+        m = 2 * m if 3 * m <= limit else limit
     number = enough[0] + 1 if len(enough) else len(kept)
     if selection == "kmeans":
         chosen = select_landmarks(kernel, candidates, int(number), selection, seed, weights)

@@ -119,6 +119,7 @@ def pivoted_cholesky(
 
 
 _INDEPENDENT = 1e-6  # of a landmark's kernel value: with as much of its own it needs no pivoting
+_NO_RISE = 1.01  # of one pivot over the one before, which rounding may cause
 
 
 def pivot_tol(K: NDArray) -> float:
@@ -130,9 +131,9 @@ def pivot_tol(K: NDArray) -> float:
 def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDArray]:
     """Lower factor ``Kzz[keep][:, keep] = L L'`` and the landmarks that are kept.
 
-    After scaling to unit diagonal; in the given order where all pivots are large, otherwise with
-    pivoting: landmarks whose pivot is below ``tol`` of their own kernel value depend on the others and
-    are dropped.
+    After scaling to unit diagonal; in the given order where all pivots are large, or above ``tol`` and
+    already sorted. Otherwise with pivoting, which takes about six times as long: landmarks whose pivot
+    is below ``tol`` of their own kernel value depend on the others and are dropped.
     """
     Kzz = np.asarray(Kzz, dtype=np.float64)
     d = Kzz.diagonal()
@@ -142,7 +143,10 @@ def landmark_factor(Kzz: NDArray, tol: float = PIVOT_TOL) -> tuple[NDArray, NDAr
     # Relative to each landmark: kernels that are not normalised have values of all sizes.
     correlations = correlations / scale[:, None] / scale
     factor, failed = lapack.dpotrf(correlations, lower=1)  # the half above is zeroed
-    if not failed and (factor.diagonal() ** 2 > _INDEPENDENT).all():
+    pivots = factor.diagonal() ** 2
+    if not failed and (pivots > _INDEPENDENT).all():
+        return factor * scale[:, None], alive
+    if not failed and (pivots > tol).all() and (pivots[1:] <= _NO_RISE * pivots[:-1]).all():
         return factor * scale[:, None], alive
     factor, order, rank, _ = lapack.dpstrf(correlations, tol=tol, lower=1)
     order = order[:rank] - 1

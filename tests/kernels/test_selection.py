@@ -92,6 +92,18 @@ def test_factor_drops_dependent_landmarks(X):
     assert_allclose(scaled @ scaled.T, (K * scale[:, None] * scale)[np.ix_(kept, kept)], rtol=1e-10)
 
 
+def test_landmarks_that_are_sorted_by_their_pivots_keep_their_order(X, monkeypatch):
+    """The factor of a choice is not searched for a second time, though its last pivots are small."""
+    K = RBF(1e-3)(X)
+    L, keep = landmark_factor(K)
+    small = (L.diagonal() ** 2 < 1e-6).sum()
+    assert 0 < small < len(keep) < len(K)  # pivots, and samples that were dropped
+    monkeypatch.delattr("isthmus.kernels.selection.lapack.dpstrf")
+    again, order = landmark_factor(K[np.ix_(keep, keep)])
+    assert_array_equal(order, np.arange(len(keep)))
+    assert_allclose(again @ again.T, K[np.ix_(keep, keep)], rtol=1e-12)
+
+
 def test_leverage_scores_with_all_landmarks_are_exact(X):
     K = RBF(0.5)(X)
     alpha = len(X) / 20
