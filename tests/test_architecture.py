@@ -17,8 +17,8 @@ PACKAGE = Path(isthmus.__file__).parent
 
 LAYERS = [  # from the top down
     {"cli"},
-    {"experiments", "auto"},
-    {"reports", "applications", "papers"},
+    {"papers", "auto"},
+    {"reports", "applications"},
     {"inspection", "dependency", "projections"},
     {"model_selection", "persistence", "compression", "features"},
     {"regression", "preimages", "expansion", "sequences"},
