@@ -10,7 +10,7 @@ import numpy as np
 from _common import markdown
 from numpy.typing import NDArray
 
-from isthmus.experiments.classify_pictures import (
+from isthmus.papers.riemannian_pls.classify_pictures import (
     ETH80_COLUMNS,
     ETH80_PUBLISHED,
     NEAREST,
@@ -19,7 +19,7 @@ from isthmus.experiments.classify_pictures import (
     YALE_PUBLISHED,
     Published,
 )
-from isthmus.experiments.restore_pictures import (
+from isthmus.papers.stiefel_report.restore_pictures import (
     EXACT,
     NOISE,
     PULL_1,
@@ -29,7 +29,7 @@ from isthmus.experiments.restore_pictures import (
     UNTOUCHED,
     USPS_PUBLISHED,
 )
-from isthmus.experiments.trials import ABSOLUTE, GRASSMANN, HUBER, PRODUCT, SQUARED, Outcome
+from isthmus.papers.trials import ABSOLUTE, GRASSMANN, HUBER, PRODUCT, SQUARED, Outcome
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.experiments.ratings import rating_errors
+from isthmus.papers.morp.ratings import rating_errors
 
 PEOPLE = 1000
 RATINGS_HEAD = ["method", "error, known jokes", "error, new jokes", "s to fit"]

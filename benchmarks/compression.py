@@ -28,9 +28,13 @@ from sklearn.svm import SVC
 
 from isthmus import compress
 from isthmus.datasets import load_letter, load_table, load_usps
-from isthmus.experiments.reduced_sets import PENALTY_SETS, penalty_paths, penalty_problem
 from isthmus.kernels import median_gamma
 from isthmus.kernels.selection import METHODS as SELECTIONS
+from isthmus.papers.kernel_dependency_thesis.reduced_set_tables import (
+    PENALTY_SETS,
+    penalty_paths,
+    penalty_problem,
+)
 
 N_RIDGE = 3000
 MOST_LOSS = {"abalone": 0.02, "kin8nm": 0.06, "pumadyn": 0.06}

@@ -26,8 +26,10 @@ from _common import cited, write
 from _faces_page import CHAPTERS
 
 from isthmus.datasets.registry import FACES, OBJECTS, USPS
-from isthmus.experiments import classify_pictures, restore_pictures, sources
-from isthmus.experiments.trials import Outcome
+from isthmus.papers import sources
+from isthmus.papers.riemannian_pls import classify_pictures
+from isthmus.papers.stiefel_report import restore_pictures
+from isthmus.papers.trials import Outcome
 
 TRIALS = classify_pictures.TRIALS | restore_pictures.TRIALS
 SOURCES = FACES | OBJECTS | {"usps": USPS}

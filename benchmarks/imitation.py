@@ -44,7 +44,7 @@ from isthmus.applications.imitation import (
 )
 from isthmus.applications.imitation.clips import MOUNTING
 from isthmus.applications.imitation.teaching import point_errors
-from isthmus.experiments.camera import ARM, ROADS, Studio, clip_errors, imitator
+from isthmus.papers.kernel_dependency_thesis.camera import ARM, ROADS, Studio, clip_errors, imitator
 
 DIRECT = {
     "kernel ridge straight to the joints": "joints",

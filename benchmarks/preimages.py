@@ -25,7 +25,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap
-from isthmus.experiments.super_resolution import (
+from isthmus.kernels import median_gamma
+from isthmus.papers.kernel_dependency_thesis.super_resolution import (
     N_OUTPUT_AXES,
     N_TEST,
     N_TRAIN,
@@ -34,7 +35,6 @@ from isthmus.experiments.super_resolution import (
     digits,
     rmse,
 )
-from isthmus.kernels import median_gamma
 from isthmus.preimages import Distance, FixedPoint, Gradient, Learned, Nearest
 
 N_AXES = 100

@@ -21,16 +21,15 @@ from scipy.linalg import subspace_angles
 
 from isthmus import COIR, KDR
 from isthmus.datasets import make_curves
-from isthmus.experiments import sources
-from isthmus.experiments.projections import (
+from isthmus.papers import sources
+from isthmus.papers.coir.coordinates import (
     SILHOUETTE,
     curve_scores,
     digit_errors,
-    hole_scores,
-    label_scores,
     silhouette_errors,
     statue_scores,
 )
+from isthmus.papers.morp.labels import hole_scores, label_scores
 
 Lines = list[str]
 

@@ -38,7 +38,6 @@ from isthmus.datasets import load_nir, make_spectra
 from isthmus.features import (
     Baseline,
     Detrend,
-    ExtendedScatterCorrection,
     GapDerivative,
     NormalVariate,
     SavitzkyGolay,
@@ -56,7 +55,7 @@ TREATMENTS = {
     "gap derivative": GapDerivative(5),
     "SNV": NormalVariate(),
     "MSC": ScatterCorrection(),
-    "EMSC": ExtendedScatterCorrection(2),
+    "EMSC": ScatterCorrection(2),
     "detrend": Detrend(2),
     "baseline": Baseline(),
     "SNV + derivative 1": make_pipeline(NormalVariate(), SavitzkyGolay(15, 2, 1)),

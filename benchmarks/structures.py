@@ -23,15 +23,15 @@ from _common import Row, print_header, print_row, print_summary, record, seconds
 from threadpoolctl import threadpool_limits
 
 from isthmus.datasets import load_graphs
-from isthmus.experiments.structures import (
-    automata_losses,
-    graph_is_found,
-    random_graph,
-)
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, SequenceKernel, as_graph
 from isthmus.kernels.sequences.dynamic import many_against_many, one_against_many
 from isthmus.kernels.sequences.encoding import encode
+from isthmus.papers.kernel_dependency_thesis.structures import (
+    automata_losses,
+    graph_is_found,
+    random_graph,
+)
 from isthmus.preimages import SequenceSearch
 from isthmus.preimages.ngram_index import NgramIndex
 

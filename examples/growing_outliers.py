@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 
-from isthmus.experiments.linear_maps import (
+from isthmus.papers.kernel_dependency_thesis.linear_maps import (
     N_ROWS,
     SIZES,
     make_outlier_data,

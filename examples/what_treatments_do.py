@@ -16,7 +16,6 @@ from isthmus.datasets import make_spectra
 from isthmus.features import (
     Baseline,
     Detrend,
-    ExtendedScatterCorrection,
     GapDerivative,
     NormalVariate,
     SavitzkyGolay,
@@ -35,7 +34,7 @@ def main():
         "Baseline": Baseline(),
         "NormalVariate": NormalVariate(),
         "ScatterCorrection": ScatterCorrection(),
-        "ExtendedScatterCorrection": ExtendedScatterCorrection(),
+        "ScatterCorrection(2)": ScatterCorrection(2),
         "Whittaker": Whittaker(),
         "SavitzkyGolay, first derivative": SavitzkyGolay(window=15, derivative=1),
         "GapDerivative": GapDerivative(),

@@ -15,7 +15,6 @@ from isthmus.features import (
     Baseline,
     BlockTreatments,
     Detrend,
-    ExtendedScatterCorrection,
     GapDerivative,
     InstrumentTransfer,
     NormalVariate,
@@ -47,7 +46,7 @@ TREATMENTS = [
     (Whittaker(), 1),
     (NormalVariate(), 0),
     (ScatterCorrection(), 1),
-    (ExtendedScatterCorrection(), 1),
+    (ScatterCorrection(2), 1),
     (Baseline(), 1),
     (BlockTreatments([slice(0, 15), slice(15, 30)], [NormalVariate(), None]), 0),
 ]

@@ -39,12 +39,14 @@ OTHERWISE = {
     "SequenceSearch": ("preimages/test_sequences.py", "SequenceSearch("),
     "SlopeBias": ("test_laws.py", "SlopeBias("),
 }
-# What ``compress`` returns: in no ``__all__``, because nobody makes one by hand.
-RETURNED = {name for name in OTHERWISE if name.startswith("Compressed")}
+# In no ``__all__``, because nobody makes one by hand: what ``compress`` returns, what a name such as
+# ``preimage="exact"`` stands for, and what ``generator="auto"`` tries.
+WITHOUT_A_NAME = {name for name in OTHERWISE if name.startswith("Compressed")}
+WITHOUT_A_NAME |= {"Exact", "LogPool", "NeighbourAnswers", "PathSearch"}
 
 
 def public_estimators():
-    """Names of the estimators in ``__all__`` of each room or returned; not of published iterations."""
+    """Names of estimators that are public or used without a name; not of published iterations."""
     names = set()
     for module in pkgutil.walk_packages(isthmus.__path__, "isthmus."):
         if "._" in module.name or ".papers" in module.name:
@@ -57,7 +59,7 @@ def public_estimators():
             kind = getattr(room, name)
             if isinstance(kind, type) and issubclass(kind, BaseEstimator):
                 names.add(name)
-    return names | RETURNED
+    return names | WITHOUT_A_NAME
 
 
 def estimators_in(thing):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 
-from isthmus.model_selection import duplex, kennard_stone, spxy
+from isthmus.model_selection import duplex, kennard_stone
 
 X = np.random.default_rng(0).normal(size=(25, 4))
 Y = np.random.default_rng(1).normal(size=(25, 2)) * [1.0, 100.0]
@@ -28,8 +28,8 @@ def test_kennard_stone_by_brute_force():
 
 def test_spxy_by_brute_force():
     parts = [squareform(pdist(part)) for part in (X, Y / Y.std(axis=0))]
-    assert_array_equal(spxy(X, Y, 9), covering(sum(D / D.max() for D in parts), 9))
-    assert_array_equal(spxy(X, Y, 9), spxy(7 * X, Y * [5.0, 0.1] + 3, 9))
+    assert_array_equal(kennard_stone(X, 9, Y), covering(sum(D / D.max() for D in parts), 9))
+    assert_array_equal(kennard_stone(X, 9, Y), kennard_stone(7 * X, 9, Y * [5.0, 0.1] + 3))
 
 
 def test_duplex_gives_both_sets_the_ends():
@@ -45,7 +45,7 @@ def test_duplex_gives_both_sets_the_ends():
     ("call", "message"),
     [
         (lambda: kennard_stone(X, 26), "n_samples == 26, must be at most 25"),
-        (lambda: spxy(X, Y, 1), "n_samples == 1"),
+        (lambda: kennard_stone(X, 1, Y), "n_samples == 1"),
         (lambda: duplex(X, 13), "n_test == 13, must be at most 12"),
     ],
 )

@@ -49,8 +49,8 @@ def reproduce(
     from threadpoolctl import threadpool_limits
 
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.experiments.page import render_page, summarise
-    from isthmus.experiments.registry import EXPERIMENTS
+    from isthmus.papers.page import render_page, summarise
+    from isthmus.papers.registry import EXPERIMENTS
     from isthmus.persistence.outputs import Outputs
 
     if show:

@@ -13,8 +13,7 @@ class                                what it is
 :class:`Detrend`                     curves minus a polynomial
 :class:`Whittaker`                   penalised smoothing
 :class:`NormalVariate`               each curve centred and scaled (SNV)
-:class:`ScatterCorrection`           multiplicative scatter correction (MSC)
-:class:`ExtendedScatterCorrection`   the same with a polynomial (EMSC)
+:class:`ScatterCorrection`           multiplicative scatter correction (MSC, EMSC)
 :class:`Baseline`                    curves minus a baseline (asymmetric least squares)
 :class:`Absorbance`                  absorbances from reflectances
 :class:`BlockTreatments`             a treatment for each of several blocks of columns
@@ -31,7 +30,6 @@ from isthmus.features.treatments import (
     Absorbance,
     Baseline,
     Detrend,
-    ExtendedScatterCorrection,
     GapDerivative,
     NormalVariate,
     SavitzkyGolay,
@@ -44,7 +42,6 @@ __all__ = [
     "Baseline",
     "BlockTreatments",
     "Detrend",
-    "ExtendedScatterCorrection",
     "FourierFeatures",
     "GapDerivative",
     "InstrumentTransfer",

@@ -202,37 +202,18 @@ class NormalVariate(Treatment):
 
 
 class ScatterCorrection(Treatment):
-    """Fit each curve by the mean curve of the training rows and undo offset and slope (MSC), [GMM1985]_.
-
-    Attributes
-    ----------
-    reference_ : ndarray of shape (n_points,)
-        The mean of the training rows.
-    """
-
-    def _learn(self, rows: Array) -> None:
-        self.reference_ = rows.mean(axis=0)
-
-    def _treat(self, rows: Array) -> Array:
-        centred = self.reference_ - self.reference_.mean()
-        norm = float(centred @ centred)
-        means = rows.mean(axis=1, keepdims=True)
-        slopes = (rows @ centred)[:, None] / (norm if norm > 0 else 1.0)
-        return _divide(rows - means, slopes) + self.reference_.mean()
-
-
-class ExtendedScatterCorrection(Treatment):
-    r"""Fit each curve by the mean curve and a polynomial, and undo both (EMSC), [MS1991]_.
+    r"""Fit each curve by the mean curve and a polynomial, and undo both (MSC, EMSC).
 
     .. math::
         x = b\, m + \sum_k c_k \lambda^k + e, \qquad x \mapsto m + e / b
 
-    with the mean :math:`m` of the training rows; ``degree=0`` is multiplicative scatter correction.
+    with the mean :math:`m` of the training rows. The default undoes offset and slope: multiplicative
+    scatter correction, [GMM1985]_. A higher degree makes it the extended one, [MS1991]_.
 
     Parameters
     ----------
-    degree : int, default=2
-        Degree of the polynomial along the curve.
+    degree : int, default=0
+        Degree of the polynomial along the curve; 2 is usual for the extended correction.
 
     Attributes
     ----------
@@ -240,7 +221,7 @@ class ExtendedScatterCorrection(Treatment):
         The mean of the training rows.
     """
 
-    def __init__(self, degree: int = 2) -> None:
+    def __init__(self, degree: int = 0) -> None:
         self.degree = degree
 
     def _check(self) -> None:

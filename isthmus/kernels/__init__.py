@@ -9,12 +9,12 @@ name                     class                                what it is
 ======================== ==================================== =====================================
 rbf                      :class:`RBF`                         ``exp(-gamma |x - y|^2)``
 laplacian                :class:`Laplacian`                   ``exp(-gamma |x - y|_1)``
-l2_laplacian             :class:`L2Laplacian`                 ``exp(-gamma |x - y|)``
+l2_laplacian                                                  ``exp(-gamma |x - y|)``
 polynomial, poly         :class:`Polynomial`                  ``(gamma x'y + coef0) ^ degree``
 linear                   :class:`Linear`                      ``x'y``
-cosine                   :class:`Cosine`                      ``x'y / (|x| |y|)``
-exponential              :class:`Exponential`                 ``exp(gamma x'y)``
-histogram_intersection   :class:`HistogramIntersection`       ``sum min(x, y)``
+cosine                                                        ``x'y / (|x| |y|)``
+exponential                                                   ``exp(gamma x'y)``
+histogram_intersection                                        ``sum min(x, y)``
 chi2, sigmoid, ...                                            scikit-learn's other metrics
 (a function)                                                  your own, of two samples
 precomputed                                                   ready kernel values
@@ -37,7 +37,7 @@ precomputed                                                   ready kernel value
 """
 
 from isthmus.kernels.bandwidth import median_gamma
-from isthmus.kernels.base import Kernel
+from isthmus.kernels.base import Kernel as Kernel
 from isthmus.kernels.base import VectorKernel as VectorKernel
 from isthmus.kernels.centering import center_train as center_train
 from isthmus.kernels.checks import check_precomputed as check_precomputed
@@ -46,7 +46,8 @@ from isthmus.kernels.composite import Normalised
 from isthmus.kernels.composite import Power as Power
 from isthmus.kernels.composite import Product as Product
 from isthmus.kernels.composite import Sum as Sum
-from isthmus.kernels.distances import RBF, L2Laplacian, Laplacian
+from isthmus.kernels.distances import RBF, Laplacian
+from isthmus.kernels.distances import L2Laplacian as L2Laplacian
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
@@ -64,10 +65,12 @@ from isthmus.kernels.graphs import (
 )
 from isthmus.kernels.graphs import as_graph as as_graph
 from isthmus.kernels.graphs import to_molecule as to_molecule
-from isthmus.kernels.histograms import HistogramIntersection
+from isthmus.kernels.histograms import HistogramIntersection as HistogramIntersection
 from isthmus.kernels.indexed import Indexed
 from isthmus.kernels.postures import PoseKernel as PoseKernel
-from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
+from isthmus.kernels.products import Cosine as Cosine
+from isthmus.kernels.products import Exponential as Exponential
+from isthmus.kernels.products import Linear, Polynomial
 from isthmus.kernels.report import KernelReport as KernelReport
 from isthmus.kernels.report import check_kernel
 from isthmus.kernels.sequences import (
@@ -83,16 +86,11 @@ from isthmus.kernels.wrappers import Precomputed as Precomputed
 
 __all__ = [
     "RBF",
-    "Cosine",
     "Cycles",
-    "Exponential",
     "Gaussian",
     "Graph",
     "GraphKernel",
-    "HistogramIntersection",
     "Indexed",
-    "Kernel",
-    "L2Laplacian",
     "Laplacian",
     "Linear",
     "MismatchKernel",

@@ -22,7 +22,7 @@ class Quantile(PiecewiseLinear):
     Parameters
     ----------
     quantile : float, default=0.5
-        :math:`\tau`, between 0 and 1. At 0.5 the loss is half of :class:`Absolute`.
+        :math:`\tau`, between 0 and 1. At 0.5 the loss is half of ``loss="absolute"``.
     """
 
     quantile: float = 0.5

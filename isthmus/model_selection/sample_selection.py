@@ -1,4 +1,4 @@
-"""Rows that cover the data: Kennard-Stone, SPXY and duplex."""
+"""Choose rows that cover the data: Kennard-Stone, SPXY and duplex."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from isthmus._linalg import Array
 from isthmus._validation import check_array, check_count, check_memory
 
 
-def kennard_stone(X: ArrayLike, n_samples: int) -> NDArray:
-    """Choose rows that cover the inputs evenly, [KS1969]_.
+def kennard_stone(X: ArrayLike, n_samples: int, y: ArrayLike | None = None) -> NDArray:
+    """Choose rows that cover the inputs evenly, [KS1969]_, or inputs and outputs (SPXY), [GALGSS2005]_.
 
     The two rows that are farthest apart come first, then always the row whose nearest chosen row is the
-    farthest away.
+    farthest away. With ``y`` a distance is the sum of those in X and in y, each divided by its largest.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ def kennard_stone(X: ArrayLike, n_samples: int) -> NDArray:
         component analysis may stand for the columns.
     n_samples : int
         Number of rows to choose.
+    y : array of shape (n_samples,) or (n_samples, n_targets), default=None
+        Outputs, each divided by its standard deviation.
 
     Returns
     -------
@@ -37,29 +39,9 @@ def kennard_stone(X: ArrayLike, n_samples: int) -> NDArray:
     >>> kennard_stone([[0.0], [1.0], [5.0], [10.0]], 3)
     array([0, 3, 2])
     """
-    return _cover(_distances(check_array(X, dtype=np.float64)), n_samples)
-
-
-def spxy(X: ArrayLike, y: ArrayLike, n_samples: int) -> NDArray:
-    """Choose rows that cover inputs and outputs evenly, [GALGSS2005]_.
-
-    Kennard-Stone with the sum of the distances in X and in y, each divided by its largest.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        Inputs.
-    y : array of shape (n_samples,) or (n_samples, n_targets)
-        Outputs, each divided by its standard deviation.
-    n_samples : int
-        Number of rows to choose.
-
-    Returns
-    -------
-    chosen : ndarray of shape (n_samples,)
-        Row numbers in the order of choice.
-    """
     rows = check_array(X, dtype=np.float64)
+    if y is None:
+        return _cover(_distances(rows), n_samples)
     Y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     check_consistent_length(rows, Y)
     Y = Y.reshape(len(Y), -1)

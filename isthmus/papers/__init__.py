@@ -1,4 +1,4 @@
-"""The papers behind the library, one folder each: what they print as algorithm, callable and corrected.
+"""The papers behind the library, one folder each: their algorithms as printed, their tables run again.
 
 ============================  ======================================================================
 ``stiefel_report/``           Bakir et al. 2004, regression with Stiefel constraints: geodesic descent
@@ -7,8 +7,14 @@
 ``morp/``                     Yu, Yu and Tresp 2005, multi-output regularised projection: (14)
 ``kernel_dependency_thesis/`` Bakir 2006, the thesis: its sampler, reduced sets, cross-entropy
 ``linear.py``                 what the linear estimators here share
+``experiment.py``             ``Experiment``, ``Result``, ``Claim``: published numbers beside measured ones
+``registry.py``               ``EXPERIMENTS``: the rows of ``experiments.toml`` in each folder
+``sources.py``                the papers' data where they are found, otherwise stand-ins
+``trials.py``                 many methods on one set of pictures
+``page.py``                   ``render_page``: one HTML page of several results
 ============================  ======================================================================
 
-The estimators of the library reach the same answers by better ways and show those alone. Each folder
-says in its first lines where everything in its paper is to be found.
+The estimators of the library reach the same answers by better methods and offer only those. Each folder
+lists in its docstring where everything in its paper is, and in ``experiments.toml`` the tables and
+figures that ``isthmus reproduce`` runs. ``benchmarks/`` calls the same functions.
 """

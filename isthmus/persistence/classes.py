@@ -36,7 +36,7 @@ _CLASSES = {
     "isthmus.expansion": "Expansion",
     "isthmus.expansion.models": "MatrixFunction",
     "isthmus.features": "BlockTreatments FourierFeatures InstrumentTransfer KernelMap Landmarks",
-    "isthmus.features.treatments": "Absorbance Baseline Detrend ExtendedScatterCorrection GapDerivative "
+    "isthmus.features.treatments": "Absorbance Baseline Detrend GapDerivative "
     "NormalVariate SavitzkyGolay ScatterCorrection Whittaker",
     "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
     "HistogramIntersection Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "

@@ -2,17 +2,18 @@
 
 ==========================  ================================================================
 :class:`Learned`            regression from coordinates to objects; the default for vectors
-:class:`Exact`              kernels of the inner product, targets that are images
+``"exact"``                 kernels of the inner product, targets that are images
 :class:`FixedPoint`         fixed-point iteration until the gradient vanishes
 :class:`Gradient`           descent within a box and linear constraints
 :class:`Distance`           the point at the right distances from neighbours
 :class:`Nearest`            the best fitted object, of any kind
 :class:`CandidateSearch`    the best of given objects
 :class:`SequenceSearch`     new sequences, by n-grams, beam and local search
-:class:`PathSearch`         new sequences of words at places, exactly
+``"paths"``                 new sequences of words at places, exactly
 :class:`GraphSearch`        new graphs, by local search and cross-entropy
 ==========================  ================================================================
 
+Each has a name for ``preimage=`` as well, such as "learned"; "exact" and "paths" have no options.
 All work on many targets at once: ``method.fit(objects, coordinates, embedding)``, then
 ``method.inverse(Z)``, with ``return_loss=True`` to see how near each answer is.
 
@@ -34,7 +35,7 @@ then ``candidates(X, n_best)`` returns, for each input, outputs and their log-pr
 from isthmus.preimages.base import Preimage as Preimage
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance
-from isthmus.preimages.exact import Exact
+from isthmus.preimages.exact import Exact as Exact
 from isthmus.preimages.fixed_point import FixedPoint
 from isthmus.preimages.generators import (
     AlignedClassifier,
@@ -50,7 +51,7 @@ from isthmus.preimages.graphs import GraphSearch
 from isthmus.preimages.learned import Learned
 from isthmus.preimages.make import make_preimage as make_preimage
 from isthmus.preimages.nearest import Nearest
-from isthmus.preimages.paths import PathSearch
+from isthmus.preimages.paths import PathSearch as PathSearch
 from isthmus.preimages.sequences import SequenceSearch
 
 __all__ = [
@@ -58,7 +59,6 @@ __all__ = [
     "CandidateSearch",
     "Dictionary",
     "Distance",
-    "Exact",
     "FixedPoint",
     "Generator",
     "Gradient",
@@ -69,6 +69,5 @@ __all__ = [
     "MoleculeLibrary",
     "Nearest",
     "NeighbourAnswers",
-    "PathSearch",
     "SequenceSearch",
 ]

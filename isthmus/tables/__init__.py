@@ -22,10 +22,9 @@ rows of data from 1 in all other formats. What is decided on the first rows hold
 that contradicts it is an error that names the row.
 """
 
-from isthmus.tables.errors import TableError
+from isthmus.tables.errors import TableError as TableError
 from isthmus.tables.table import read_table
 
 __all__ = [
-    "TableError",
     "read_table",
 ]

@@ -50,7 +50,7 @@ if name == "demo":
     found = restoring.compare(0, lambda *_: None)
     restoring.compare = lambda *_: found
 if name == "reproduce":
-    from isthmus.experiments.registry import EXPERIMENTS
+    from isthmus.papers.registry import EXPERIMENTS
     outliers = EXPERIMENTS["stiefel-outliers"]
     tried = outliers.run(0, True)
     type(outliers).run = lambda *_: tried

@@ -20,7 +20,7 @@ class PositionKernel(StructuredKernel):
 
     Symbols and pairs of neighbours (L = 2) that occur at about the same place. For outputs that are aligned
     with their inputs; the best sequence for a predicted point is found exactly by
-    :class:`~isthmus.preimages.PathSearch`.
+    ``preimage="paths"``.
 
     Parameters
     ----------

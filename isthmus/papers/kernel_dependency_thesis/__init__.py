@@ -13,6 +13,11 @@ Sec. 4.2, l1 reduced sets            ``reduce_l1``, ``l1_coefficients`` (``spars
 Sec. 4.3.1, 4.3.2, matching pursuit  ``reduce_by_matching_pursuit``; ``isthmus.compress``
 Sec. 4.3.3, l0 reduced sets          ``reduce_l0``, ``l0_coefficients`` (``sparse.py``)
 Ch. 5 and 6, imitation               ``isthmus.applications.imitation``
+figures of Ch. 2                     ``linear_maps.py``
+Sec. 3.4, digits                     ``super_resolution.py``
+Sec. 3.5, sequences and graphs       ``structures.py``
+tables and figures of Ch. 4          ``reduced_set_tables.py``
+figures of Ch. 5 and 6               ``movements.py``; Sec. 6.4 in ``camera.py``
 ===================================  ========================================================
 """
 

@@ -7,6 +7,8 @@ Sec. 2, MORP, linear and kernel     ``isthmus.MORP``, with the ridge where it ke
 (14), the dual as printed           ``InverseMORP``
 Sec. 2, structured outputs          ``isthmus.MORP(kernel_y=...)``
 Sec. 4, missing outputs as zeros    ``isthmus.MORP(missing="zero")``
+figure 2 and Sec. 4, labels         ``labels.py``
+Sec. 4, preferences                 ``ratings.py``
 ==================================  ========================================================
 """
 

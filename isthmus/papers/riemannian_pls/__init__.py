@@ -12,6 +12,7 @@ conjugate gradients of both                 ``conjugate_gradient``, on any geome
 Sec. 4, classification by indicators        ``isthmus.IndicatorClassifier``
 Sec. 4.2, sets of images (ETH-80)           ``image_set_subspaces``, ``grassmann_distances``,
                                             ``image_set_error``
+Tables 1 and 2, figures 2 and 3             ``tables.py``, on ``classify_pictures.py``
 ==========================================  =====================================================
 """
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from isthmus.applications.imitation import dexterity, kinetic_energy, track
 from isthmus.applications.imitation.writing import smoothness, write
-from isthmus.experiments import sources
-from isthmus.experiments.base import Claim, Result, Row, lines
 from isthmus.features import KernelMap
 from isthmus.kernels import median_gamma
+from isthmus.papers import sources
+from isthmus.papers.experiment import Claim, Result, Row, lines
 from isthmus.regression import PLS, ReducedRankRegression
 
 WORD, ORDER = "ace", "cea"

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 from isthmus.dependency import DependencyRegressor
-from isthmus.experiments import sources
-from isthmus.experiments.base import Claim, Result, Row, bars, ordering_claim
 from isthmus.features import KernelMap
 from isthmus.kernels import median_gamma
+from isthmus.papers import sources
+from isthmus.papers.experiment import Claim, Result, Row, bars, ordering_claim
 from isthmus.preimages import Distance, FixedPoint, Learned, Nearest
 from isthmus.reports.pictures import png_uri
 

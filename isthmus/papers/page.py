@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isthmus.experiments.base import Experiment, Result
-from isthmus.experiments.registry import PAPERS
+from isthmus.papers.experiment import Experiment, Result
+from isthmus.papers.registry import PAPERS
 from isthmus.reports.page import Section, render
 
 

@@ -1,39 +1,30 @@
-"""COIR and MORP: figures and tables of both papers, published beside measured."""
+"""Figure and tables of [KP2008], published beside measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
-from isthmus.experiments import sources
-from isthmus.experiments.base import Claim, Result, Row, bars, ordering_claim
-from isthmus.experiments.projections import (
+from isthmus.papers import sources
+from isthmus.papers.coir.coordinates import (
     IMAGE,
     SILHOUETTE,
     curve_scores,
     digit_errors,
-    hole_scores,
-    label_scores,
     scratched_digits,
     silhouette_errors,
     statue_scores,
 )
+from isthmus.papers.experiment import Result, Row, average, bars, ordering_claim
 from isthmus.reports.pictures import png_uri
 
 SIR_20, SIR_50 = "kernel SIR, 20 slices", "kernel SIR, 50 slices"
-
-
-def _mean(draws: list[dict[str, NDArray]]) -> dict[str, NDArray]:
-    return {name: np.mean([draw[name] for draw in draws], axis=0) for name in draws[0]}
 
 
 def run_curves(seed: int, quick: bool) -> Result:
     """Run [KP2008] figure 1."""
     draws = range(seed, seed + (2 if quick else 5))
     clean, noisy = (
-        _mean([{k: np.array(v) for k, v in curve_scores(n, d).items()} for d in draws])
+        average([{k: np.array(v) for k, v in curve_scores(n, d).items()} for d in draws])
         for n in (0, 4)
     )
     rows = [Row(name, [*map(float, clean[name]), *map(float, noisy[name])]) for name in clean]
@@ -151,78 +142,4 @@ def run_scratches(seed: int, quick: bool) -> Result:
         ],
         figures=[bars("scratches", "Nearest neighbour on each input space.", near, "error")],
         pictures=[("Scratches and what they hide.", shown)],
-    )
-
-
-# -- MORP -----------------------------------------------------------------------------------------
-
-
-def run_labels(seed: int, quick: bool) -> Result:
-    """Run [YYT2005] figure 2, settings I and II."""
-    names = ("emotions", "scene") if quick else ("emotions", "scene", "yeast")
-    rows, claims, told = [], [], []
-    for name in names:
-        told.append(sources.labels(name)[1])
-        draws = range(seed, seed + (1 if quick else 5))
-        means = _mean([label_scores(name, draw) for draw in draws])
-        rows += [Row(f"{name}: {method}", list(map(float, v))) for method, v in means.items()]
-        for k, setting in ((0, "I"), (2, "II")):
-            values = {method: float(v[k]) for method, v in means.items()}
-            claim = ordering_claim(["MORP", "kernel PCA"], values, high=True)
-            claim.text = f"{name}, setting {setting}: {claim.text}"
-            claims.append(claim)
-        values = {method: float(v[0]) for method, v in means.items()}
-        claim = ordering_claim(
-            ["MORP, form of the source, 0.001", "kernel PCA"],
-            values,
-            high=True,
-            margin=0.01,
-            expected=False,
-            why="the published form with its gamma of 0.001 hardly uses the labels; the ridge form does",
-        )
-        claim.text = f"{name}: {claim.text}"
-        claims.append(claim)
-    return Result(
-        data="; ".join(told),
-        columns=["AUC (I)", "macro F1 (I)", "AUC (II)"],
-        rows=rows,
-        claims=claims,
-        notes=[
-            "Setting I: labels that the projection knew. Setting II: other labels of the same rows. "
-            "MORP against kernel CCA is level within the spread of the draws, on every set."
-        ],
-        digits=3,
-    )
-
-
-def run_holes(seed: int, quick: bool) -> Result:
-    """Run [YYT2005] Sec. 4, preferences of which most are missing, with labels in their place."""
-    score: Callable[[str, int], dict[str, tuple[float, float]]] = hole_scores
-    rows, claims, told = [], [], []
-    for name in ("emotions",) if quick else ("emotions", "scene"):
-        told.append(sources.labels(name)[1])
-        draws = range(seed, seed + (2 if quick else 5))
-        means = _mean([{k: np.array(v) for k, v in score(name, d).items()} for d in draws])
-        rows += [Row(f"{name}: {missing}", list(map(float, v))) for missing, v in means.items()]
-        values = {missing: float(v[1]) for missing, v in means.items()}
-        best = max(("mean", "ridge"), key=lambda fill: values[fill])
-        claims.append(
-            Claim(
-                f"{name}: zeros in the holes ({values['zero']:.3f}) are as good as "
-                f"{best} ({values[best]:.3f})",
-                values["zero"] >= values[best],
-                expected=False,
-                why="a zero is an output like any other; the mean of the observed ones, or a ridge "
-                "prediction, is not",
-            )
-        )
-    return Result(
-        data="; ".join(told) + ". The painting preferences of the paper are not available",
-        columns=["AUC, observed labels", "AUC, all labels"],
-        rows=rows,
-        claims=claims,
-        notes=[
-            "14 % of the labels are observed; rows: what is put in the holes ('none': no holes)."
-        ],
-        digits=3,
     )

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from isthmus.cli import main
-from isthmus.experiments import sources
-from isthmus.experiments.base import Claim, Result, Row, ordering_claim
-from isthmus.experiments.page import render_page
-from isthmus.experiments.registry import EXPERIMENTS, PAPERS
+from isthmus.papers import sources
+from isthmus.papers.experiment import Claim, Result, Row, ordering_claim
+from isthmus.papers.page import render_page
+from isthmus.papers.registry import EXPERIMENTS, PAPERS
+from isthmus.papers.riemannian_pls import classify_pictures
+from isthmus.papers.stiefel_report import restore_pictures
 
 # Tables that the papers show without an ordering, or whose ordering is known not to carry over.
 NOTHING_EXPECTED = {"thesis-dexterity", "morp-preferences", "manifold-orl"}
@@ -23,8 +25,7 @@ def without_data(monkeypatch, tmp_path):
     monkeypatch.delenv("ISTHMUS_DATA", raising=False)
     monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path / "cache"))
     caches = [sources._load]
-    for name in ("classify_pictures", "restore_pictures"):
-        module = importlib.import_module(f"isthmus.experiments.{name}")
+    for module in (classify_pictures, restore_pictures):
         caches += [thing for thing in vars(module).values() if hasattr(thing, "cache_clear")]
     for one in caches:
         one.cache_clear()
@@ -57,7 +58,7 @@ def test_known_artefacts_are_told(seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_coir_stands_noise_outputs_where_kernel_sir_does_not(seed):
-    from isthmus.experiments.projections import curve_scores
+    from isthmus.papers.coir.coordinates import curve_scores
 
     found = curve_scores(4, seed)
     assert found["COIR"][0] > found["kernel SIR, 20 slices"][0] + 0.02
@@ -66,7 +67,7 @@ def test_coir_stands_noise_outputs_where_kernel_sir_does_not(seed):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_written_out(name):
     experiment = EXPERIMENTS[name]
-    module = importlib.import_module(f"isthmus.experiments.{experiment.module}")
+    module = importlib.import_module(experiment.module)
     assert getattr(module, experiment.function).__doc__
     assert experiment.paper in PAPERS
     assert experiment.question.endswith("?")

@@ -62,3 +62,11 @@ class Trial:
     columns: tuple[int, ...]
     methods: dict[str, Any]
     judge: Callable[[str, int], dict[int, float]]
+
+
+def judge(trial: Trial, methods: tuple[str, ...], draws: range) -> Outcome:
+    """Return the errors of some methods of a trial."""
+    outcome = Outcome(trial.columns)
+    for method in methods:
+        outcome.errors[method] = [trial.judge(method, draw) for draw in draws]
+    return outcome

@@ -7,8 +7,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.experiments import sources
-from isthmus.experiments.base import Result, Row, bars, ordering_claim
+from isthmus.papers import sources
+from isthmus.papers.experiment import Result, Row, bars, ordering_claim
 from isthmus.regression import RatingsRegressor
 
 

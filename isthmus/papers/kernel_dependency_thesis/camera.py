@@ -18,7 +18,7 @@ from isthmus.applications.imitation import (
     watch,
 )
 from isthmus.applications.imitation.teaching import join_clips, point_errors, posture_pool
-from isthmus.experiments.base import Claim, Result, Row, bars
+from isthmus.papers.experiment import Claim, Result, Row, bars
 
 ROADS = (
     ("histograms", "nearest", "chain of the thesis, nearest posture"),

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.experiments.base import Claim, Result, Row, lines
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, SequenceKernel
+from isthmus.papers.experiment import Claim, Result, Row, lines
 from isthmus.preimages import GraphSearch, SequenceSearch
 from isthmus.preimages.graph_moves import random_code
 

@@ -1,28 +1,22 @@
-"""Supervised projections on the data of their papers: what `benchmarks/projections_tables.py` prints."""
+"""Supervised coordinates and what is predicted from them, on the data of [KP2008]."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, r2_score, roc_auc_score
-from sklearn.model_selection import KFold
+from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.preprocessing import StandardScaler
 
 from isthmus.datasets import make_curves
-from isthmus.experiments import sources
 from isthmus.features import KernelMap
 from isthmus.kernels import RBF, gram, median_gamma
-from isthmus.papers.morp import InverseMORP
+from isthmus.papers import sources
 from isthmus.projections import COIR, MORP, SIR, KernelCCA, KernelSIR
 
-Scores = dict[str, float]
 IMAGE, SILHOUETTE = "scratched image itself", "silhouette itself"
 
 # -- regressions on coordinates ---------------------------------------------------------------
@@ -213,88 +207,3 @@ def scratches(images: NDArray, seed: int) -> NDArray:
         )
         image[distance <= thickness] = 1.0
     return scratched
-
-
-# Share of the labels that are observed, in place of the paper's sparse ratings.
-OBSERVED = 0.14
-
-
-def hole_scores(name: str, draw: int) -> dict[str, tuple[float, float]]:
-    bunch = sources.labels(name)[0]
-    rng = np.random.default_rng(draw)
-    rows = rng.permutation(len(bunch.data))[:1500]
-    X = StandardScaler().fit_transform(bunch.data[rows])
-    Y = bunch.target[rows].astype(float)
-    train, rest = slice(0, 300), slice(300, None)
-    seen = rng.uniform(size=Y[train].shape) < OBSERVED
-    some = np.where(seen, Y[train], np.nan)
-    found = {}
-    for missing in ("zero", "mean", "ridge", "none"):
-        outputs = Y[train] if missing == "none" else some
-        model = MORP(
-            n_components=10, cv=None, missing="error" if missing == "none" else missing
-        ).fit(X[train], outputs)
-        Z = model.transform(X)
-        # One factor for all coordinates: the penalty of the classifier means the same for all methods.
-        Z = Z / Z[train].std(axis=0).mean()
-        aucs = []
-        for labels in (some, Y[train]):
-            scores = [
-                classify(
-                    Z[train][~np.isnan(y)], y[~np.isnan(y), None], Z[rest], Y[rest][:, j, None]
-                )[0]
-                for j, y in enumerate(labels.T)
-                if len(set(y[~np.isnan(y)])) == 2
-            ]
-            aucs.append(float(np.mean(scores)))
-        found[missing] = (aucs[0], aucs[1])
-    return found
-
-
-def label_scores(name: str, draw: int) -> dict[str, NDArray]:
-    bunch = sources.labels(name)[0]
-    rng = np.random.default_rng(draw)
-    rows = rng.permutation(len(bunch.data))[:1500]
-    X = StandardScaler().fit_transform(bunch.data[rows])
-    Y = bunch.target[rows]
-    chosen = rng.permutation(Y.shape[1])
-    known, new = np.split(chosen, [2 * Y.shape[1] // 3])
-    train, rest = slice(0, 300), slice(300, None)
-    methods: dict[str, Callable[[], object]] = {
-        "MORP": lambda: MORP(n_components=10, cv=None),
-        "MORP, form of the source, 0.001": lambda: InverseMORP(n_components=10, gamma=1e-3),
-        "kernel CCA": lambda: KernelCCA(
-            n_components=min(10, len(known)), kernel_y="linear", alpha=3e-2 * 300, cv=None
-        ),
-        "COIR": lambda: COIR(n_components=10, alpha="cv"),
-        "kernel PCA": lambda: KernelMap(10),
-    }
-    found = {}
-    for method, make in methods.items():
-        model = make()
-        Z = model.fit(X[train], Y[train][:, known]).transform(X)  # type: ignore[attr-defined]
-        Z = Z / Z[train].std(axis=0).mean()
-        auc, f1 = classify(Z[train], Y[train][:, known], Z[rest], Y[rest][:, known])
-        news = []
-        folds = KFold(5, shuffle=True, random_state=draw)
-        for others, some in folds.split(Z[rest]):  # one fold to learn, four to judge
-            news.append(
-                classify(
-                    Z[rest][some], Y[rest][some][:, new], Z[rest][others], Y[rest][others][:, new]
-                )[0]
-            )
-        found[method] = np.array([auc, f1, np.mean(news)])
-    return found
-
-
-def classify(Z: NDArray, Y: NDArray, Z_new: NDArray, Y_new: NDArray) -> tuple[float, float]:
-    """Mean AUC and macro F1 of logistic regressions, over labels that occur on both sides."""
-    aucs, f1s = [], []
-    for y, truth in zip(Y.T, Y_new.T):
-        # AUC needs both classes on both sides.
-        if len(set(y)) < 2 or len(set(truth)) < 2:
-            continue
-        values = LogisticRegression(max_iter=500).fit(Z, y).decision_function(Z_new)
-        aucs.append(roc_auc_score(truth, values))
-        f1s.append(f1_score(truth, values > 0))
-    return float(np.mean(aucs)), float(np.mean(f1s))

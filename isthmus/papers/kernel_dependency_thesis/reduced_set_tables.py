@@ -17,9 +17,9 @@ from sklearn.svm import SVC
 from isthmus.compression import compress
 from isthmus.compression.select import greedy, make_problem
 from isthmus.expansion import Expansion
-from isthmus.experiments import sources
-from isthmus.experiments.base import Claim, Result, Row, bars, lines, ordering_claim
 from isthmus.kernels import median_gamma
+from isthmus.papers import sources
+from isthmus.papers.experiment import Claim, Result, Row, bars, lines, ordering_claim
 from isthmus.papers.kernel_dependency_thesis import reduce_l0, reduce_l1
 from isthmus.reports.pictures import png_uri
 

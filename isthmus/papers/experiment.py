@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus.reports.page import Figure
 
@@ -129,7 +130,7 @@ class Experiment:
     protocol : str
         How it is repeated here, and how that differs from the paper.
     module : str
-        Module of this folder that has ``run(seed, quick)`` under the name ``function``.
+        Dotted name of the module that has ``function``, which takes a seed and ``quick``.
     needs : tuple of str
         Packages beyond the core.
     """
@@ -146,7 +147,7 @@ class Experiment:
     def run(self, seed: int = 0, quick: bool = False) -> Result:
         """Run it; ``quick`` means fewer repeats, not another protocol."""
         function: Callable[..., Result] = getattr(
-            importlib.import_module(f"isthmus.experiments.{self.module}"), self.function
+            importlib.import_module(self.module), self.function
         )
         begin = time.perf_counter()
         with warnings.catch_warnings():
@@ -226,3 +227,8 @@ def lines(
     for axis, options in axes.items():
         look[axis] = look[axis] | options
     return Figure(name, caption, [("", data, look)])
+
+
+def average(draws: Sequence[dict[str, NDArray]]) -> dict[str, NDArray]:
+    """Return the mean over draws of the scores of each method."""
+    return {name: np.mean([draw[name] for draw in draws], axis=0) for name in draws[0]}

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import KFold
 
-from isthmus.experiments import sources
-from isthmus.experiments.trials import (
+from isthmus.losses import Huber, Loss
+from isthmus.model_selection import ComponentSearchCV
+from isthmus.papers import sources
+from isthmus.papers.riemannian_pls import RiemannianPLS, image_set_error, image_set_subspaces
+from isthmus.papers.trials import (
     ABSOLUTE,
     GRASSMANN,
     HUBER,
@@ -25,9 +28,6 @@ from isthmus.experiments.trials import (
     STEPS,
     Trial,
 )
-from isthmus.losses import Huber, Loss
-from isthmus.model_selection import ComponentSearchCV
-from isthmus.papers.riemannian_pls import RiemannianPLS, image_set_error, image_set_subspaces
 from isthmus.regression import (
     PCR,
     PLS,
