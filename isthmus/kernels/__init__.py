@@ -50,6 +50,7 @@ from isthmus.kernels.distances import RBF, L2Laplacian, Laplacian
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
+from isthmus.kernels.gram import shifted_gram as shifted_gram
 from isthmus.kernels.graphs import (
     Cycles,
     Graph,
