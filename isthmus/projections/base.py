@@ -86,7 +86,7 @@ class Projection(FittedProjection):
             Outputs: numbers, names of classes, objects or a kernel matrix.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight w counts as w equal rows; one of weight zero is left out. In held-out scores
-            a row is one neighbour whatever its weight, by which its error and its vote count.
+            a row and its copies are one neighbour, whose error and vote count by their weights.
 
         Returns
         -------
@@ -118,7 +118,8 @@ class Projection(FittedProjection):
         if folds is not None:
             labels = self._labels(inputs.n, seed)
             sample = judged_rows(inputs.n, seed)
-            assert labels is not None
+            assert labels is not None and outputs.judge is not None
+            outputs.judge.merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
@@ -250,6 +251,9 @@ class Projection(FittedProjection):
         L = outputs.side.output_gram() if outputs.side is not None else None
         if L is not None and outputs.judge is None:
             outputs.judge = KernelJudge(L, inputs.weights)
+        sample = judged_rows(n, seed)
+        if len(sample) < n and outputs.judge is not None:
+            outputs.judge = outputs.judge.take(sample)
         return GramProblem(
             inputs.gram(),
             outputs.coupling,
