@@ -119,9 +119,9 @@ class Projection(FittedProjection):
             labels = self._labels(inputs.n, seed)
             sample = judged_rows(inputs.n, seed)
             assert labels is not None and outputs.judge is not None
-            outputs.judge.merge_copies(take(inputs.rows, sample))
+            judge = outputs.judge.of_sample(sample).merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
-            found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
+            found = choose(coordinates, judge, labels[sample], ridge, r, limit)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
             self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table
@@ -251,9 +251,6 @@ class Projection(FittedProjection):
         L = outputs.side.output_gram() if outputs.side is not None else None
         if L is not None and outputs.judge is None:
             outputs.judge = KernelJudge(L, inputs.weights)
-        sample = judged_rows(n, seed)
-        if len(sample) < n and outputs.judge is not None:
-            outputs.judge = outputs.judge.take(sample)
         return GramProblem(
             inputs.gram(),
             outputs.coupling,

@@ -7,7 +7,6 @@ rows it has not seen, by nearest-neighbour regression on the coordinates.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -31,24 +30,6 @@ def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
     labels = np.empty(n, dtype=np.intp)
     for k, (_, test) in enumerate(KFold(cv, shuffle=True, random_state=seed).split(np.empty(n))):
         labels[test] = k
-    return labels
-
-
-def check_folds(cv: Any, n: int) -> Any:
-    """Return a number of folds, or the fold of each row for splits whose test parts divide all rows."""
-    if cv is None:
-        return None
-    if isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2:
-        return int(cv)
-    if not isinstance(cv, list | tuple) or len(cv) < 2:
-        raise ValueError(
-            f"cv == {cv!r}, must be an integer >= 2, None or a list of splits, each (train, test)."
-        )
-    labels = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(cv):
-        labels[np.asarray(test)] = k
-    if (labels < 0).any() or sum(len(test) for _, test in cv) != n:
-        raise ValueError(f"cv: every one of the {n} rows must be in the test part of one split.")
     return labels
 
 
@@ -87,6 +68,10 @@ class Judge(ABC):
 
         ``known`` are the training rows without copies, ``counts`` the weights of all copies.
         """
+
+    def of_sample(self, rows: NDArray) -> Judge:
+        """The judge of these rows, which it may be already."""
+        return self if len(rows) == len(self.weights) else self.take(rows)
 
     def merge_copies(self, inputs: Any) -> Judge:
         """Take rows for copies that are equal in these inputs and in their outputs."""
