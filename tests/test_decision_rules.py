@@ -190,6 +190,13 @@ def test_a_tie_of_all_ridge_weights_in_a_fit():
     assert_allclose([FRACTIONS[0], FRACTIONS[-1]], [1e-6, 10**-0.5])
 
 
+def test_rounding_does_not_choose_a_ridge():
+    for difference, chosen in ((1e-12, (2, 0)), (1e-6, (0, 1))):
+        scores = np.full((3, 2, 1), 0.5)
+        scores[0, 1] += difference
+        assert best_candidate(scores) == chosen
+
+
 def test_outputs_of_which_nothing_can_be_told_have_no_say():
     """One good output among nine of noise decides, whatever noise prefers; of noise alone all do."""
     scores = np.full((2, 1, 10), [[[-0.05]], [[-0.30]]])

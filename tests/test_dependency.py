@@ -404,21 +404,12 @@ def test_kernel_ridge_without_intercept_differs(data):
     assert np.abs(peer - ours).max() > 0.01
 
 
-def dealt(estimator):
-    """Where weights are not copies: equal samples may be dealt to several folds of a learned pre-image."""
-    if estimator.outputs is None:
-        return {}
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, "cv is a number of folds, to which copies are dealt one by one")
-
-
 @parametrize_with_checks(
     [
         DependencyRegressor(),
         DependencyRegressor(solver="stages"),
         DependencyRegressor(KernelMap(n_components=0.9), Ridge(), KernelMap(preimage="learned")),
-    ],
-    expected_failed_checks=dealt,
+    ]
 )
 def test_sklearn_contract(estimator, check):
     check(estimator)

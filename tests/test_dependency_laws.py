@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import DependencyRegressor, KernelMap, Rows
-from isthmus.preimages import FixedPoint
+from isthmus.preimages import FixedPoint, Learned
 from isthmus.preimages.ranks import ranks
 from isthmus.regression import PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
@@ -139,3 +140,47 @@ def test_a_plain_pipeline_scales_no_rounding(kernel, data):
     assert moved(once, answers(X + 1e-13 * rng.normal(size=X.shape), Y)) < 1e-5
     order = rng.permutation(len(X))
     assert moved(once, answers(X[order], Y[order])) < 1e-5
+
+
+@pytest.mark.parametrize("cv", [4, "splits"])
+@pytest.mark.parametrize("solver", ["dual", "stages"])
+def test_copies_are_weights_for_a_learned_preimage(solver, cv, data):
+    """Copies are held out together, however they are shuffled; given splits may part them."""
+    X, Y = data
+    rng = np.random.default_rng(5)
+    counts = rng.integers(1, 4, size=len(X))
+    rows = rng.permutation(np.repeat(np.arange(len(X)), counts))
+    folds = np.arange(len(X)) % 3
+
+    def answers(places, weights):
+        of_each = folds[places]
+        splits = [(np.flatnonzero(of_each != k), np.flatnonzero(of_each == k)) for k in range(3)]
+        outputs = KernelMap(gamma=0.5, preimage="learned")
+        model = DependencyRegressor(
+            KernelMap(gamma=0.2), Ridge(0.1), outputs, solver=solver, cv=cv if cv == 4 else splits
+        )
+        return model.fit(X[places], Y[places], sample_weight=weights).predict(X + 0.1)
+
+    everything = np.arange(len(X))
+    weighted = answers(everything, counts.astype(float))
+    assert moved(weighted, answers(rows, None)) < 1e-8
+    assert moved(weighted, answers(everything, None)) > 1e-4  # weights matter
+
+
+def test_given_splits_are_those_of_the_scores(data):
+    """A refit without each fold, and a pre-image of one ridge weight on what it predicts."""
+    X, Y = data
+    parts = [(np.arange(20, 60), np.arange(20)), (np.arange(20), np.arange(20, 60))]
+    outputs = KernelMap(gamma=0.5, preimage=Learned(alpha=0.1))
+    stages = KernelMap(gamma=0.2), Ridge(0.1)
+    model = DependencyRegressor(*stages, outputs, cv=parts).fit(X, Y)
+    Psi = KernelMap(gamma=0.5).fit_transform(Y)
+    scores = np.empty_like(Psi)
+    for train, test in parts:
+        scores[test] = make_pipeline(*map(clone, stages)).fit(X[train], Psi[train]).predict(X[test])
+    oracle = Learned(alpha=0.1).fit(Y, scores, KernelMap(gamma=0.5).fit(Y))
+    new = X + 0.1
+    assert moved(oracle.inverse(model.predict_embedding(new)), model.predict(new)) < 1e-8
+    for bad in (1, True, 2.5, parts[:1], [(np.arange(20), np.arange(30))] * 2):
+        with pytest.raises(ValueError, match="cv"):
+            DependencyRegressor(*stages, outputs, cv=bad).fit(X, Y)

@@ -20,7 +20,7 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import DISTANCES
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.auto.treated import join, mix, outputs_in_spreads
-from isthmus.kernels import gram, median_gamma
+from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import RidgeSpectrum
 
@@ -136,9 +136,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             for factor in _WIDTHS[own]:
                 check_time()
                 kernel = resolve_kernel(own, Z, gamma=float(middle * factor))
-                spectrum = RidgeSpectrum.of_gram(
-                    np.asarray(gram(kernel, Z), dtype=np.float64), weights
-                )
+                spectrum = RidgeSpectrum.of_gram(shifted_gram(kernel, Z), weights)
                 found.append(Process(f"{name}, {own}", name, treatment, Z, kernel, spectrum, Y))
         return found
 

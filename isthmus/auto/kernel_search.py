@@ -18,7 +18,7 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
 from isthmus.features import Landmarks
-from isthmus.kernels import gram, median_gamma
+from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 
@@ -195,7 +195,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             features = self._landmarks(name, gamma).fit(Z)
             spectrum = RidgeSpectrum.of_rows(np.asarray(features.transform(Z)), weights)
         else:
-            spectrum = RidgeSpectrum.of_gram(_gram(name, gamma, Z), weights)
+            kernel = resolve_kernel(name, Z, gamma=gamma)
+            spectrum = RidgeSpectrum.of_gram(shifted_gram(kernel, Z), weights)
         return choose_alphas(spectrum, Y, folds, Choice(name, gamma, spectrum, features))
 
     def _landmarks(self, name: str, gamma: float | None) -> Landmarks:
@@ -212,7 +213,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             coef = rows.T @ dual
             coef, constant = _chained(coef, share @ (Y - rows @ coef), chain)
             return [best.features, LinearMap.of(coef.T * unit[:, None], constant * unit, flat)]
-        K = _gram(best.kernel, best.gamma, Z)
+        kernel = resolve_kernel(best.kernel, Z, gamma=best.gamma, random_state=self.random_state)
+        K = np.asarray(gram(kernel, Z), dtype=np.float64)
         if self.n_components is not None:
             values = K @ dual
             values -= share @ values
@@ -220,7 +222,6 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             right = right[: self.n_components[-1]]
             dual = dual @ right.T @ right
         dual, constant = _chained(dual, share @ (Y - K @ dual), chain)
-        kernel = resolve_kernel(best.kernel, Z, gamma=best.gamma, random_state=self.random_state)
         return [KernelModel.of(Z, dual * unit, kernel, constant * unit, flat)]
 
 
@@ -266,7 +267,3 @@ def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choic
         choice.alpha[better] = alpha
         choice.left_out[:, better] = predicted[:, better]
     return choice
-
-
-def _gram(name: str, gamma: float | None, Z: Array) -> Array:
-    return np.asarray(gram(resolve_kernel(name, Z, gamma=gamma), Z), dtype=np.float64)

@@ -20,6 +20,7 @@ from isthmus.features.axes import NO_DIFFERENCE
 from isthmus.features.cost import is_affordable
 from isthmus.kernels import gram
 from isthmus.kernels.gram import length
+from isthmus.kernels.wrappers import is_precomputed
 from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 
@@ -97,6 +98,12 @@ def embed_inputs(inputs: Any, map_: Any, X: Any, weights: Array | None = None) -
     if weights is None or not has_fit_parameter(inputs, "sample_weight"):
         return inputs, inputs.fit_transform(X)  # without weights, or it does not learn by them
     return inputs, inputs.fit(X, sample_weight=weights).transform(X)
+
+
+def can_be_weighted(inputs: Any, map_: Any) -> bool:
+    """Whether phi and T learn from weights as they do from copies, which a precomputed kernel keeps."""
+    is_weighted = type(inputs) is KernelMap and not is_precomputed(inputs.kernel)
+    return is_weighted and has_fit_parameter(map_, "sample_weight")
 
 
 def fit_map(map_: Any, Phi: Array, Psi: Array, weights: Array | None) -> Any:

@@ -30,19 +30,19 @@ from isthmus.dependency.linear_part import (
 )
 from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
-from isthmus.dependency.unseen import ENOUGH_TO_HOLD_OUT, held_out_alpha, unseen_scores
+from isthmus.dependency.unseen import counted_samples, prepare_learned
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import (
     accepts_sparse,
     check_samples,
     set_kernel_tags,
-    weighted_samples,
 )
 from isthmus.kernels.gram import length
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
+from isthmus.problems.splits import checked_folds
 from isthmus.problems.streams.blockwise import by_blocks, name_features, score_source
 from isthmus.problems.streams.sources import Rows, as_rows
 
@@ -98,10 +98,11 @@ class DependencyRegressor(
         Whether to divide outputs by their standard deviations before the map is fitted. Without it, a map
         that shares something between outputs, such as a rank, depends on their units; plain ridge
         regression does not. Only without an output kernel, which has units of its own.
-    cv : int or None, default=5
+    cv : int, list of splits or None, default=5
         Folds in which the map predicts the scores of held-out samples, on which a learned pre-image is
-        trained (leave-one-out, in closed form, with the dual solver); its ridge weight is chosen on a
-        fifth of the samples that no stage has used. None: train on the true scores.
+        trained (leave-one-out, in closed form, for an integer with the dual solver). Its ridge weight is
+        chosen on a fifth of the samples that no stage has used, or on the first split. None: train on
+        the true scores. Copies of a sample are held out together, unless given splits part them.
 
     Attributes
     ----------
@@ -179,7 +180,7 @@ class DependencyRegressor(
             Outputs.
         sample_weight : array-like of shape (n_samples,), default=None
             A sample of weight w counts as w equal ones in both embeddings, in the map and in a learned
-            pre-image, whose folds may part equal ones; a sample of weight zero is left out.
+            pre-image; a sample of weight zero is left out.
 
         Returns
         -------
@@ -196,8 +197,8 @@ class DependencyRegressor(
             if isinstance(stage, KernelMap):
                 stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
-        kernel = getattr(inputs, "kernel", "linear")
-        X, weights, Y = weighted_samples(kernel, X, sample_weight, Y)
+        folds = None if self._linear_outputs() else checked_folds(self.cv, len(Y))
+        X, Y, weights, folds = counted_samples(X, Y, sample_weight, folds, inputs, map_)
         check_enough_samples(len(Y))
         forget_stages(self)
         self._fit_candidates(X, Y, inputs)
@@ -216,7 +217,7 @@ class DependencyRegressor(
             self._fit_stages(X, Psi, inputs, map_, weights)
         self.solver_ = "dual" if dual else "stages"
         if self.outputs_ is not None:
-            self._fit_preimage(X, Y, Psi, inputs, map_, weights)
+            self._fit_preimage(X, Y, Psi, inputs, map_, weights, folds)
         self.__dict__.pop("_loo_scores", None)
         return self
 
@@ -264,7 +265,7 @@ class DependencyRegressor(
         self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
     ) -> bool:
         """Fit phi and T as one ridge problem; return False if they are not one."""
-        unseen = self.cv is not None and self.outputs_ is not None
+        unseen = np.isscalar(self.cv) and self.outputs_ is not None
         found = solve_dual(inputs, map_, X, Psi, leave_one_out=unseen, weights=weights)
         if found is None:
             return False
@@ -294,20 +295,15 @@ class DependencyRegressor(
     # -- pre-image -----------------------------------------------------------------------------
 
     def _fit_preimage(
-        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None
+        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None, folds: Any
     ) -> None:
         chosen = self._phi_y.preimage
         method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
-        coordinates = Psi
-        if isinstance(method, Learned) and self.cv is not None:
-            coordinates = unseen_scores(self, X, Psi, inputs, map_, weights)
-            if len(method.alphas()) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
-                alpha = held_out_alpha(self, X, Y, Psi, inputs, map_, method, weights)
-                method.set_params(alpha=alpha)
         if isinstance(method, Learned):
+            coordinates = prepare_learned(self, method, X, Y, Psi, inputs, map_, weights, folds)
             self.preimage_ = method.fit(Y, coordinates, self.outputs_, sample_weight=weights)
         else:
-            self.preimage_ = method.fit(Y, coordinates, self.outputs_)
+            self.preimage_ = method.fit(Y, Psi, self.outputs_)
         self._fit_sizes(X, Y, method)
 
     # -- prediction ----------------------------------------------------------------------------

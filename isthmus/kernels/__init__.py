@@ -51,6 +51,7 @@ from isthmus.kernels.distances import L2Laplacian as L2Laplacian
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
+from isthmus.kernels.gram import shifted_gram as shifted_gram
 from isthmus.kernels.graphs import (
     Cycles,
     Graph,

@@ -55,6 +55,24 @@ class DistanceKernel(VectorKernel):
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
         return np.zeros_like(as_vectors(Z))
 
+    def less_one(self, X: NDArray) -> NDArray:
+        """Gram matrix of float64 rows minus one, with the digits that values near one do not have."""
+        A, B = self._operands(as_vectors(X), None)
+        K = np.empty((len(A), len(A)))
+        self._fill_exponents(A, B, K)
+        K += K.T.copy()
+        K /= 2
+        np.fill_diagonal(K, 0.0)
+        return np.asarray(np.expm1(K, out=K))
+
+    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        self._fill_exponents(A, B, out)
+        np.exp(out, out=out)
+
+    @abstractmethod
+    def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+        """Write ``-gamma d^q`` of two blocks of operands into ``out``."""
+
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
         if self.hyperparameter_gamma.fixed:
             return []
@@ -109,10 +127,9 @@ class RBF(EuclideanKernel):
         B = _with_norms(points, centre, gamma, dtype, left=False)
         return A, B
 
-    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+    def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         multiply_rows(A, B, out)  # 2 g x'y - g |x|^2 - g |y|^2
         np.minimum(out, 0.0, out=out)
-        np.exp(out, out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
@@ -149,11 +166,10 @@ class Laplacian(DistanceKernel):
 
     takes_sparse_rows = True
 
-    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+    def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         sparse = issparse(A) or issparse(B)
         distances = city_distances(A, B) if sparse else cdist(A, B, "cityblock")
         np.multiply(distances, -positive(self, "gamma", self.gamma), out=out)
-        np.exp(out, out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
@@ -181,9 +197,8 @@ class L2Laplacian(EuclideanKernel):
     def profile_inverse(self, value: NDArray) -> NDArray:
         return (_clipped_log(value) / positive(self, "gamma", self.gamma)) ** 2
 
-    def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
+    def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         np.multiply(cdist(A, B), -positive(self, "gamma", self.gamma), out=out)
-        np.exp(out, out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)

@@ -23,8 +23,23 @@ def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
     copies. Strings are sorted; rows by their columns, those columns first whose mean is nearest to their
     largest value. Other objects, and sparse rows too many to be compared, are taken as they come.
     """
+    w = np.ones(length(X)) if weights is None else weights
+    order, is_new = _sorted_samples(X, w)
+    sums = np.add.reduceat(w[order], np.flatnonzero(is_new))
+    return order[is_new], sums * (len(sums) / sums.sum())
+
+
+def sample_groups(X: Any) -> NDArray:
+    """A number for each sample that it shares with its copies alone."""
+    order, is_new = _sorted_samples(X, np.ones(length(X)))
+    groups = np.empty(len(order), dtype=np.intp)
+    groups[order] = np.cumsum(is_new) - 1
+    return groups
+
+
+def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:
+    """Order of the samples, and which of them differ from the one before."""
     n = length(X)
-    w = np.ones(n) if weights is None else weights
     order = np.arange(n)
     is_new = np.ones(n, dtype=bool)
     if not hasattr(X, "shape"):
@@ -33,8 +48,7 @@ def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
             is_new[1:] = [X[i] != X[j] for i, j in zip(order[1:], order[:-1])]
     elif len(X.shape) == 2 and (not issparse(X) or n * X.shape[1] <= _DENSE_ENTRIES):
         order, is_new = _sorted_rows(X.toarray() if issparse(X) else np.asarray(X), w)
-    sums = np.add.reduceat(w[order], np.flatnonzero(is_new))
-    return order[is_new], sums * (len(sums) / sums.sum())
+    return order, is_new
 
 
 def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:

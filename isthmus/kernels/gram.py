@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from isthmus._linalg import row_blocks
 from isthmus._validation import check_memory
 from isthmus.kernels.base import VectorKernel
+from isthmus.kernels.distances import DistanceKernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import Precomputed
 
@@ -59,6 +60,18 @@ def gram(
     if isinstance(kernel, VectorKernel) or 8 * n * m <= block_bytes:
         return np.asarray(kernel(X) if Y is None else kernel(X, Y))
     return _assemble(kernel, X, Y, _pieces(n, m, Y is None, block_bytes))
+
+
+def shifted_gram(kernel: Any, X: NDArray) -> NDArray:
+    """Return the Gram matrix up to a constant, for what centres it.
+
+    Values of a wide kernel are all nearly one: what is left of them after centring has few digits, unless
+    the one is taken away before it is added.
+    """
+    kernel = _as_object(kernel, X)
+    if isinstance(kernel, DistanceKernel):
+        return kernel.less_one(np.asarray(X, dtype=np.float64))
+    return np.asarray(gram(kernel, X), dtype=np.float64)
 
 
 def gram_diagonal(kernel: Any, X: Any) -> NDArray:

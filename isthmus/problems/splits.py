@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,24 @@ class Split:
     def held_out(self) -> NDArray:
         """All rows that are not trained on."""
         return self.test if self._train is None else _outside(self._train, self.n_samples)
+
+
+def checked_folds(cv: Any, n: int) -> Any:
+    """Return a number of folds, or the fold of each row for splits whose test parts divide all rows."""
+    if cv is None:
+        return None
+    if isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2:
+        return int(cv)
+    if not isinstance(cv, list | tuple) or len(cv) < 2:
+        raise ValueError(
+            f"cv == {cv!r}, must be an integer >= 2, None or a list of splits, each (train, test)."
+        )
+    labels = np.full(n, -1, dtype=np.intp)
+    for k, (_, test) in enumerate(cv):
+        labels[np.asarray(test)] = k
+    if (labels < 0).any() or sum(len(test) for _, test in cv) != n:
+        raise ValueError(f"cv: every one of the {n} rows must be in the test part of one split.")
+    return labels
 
 
 def _rows(named: Any) -> NDArray:

@@ -86,7 +86,7 @@ class Projection(FittedProjection):
             Outputs: numbers, names of classes, objects or a kernel matrix.
         sample_weight : array-like of shape (n_samples,), default=None
             A row of weight w counts as w equal rows; one of weight zero is left out. In held-out scores
-            a row is one neighbour whatever its weight, by which its error and its vote count.
+            a row and its copies are one neighbour, whose error and vote count by their weights.
 
         Returns
         -------
@@ -118,9 +118,10 @@ class Projection(FittedProjection):
         if folds is not None:
             labels = self._labels(inputs.n, seed)
             sample = judged_rows(inputs.n, seed)
-            assert labels is not None
+            assert labels is not None and outputs.judge is not None
+            judge = outputs.judge.of_sample(sample).merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
-            found = choose(coordinates, outputs.judge, labels[sample], ridge, r, limit)
+            found = choose(coordinates, judge, labels[sample], ridge, r, limit)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
             self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table

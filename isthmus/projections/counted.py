@@ -11,7 +11,7 @@ from isthmus._linalg import Array
 from isthmus._validation import check_weights
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.projections.held_out import check_folds
+from isthmus.problems.splits import checked_folds
 
 
 def counted_rows(
@@ -20,7 +20,7 @@ def counted_rows(
     """Return both sides without rows of zero weight, the weights, and the folds of ``cv``."""
     if not hasattr(X, "shape") and not hasattr(X, "__len__"):
         X = np.asarray(X)
-    folds = check_folds(projection.cv, X.shape[0] if hasattr(X, "shape") else len(X))
+    folds = checked_folds(projection.cv, X.shape[0] if hasattr(X, "shape") else len(X))
     weights = None if sample_weight is None else check_weights(sample_weight, X)
     if weights is None or weights.all():
         return X, y, weights, folds

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus.projections.eigen import rank_of
-from isthmus.projections.held_out import neighbours
 from isthmus.projections.problem import Ridge
 
 # Ridge weights as shares of the trace: half decades from interpolation to strong smoothing.
 FRACTIONS = 10.0 ** np.arange(-6.0, -0.4, 0.5)
 # n_components="auto" looks no further: in more dimensions the neighbours that judge are all far away.
 MOST_COMPONENTS = 20
+SAME_SCORE = 1e-9
+"""Scores, shares of a variance, that differ by less are tied."""
 
 
 @dataclass
@@ -77,7 +78,9 @@ def best_candidate(scores: Array) -> tuple[int, int]:
     it, so that outputs that cannot be predicted have no weight.
     """
     weighted = weighted_scores(scores)[::-1]
-    place, j = divmod(int(np.nanargmax(weighted)), weighted.shape[1])
+    # The same neighbours give the same score up to rounding, which must not decide.
+    is_best = weighted >= np.nanmax(weighted) - SAME_SCORE
+    place, j = divmod(int(np.argmax(is_best)), weighted.shape[1])
     return len(scores) - 1 - place, j
 
 
@@ -111,8 +114,7 @@ def _scores(judge: Any, Z: Array, test: NDArray) -> Any:
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
     if not len(test_rows) or not len(train_rows) or not np.isfinite(Z).all():
         return np.nan
-    near = neighbours(Z[train_rows], Z[test_rows])
-    return judge.scores(near, train_rows, test_rows)
+    return judge.scores(Z, train_rows, test_rows)
 
 
 def _mean_over_folds(found: list[Any], n_ridges: int, n_ranks: int) -> Array:

@@ -42,6 +42,8 @@ MIN_BLOCKS, MAX_BLOCKS = 2, 10
 RITZ_TOL = 1e-6
 # Ritz values below this fraction of the largest are rounding, not components.
 EIGENVALUE_TOL = 1e-10
+# Eigenvalues of one have lost as many digits as the Gram matrix that was inverted.
+TIED = 1e-6
 
 
 @dataclass
@@ -55,6 +57,20 @@ class Axes:
     def head(self, r: int) -> Axes:
         """The first r components."""
         return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total)
+
+
+def settle_ties(axes: Axes, norms: Array, r: int | None) -> Axes:
+    """Order coordinates that outputs explain wholly, all of eigenvalue one, by the norms of directions.
+
+    Without a ridge such coordinates are a space, of which rounding would choose a basis. The limit of ever
+    smaller ridges is that of the shortest directions first. ``norms`` holds products of the directions of
+    all axes; the first r are returned.
+    """
+    tied = int((axes.eigenvalues > 1.0 - TIED).sum())
+    if tied > 1:
+        turn = np.linalg.eigh(norms[:tied, :tied])[1]
+        axes.coef[:, :tied] = axes.coef[:, :tied] @ turn
+    return axes if r is None else axes.head(r)
 
 
 def rank_of(eigenvalues: Array) -> int:
@@ -290,8 +306,8 @@ def _leading_of_sum(B: Array, extra: Array | None, r: int | None) -> tuple[Array
 def ridge_whitening(xx: Array, alpha: float) -> tuple[Array, int]:
     """``W`` with ``W'(xx + alpha I) W = I``, and the rank of what it spans.
 
-    Without a ridge, on the range of ``xx``: the pseudo-inverse. Columns are brought to one scale first,
-    so that the rank does not depend on their units.
+    Without a ridge, on the range of ``xx``: the pseudo-inverse, the limit of ever smaller ridges. Columns
+    are brought to one scale first, so that the rank does not depend on their units.
     """
     if alpha > 0:
         try:
@@ -304,4 +320,10 @@ def ridge_whitening(xx: Array, alpha: float) -> tuple[Array, int]:
     norms[norms <= np.finfo(float).eps * norms.max(initial=0.0)] = np.inf  # constant columns
     values, vectors = leading_pairs(xx / norms[:, None] / norms)
     kept = values > GRAM_RANK_TOL * values[0]
-    return vectors[:, kept] / np.sqrt(values[kept]) / norms[:, None], int(kept.sum())
+    whitening = vectors[:, kept] / np.sqrt(values[kept]) / norms[:, None]
+    live = np.isfinite(norms)
+    if kept.sum() < live.sum():
+        # In one scale the shortest directions are others than in the units of the columns.
+        basis = np.linalg.qr(np.where(live, norms, 0.0)[:, None] * vectors[:, kept])[0]
+        whitening = basis @ (basis.T @ whitening)
+    return whitening, int(kept.sum())

@@ -10,7 +10,7 @@ from isthmus._linalg import Array, row_blocks
 from isthmus.problems import Moments
 from isthmus.problems.blocks import BlockMoments
 from isthmus.projections.couplings import Coupling
-from isthmus.projections.eigen import Axes, ridge_whitening, solve_features
+from isthmus.projections.eigen import Axes, ridge_whitening, settle_ties, solve_features
 from isthmus.projections.problem import (
     Fit,
     Problem,
@@ -96,7 +96,12 @@ class FeatureFit(Fit):
         full = min(len(self.xx), self.n_rows - 1)
         if rank < full:
             warn_rank(rank, full)
-        axes = solve_features(whitening, self.n, self.cross, self.square, self.problem.method, r)
+        method = self.problem.method
+        may_tie = alpha == 0 and method == "generalised"
+        most = None if may_tie else r
+        axes = solve_features(whitening, self.n, self.cross, self.square, method, most)
+        if may_tie:
+            axes = settle_ties(axes, axes.coef.T @ axes.coef, r)
         axes.coef = axes.coef * np.sqrt(self.factor_x)
         return axes
 

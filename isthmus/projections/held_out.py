@@ -6,7 +6,7 @@ rows it has not seen, by nearest-neighbour regression on the coordinates.
 
 from __future__ import annotations
 
-from numbers import Integral
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import Array
+from isthmus.kernels.distinct import sample_groups
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10
 # R2 of so many rows has a standard error below 0.01.
 SCORE_ROWS = 20_000
 """Of more rows than these a sample is judged."""
+_SAME_OUTPUT = 1e-12  # squared distance, relative to the largest norm, of outputs that are equal
 
 
 def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
@@ -28,24 +30,6 @@ def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
     labels = np.empty(n, dtype=np.intp)
     for k, (_, test) in enumerate(KFold(cv, shuffle=True, random_state=seed).split(np.empty(n))):
         labels[test] = k
-    return labels
-
-
-def check_folds(cv: Any, n: int) -> Any:
-    """Return a number of folds, or the fold of each row for splits whose test parts divide all rows."""
-    if cv is None:
-        return None
-    if isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2:
-        return int(cv)
-    if not isinstance(cv, list | tuple) or len(cv) < 2:
-        raise ValueError(
-            f"cv == {cv!r}, must be an integer >= 2, None or a list of splits, each (train, test)."
-        )
-    labels = np.full(n, -1, dtype=np.intp)
-    for k, (_, test) in enumerate(cv):
-        labels[np.asarray(test)] = k
-    if (labels < 0).any() or sum(len(test) for _, test in cv) != n:
-        raise ValueError(f"cv: every one of the {n} rows must be in the test part of one split.")
     return labels
 
 
@@ -57,14 +41,58 @@ def judged_rows(n: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(seed).permutation(n)[:SCORE_ROWS])
 
 
-def neighbours(z_train: Array, z_test: Array) -> NDArray[np.intp]:
-    """Places of the nearest training rows of each test row."""
-    k = min(N_NEIGHBOURS, len(z_train))
-    found: Any = NearestNeighbors(n_neighbors=k).fit(z_train)
-    return found.kneighbors(z_test, return_distance=False)
+class Judge(ABC):
+    """Scores of held-out rows by the outputs of their neighbours among the training rows.
+
+    Copies of a sample, equal in inputs and outputs, are one neighbour that counts by the weights of all:
+    neither copies of all rows nor a common factor of their weights change a score.
+    """
+
+    def __init__(self, n: int, weights: Array | None, groups: NDArray | None) -> None:
+        self.weights = np.ones(n) if weights is None else weights
+        self.groups = np.arange(n) if groups is None else groups  # equal for copies
+
+    @abstractmethod
+    def take(self, rows: NDArray) -> Judge:
+        """The judge of some of the rows."""
+
+    @abstractmethod
+    def _output_groups(self) -> NDArray:
+        """A number for each row that it shares with equal outputs."""
+
+    @abstractmethod
+    def _explained(
+        self, near: NDArray, shares: Array, known: NDArray, counts: Array, test: NDArray
+    ) -> Array:
+        """A score for each output, from the places of neighbours (t, k) and their shares.
+
+        ``known`` are the training rows without copies, ``counts`` the weights of all copies.
+        """
+
+    def of_sample(self, rows: NDArray) -> Judge:
+        """The judge of these rows, which it may be already."""
+        return self if len(rows) == len(self.weights) else self.take(rows)
+
+    def merge_copies(self, inputs: Any) -> Judge:
+        """Take rows for copies that are equal in these inputs and in their outputs."""
+        pairs = np.column_stack([sample_groups(inputs), self._output_groups()])
+        self.groups = sample_groups(pairs)
+        return self
+
+    def scores(self, Z: Array, train: NDArray, test: NDArray) -> Array:
+        """A score for each output, (q,), of the test rows by coordinates of all rows."""
+        _, first, copy_of = np.unique(self.groups[train], return_index=True, return_inverse=True)
+        counts = np.bincount(copy_of, self.weights[train])
+        known = train[first]
+        k = min(N_NEIGHBOURS, len(known))
+        found: Any = NearestNeighbors(n_neighbors=k).fit(Z[known])
+        near = found.kneighbors(Z[test], return_distance=False)
+        shares = counts[near]
+        shares /= shares.sum(axis=1, keepdims=True)
+        return self._explained(known[near], shares, known, counts, test)
 
 
-class VectorJudge:
+class VectorJudge(Judge):
     """R2 of each output over its observed entries; NaN where those of a test fold do not vary.
 
     Of a missing entry of a neighbour nothing is known: the others are averaged, and where none is observed
@@ -72,27 +100,28 @@ class VectorJudge:
     whatever that is.
     """
 
-    def __init__(self, Y: Array, weights: Array | None = None) -> None:
+    def __init__(
+        self, Y: Array, weights: Array | None = None, groups: NDArray | None = None
+    ) -> None:
+        super().__init__(len(Y), weights, groups)
         self.Y = Y
-        self.weights = np.ones(len(Y)) if weights is None else weights
         self.has_holes = bool(np.isnan(Y).any())
 
     def take(self, rows: NDArray) -> VectorJudge:
-        """The judge of some of the rows."""
-        return VectorJudge(self.Y[rows], self.weights[rows])
+        return VectorJudge(self.Y[rows], self.weights[rows], self.groups[rows])
 
-    def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
-        """A score for each output, (q,)."""
-        truth = self.Y[test]
-        known = self.Y[train]
-        own = self.weights[test]
-        counts = self.weights[train]
+    def _output_groups(self) -> NDArray:
+        return sample_groups(np.hstack([np.nan_to_num(self.Y), np.isnan(self.Y)]))
+
+    def _explained(
+        self, near: NDArray, shares: Array, known: NDArray, counts: Array, test: NDArray
+    ) -> Array:
+        truth, own = self.Y[test], self.weights[test]
         if not self.has_holes:
-            shares = counts[near] / counts[near].sum(axis=1, keepdims=True)
-            return _explain(truth, np.einsum("tk,tkq->tq", shares, known[near]), own)
+            return _explain(truth, np.einsum("tk,tkq->tq", shares, self.Y[near]), own)
         with np.errstate(invalid="ignore"):  # means of nothing
-            guess = _observed_mean(known[near], counts[near], axis=1)
-            guess = np.where(np.isnan(guess), _observed_mean(known, counts, axis=0), guess)
+            guess = _observed_mean(self.Y[near], shares, axis=1)
+            guess = np.where(np.isnan(guess), _observed_mean(self.Y[known], counts, axis=0), guess)
         columns = zip(truth.T, guess.T, strict=True)
         return np.concatenate(
             [
@@ -120,24 +149,30 @@ def _explain(truth: Array, guess: Array, weights: Array) -> Array:
     return found
 
 
-class KernelJudge:
+class KernelJudge(Judge):
     """R2 in the feature space of an output kernel, for outputs that are not vectors."""
 
-    def __init__(self, L: Array, weights: Array | None = None) -> None:
+    def __init__(
+        self, L: Array, weights: Array | None = None, groups: NDArray | None = None
+    ) -> None:
+        super().__init__(len(L), weights, groups)
         self.L = L
-        self.weights = np.ones(len(L)) if weights is None else weights
 
     def take(self, rows: NDArray) -> KernelJudge:
-        """The judge of some of the rows."""
-        return KernelJudge(self.L[np.ix_(rows, rows)], self.weights[rows])
+        return KernelJudge(self.L[np.ix_(rows, rows)], self.weights[rows], self.groups[rows])
 
-    def scores(self, near: NDArray, train: NDArray, test: NDArray) -> Array:
-        """One score, (1,)."""
-        L, chosen = self.L, train[near]  # (t, k)
+    def _output_groups(self) -> NDArray:
+        sizes = self.L.diagonal()
+        squares = sizes[:, None] + sizes - 2.0 * self.L  # of distances, zero up to rounding
+        return np.asarray((squares <= _SAME_OUTPUT * sizes.max(initial=0.0)).argmax(axis=1))
+
+    def _explained(
+        self, near: NDArray, shares: Array, known: NDArray, counts: Array, test: NDArray
+    ) -> Array:
+        L = self.L
         own, w = L[test, test], self.weights[test]
-        shares = self.weights[chosen] / self.weights[chosen].sum(axis=1, keepdims=True)
-        cross = np.einsum("tk,tk->t", shares, L[test[:, None], chosen])
-        values = L[chosen[:, :, None], chosen[:, None, :]]
+        cross = np.einsum("tk,tk->t", shares, L[test[:, None], near])
+        values = L[near[:, :, None], near[:, None, :]]
         among = np.einsum("tj,tjk,tk->t", shares, values, shares)
         errors = w @ (own - 2.0 * cross + among)
         total = w @ own - w @ L[np.ix_(test, test)] @ w / w.sum()

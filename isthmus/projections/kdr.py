@@ -20,7 +20,7 @@ from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import mean_score
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
+from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
 from isthmus.projections.problem import OF_ROWS, require_variation
 
 AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
@@ -141,7 +141,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if folds is not None:
             if isinstance(folds, Integral):
                 folds = fold_labels(n, int(folds), seed_of(self.random_state))
-            judges = judge or KernelJudge(raw, w)
+            judges = (judge or KernelJudge(raw, w)).merge_copies(X)
             self.held_out_scores_ = self._held_out(X, raw, judges, w, folds)
             self.held_out_score_ = float(mean_score(self.held_out_scores_))
         return self
@@ -176,15 +176,13 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         weights = None if (w == 1).all() else w
         return median_gamma(X, random_state=seed_of(self.random_state), sample_weight=weights)
 
-    def _held_out(
-        self, X: Array, raw: Array, judge: VectorJudge | KernelJudge, w: Array, folds: NDArray
-    ) -> Array:
+    def _held_out(self, X: Array, raw: Array, judge: Judge, w: Array, folds: NDArray) -> Array:
         scores, kept = [], (self.objective_, self.n_iter_)
         for k in range(int(folds.max()) + 1):
             train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
             L = weighted_centre(raw[np.ix_(train, train)], w[train])
             B = self._solve(X[train], L, w[train])
-            scores.append(judge.scores(neighbours(X[train] @ B, X[test] @ B), train, test))
+            scores.append(judge.scores(X @ B, train, test))
         self.objective_, self.n_iter_ = kept
         return mean_score(np.array(scores).T)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array, row_blocks
 from isthmus.projections.couplings import Coupling
-from isthmus.projections.held_out import KernelJudge, VectorJudge
+from isthmus.projections.held_out import Judge, VectorJudge
 from isthmus.projections.problem import OF_KERNELS, OF_ROWS
 from isthmus.projections.rows import BLOCK_ROWS, InputFeatures, KernelSide
 
@@ -21,7 +21,7 @@ class OutputSide:
     """What a projection makes of its outputs: features or a Gram matrix, and how to judge."""
 
     coupling: Coupling
-    judge: VectorJudge | KernelJudge | None
+    judge: Judge | None
     T: Array | None = None  # features of all rows
     side: KernelSide | None = None  # else samples and a kernel
     features: Any = None  # landmarks of the outputs, once they were needed
@@ -42,7 +42,7 @@ class FeatureBlocks:
         selection: str,
         keep: bool,
     ) -> None:
-        self.n, self.outputs = inputs.n, outputs
+        self.n, self.outputs, self.weights = inputs.n, outputs, inputs.weights
         self.F = InputFeatures(inputs, n_landmarks, seed, selection, keep=keep)
         side = outputs.side
         if side is not None:
@@ -61,11 +61,12 @@ class FeatureBlocks:
             return self.outputs.T[rows]
         return np.asarray(self.outputs.features(rows))
 
-    def judge(self, sample: NDArray) -> VectorJudge | KernelJudge:
+    def judge(self, sample: NDArray) -> Judge:
         """The judge of some of the rows."""
         judge = self.outputs.judge
         if judge is None:
-            return VectorJudge(self.output_features(sample))
+            weights = None if self.weights is None else self.weights[sample]
+            return VectorJudge(self.output_features(sample), weights)
         return judge.take(sample)
 
 

@@ -25,6 +25,7 @@ from isthmus.projections.eigen import (
     Axes,
     EigenGram,
     RidgeGram,
+    settle_ties,
     solve_dense,
     solve_factor,
     solve_krylov,
@@ -283,13 +284,18 @@ class GramFit(Fit):
             self.rank = inputs.decompose().rank
             if self.rank < self.n_rows - 1:
                 warn_rank(self.rank, self.n_rows - 1)
+        may_tie = alpha == 0 and method == "generalised" and self.solver != "krylov"
+        most = None if may_tie else r
         if self.solver == "factor" and self.Q is not None:
-            axes = solve_factor(inputs, self.Q, method, r)
+            axes = solve_factor(inputs, self.Q, method, most)
         elif self.solver == "krylov" and r is not None:
             rng = np.random.default_rng(self.problem.seed)
             axes = solve_krylov(inputs, self.operator(), method, min(r, self.n_rows - 1), rng)
         else:
-            axes = solve_dense(inputs.decompose(), self.operator()(np.eye(self.n_rows)), method, r)
+            G = self.operator()(np.eye(self.n_rows))
+            axes = solve_dense(inputs.decompose(), G, method, most)
+        if may_tie:
+            axes = settle_ties(axes, axes.coef.T @ inputs.times(axes.coef), r)
         axes.coef = axes.coef * self.factor_x  # for the kernel as it came
         if self.root is not None:  # from weighted rows to the rows themselves
             axes.coef = axes.coef * self.root

@@ -54,7 +54,9 @@ class SIR(_Sliced):
 
     with centred inputs ``F`` and indicators ``C`` of slices of the outputs, [L1991]_ and [KP2008]_
     Sec. 2.1. Invariant under invertible affine maps of the inputs for ``alpha=0``, and
-    :math:`0 \le \lambda \le 1`: the share of a coordinate's variance that lies between slices.
+    :math:`0 \le \lambda \le 1`: the share of a coordinate's variance that lies between slices. Inputs that
+    are more than the rows explain every slice: all eigenvalues are one, and the coordinates are those of
+    ever smaller ridges.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from isthmus.kernels import (
     RBF,
     Function,
     L2Laplacian,
+    Laplacian,
     Linear,
     Metric,
     Polynomial,
@@ -25,6 +26,7 @@ from isthmus.kernels import (
     gram,
     gram_blocks,
     median_gamma,
+    shifted_gram,
 )
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues, missing_part
 from isthmus.kernels.gram import gram_diagonal
@@ -292,3 +294,33 @@ def test_centring_is_the_linear_kernel_of_centred_rows(X, Y):
     new = Kt - row_means - Kt.mean(axis=1, keepdims=True) + mean
     assert_allclose(new, Yc @ Xc.T, atol=1e-13)
     assert center_train(K, copy=False)[0] is K
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize(
+    ("kernel", "metric"),
+    [(RBF, "sqeuclidean"), (L2Laplacian, "euclidean"), (Laplacian, "cityblock")],
+)
+def test_a_wide_kernel_less_one_keeps_its_digits(kernel, metric, offset):
+    """Against long double; the kernel itself, less one, has four digits left."""
+    X = np.random.default_rng(0).normal(size=(40, 3)) + offset
+    gamma = 1e-12
+    wide = X.astype(np.longdouble)
+    difference = np.abs(wide[:, None] - wide)
+    distances = {
+        "sqeuclidean": (difference**2).sum(axis=-1),
+        "euclidean": np.sqrt((difference**2).sum(axis=-1)),
+        "cityblock": difference.sum(axis=-1),
+    }[metric]
+    exact = np.expm1(-gamma * distances)
+    found = shifted_gram(kernel(gamma), X)
+    size = float(np.abs(exact).max())
+    assert np.abs(found - exact).max() < 1e-14 * size
+    assert_array_equal(found, found.T)
+    assert np.abs(gram(kernel(gamma), X) - 1.0 - exact).max() > 1e-6 * size
+    narrow = shifted_gram(kernel(0.5), X)
+    assert_allclose(narrow + 1.0, gram(kernel(0.5), X), rtol=1e-9, atol=1e-15)
+
+
+def test_other_kernels_are_not_shifted(X):
+    assert_array_equal(shifted_gram("linear", X), gram("linear", X))

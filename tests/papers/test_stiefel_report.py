@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS, StiefelRegression
 from isthmus._geometry import StiefelFlow
-from isthmus.losses import Huber
+from isthmus.losses import Huber, Squared
 from isthmus.papers.stiefel_report import GeodesicStiefelRegression
 from isthmus.papers.stiefel_report.geodesic import _Geodesics, _Map
 from isthmus.regression.rank_descent import Penalty, RankProblem
@@ -106,15 +106,34 @@ def test_outliers_do_not_move_the_absolute_fit():
     assert np.linalg.norm(squared.coef_ - truth) > 0.3 * size
 
 
-def test_the_start_can_be_a_saddle():
-    """No signal in the first inputs and outputs: the identity finds the mean and stays."""
+def test_the_start_can_lead_to_a_saddle():
+    """No signal in the first inputs and outputs: the identity shrinks to the mean, which is a saddle.
+
+    Said of the curves that the iteration follows, not of its end: rounding leaves a saddle sooner or later.
+    """
     rng = np.random.default_rng(0)
-    X = np.linalg.qr(rng.normal(size=(60, 7)) - rng.normal(size=7))[0]
-    X = np.linalg.qr(X - X.mean(axis=0))[0][:, :6]
+    X = rng.normal(size=(60, 6))
+    X = np.linalg.qr(X - X.mean(axis=0))[0]
     Y = np.column_stack([np.zeros((60, 2)), X[:, [3, 4]] @ np.diag([5.0, 3.0])])
-    assert StiefelRegression(2, alpha=0.0).fit(X, Y).objective_ < 1e-10
-    stuck = GeodesicStiefelRegression(2).fit(X, Y)
-    assert_allclose(stuck.objective_, 0.5 * (Y**2).sum(), rtol=1e-6)
+    problem = RankProblem(X, np.ones(6), Y, None, Squared(), Penalty(0.0))
+    W, V, b = np.eye(6, 2), np.eye(4, 2), np.zeros(4)
+    mean = 0.5 * (Y**2).sum()
+    for s in (1.0, 0.5, 1e-3, 0.0):
+        curve = _Geodesics(problem, problem.loss, _Map(W, np.full(2, s), V, b))
+        toward = curve.directions
+        for direction in (toward.W, toward.V, toward.b):  # nothing but the size of the map changes
+            assert_allclose(direction, 0.0, atol=1e-13)
+        assert_allclose(toward.s, -s, atol=1e-13)
+        assert_allclose(curve.value, mean + s**2, rtol=1e-13)
+    for angle in (0.3, 0.1, 0.03):  # lower values are as near as you like
+        turned = W.copy()
+        turned[[0, 3], 0] = np.cos(angle), np.sin(angle)
+        out = V.copy()
+        out[[0, 2], 0] = np.cos(angle), np.sin(angle)
+        near = _Map(turned, np.array([angle**2, 0.0]), out, b)
+        expected = mean - 5.0 * angle**2 * np.sin(angle) ** 2 + angle**4 / 2
+        assert expected < mean
+        assert_allclose(_Geodesics(problem, problem.loss, near).value, expected, rtol=1e-13)
 
 
 def test_cut_short_says_so():

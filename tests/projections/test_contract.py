@@ -39,17 +39,7 @@ ESTIMATORS = [
 ]
 
 
-def exceptions(estimator):
-    """Where weights are not copies; ``features/test_sparse_and_weights.py`` has the other cases."""
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    if isinstance(estimator, SIR):
-        return {names[0]: "30 inputs of 15 rows and no ridge: every direction explains all"}
-    if estimator.alpha == "cv":
-        return {names[0]: "neighbours are counted, and no common factor of the weights may matter"}
-    return {}
-
-
-@parametrize_with_checks(CONTRACT, expected_failed_checks=exceptions)
+@parametrize_with_checks(CONTRACT)
 def test_sklearn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ranks of the tiny sets of the checks

@@ -323,6 +323,26 @@ def test_sir_with_more_inputs_than_rows_is_the_dual():
     assert_allclose(wide.transform(X), primal.transform(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("copies", [1, 3])
+def test_sir_that_fits_all_slices_is_the_limit_of_small_ridges(copies):
+    """Every eigenvalue is one: the order of the coordinates is that of ever smaller ridges."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((24, 40)), rng.standard_normal(24)
+    new = rng.standard_normal((9, 40))
+    rows = np.repeat(np.arange(24), copies)  # 72 rows of 40 inputs go by features
+    with pytest.warns(UserWarning, match="alpha == 0"):
+        plain = SIR(3, n_slices=6).fit(X[rows], y[rows])
+    assert_allclose(plain.eigenvalues_, 1.0, atol=1e-10)
+    errors = [
+        np.abs(
+            plain.transform(new)
+            - SIR(3, n_slices=6, alpha=alpha * copies).fit(X[rows], y[rows]).transform(new)
+        ).max()
+        for alpha in (1e-2, 1e-4)
+    ]
+    assert errors[0] < 1e-2 and errors[1] < 1.1e-2 * errors[0]  # the error falls as the ridge
+
+
 def test_sir_is_invariant_under_affine_maps(curves):
     X, y, _ = curves
     rng = np.random.default_rng(3)

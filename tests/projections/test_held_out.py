@@ -226,12 +226,53 @@ def test_a_good_output_among_noise_is_seen_and_decides():
 
 
 @pytest.mark.parametrize("kind", [VectorJudge, KernelJudge])
-def test_a_held_out_row_counts_by_its_weight(kind):
+def test_rows_count_by_their_weights_and_copies_are_one_neighbour(kind, monkeypatch):
+    monkeypatch.setattr(held_out, "N_NEIGHBOURS", 3)
     rng = np.random.default_rng(0)
-    Y = rng.normal(size=(12, 2))
-    what = Y if kind is VectorJudge else Y @ Y.T
-    train, test, near = np.arange(6), np.arange(6, 12), rng.integers(6, size=(6, 3))
-    counts = np.array([1, 2, 3, 1, 2, 3])
-    weighted = kind(what, np.append(np.ones(6), counts)).scores(near, train, test)
-    copies = np.repeat(near, counts, axis=0), train, np.repeat(test, counts)
-    assert_allclose(weighted, kind(what).scores(*copies), rtol=1e-12)
+    Y, Z = rng.normal(size=(14, 2)), rng.normal(size=(14, 2))
+    Z[6], Y[6] = Z[1], Y[1]  # a copy in another place
+    Z[[2, 7]] = 50.0  # the same inputs with other outputs are no copies
+    counts = rng.integers(1, 4, size=14)
+    train, test = np.arange(9), np.arange(9, 14)
+
+    def judge(rows, weights):
+        what = Y[rows] if kind is VectorJudge else Y[rows] @ Y[rows].T
+        return kind(what, weights).merge_copies(Z[rows])
+
+    groups = judge(np.arange(14), counts).groups
+    assert groups[1] == groups[6] and len(set(groups)) == 13
+    weighted = judge(np.arange(14), counts).scores(Z, train, test)
+    halved = judge(np.arange(14), counts / 2).scores(Z, train, test)
+    rows = np.repeat(np.arange(14), counts)
+    both = (np.flatnonzero(np.isin(rows, part)) for part in (train, test))
+    repeated = judge(rows, None).scores(Z[rows], *both)
+    assert_allclose(weighted, repeated, rtol=1e-12)
+    assert_allclose(weighted, halved, rtol=1e-12)
+    # By hand: the three nearest of eight different samples, row 1 with the weight of its copy.
+    sums = counts.astype(float)
+    sums[1] += sums[6]
+    known = np.delete(train, 6)
+    distances = np.linalg.norm(Z[test, None] - Z[known], axis=2)
+    near = known[np.argsort(distances, axis=1)[:, :3]]
+    assert (near == 1).any()
+    guess = np.array([np.average(Y[n], axis=0, weights=sums[n]) for n in near])
+    each = "raw_values" if kind is VectorJudge else "variance_weighted"
+    oracle = r2_score(Y[test], guess, sample_weight=counts[test], multioutput=each)
+    assert_allclose(weighted, oracle, rtol=1e-12)
+
+
+@pytest.mark.parametrize("output", ["vectors", "kernel"])
+def test_a_sample_of_an_exact_fit_is_judged_by_its_own_outputs(monkeypatch, output):
+    monkeypatch.setattr(held_out, "SCORE_ROWS", 120)
+    X, Y = make(200)
+    rows = judged_rows(200, 0)
+    if output == "vectors":
+        model = KernelSIR(kernel="linear", alpha=1.0, solver="dense", slices="classes", **FOLDS)
+        y = classes(Y)
+        model.fit(X, y)
+        oracle = refitted(SIR(alpha=1.0, slices="classes", **FOLDS), X, y, rows)
+        assert_allclose(model.held_out_scores_, oracle, atol=1e-8)
+    else:
+        model = COIR(kernel="linear", kernel_y="precomputed", solver="dense", alpha=1.0, **FOLDS)
+        model.fit(X, Y[:, :2] @ Y[:, :2].T)
+        assert model.held_out_score_ > 0.5  # outputs of other rows: below zero

@@ -111,3 +111,33 @@ class TestEachProjection:
             given["kernel_y"] = RBF(0.3)
         one, other = fit(name, X, y, **given), fit(name, X[twice], y[twice], **given)
         same(one, other, scores=False, tol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SIR", "KernelSIR", "COIR", "KernelCCA", "MORP"])
+def test_copies_weights_and_their_factor_choose_the_same_ridge(name):
+    """Folds are given, with all copies of a row in one of them."""
+    counts = np.random.default_rng(2).integers(1, 4, size=len(X))
+    folds = np.arange(len(X)) % 3
+    rows = np.repeat(np.arange(len(X)), counts)
+    options = {"alpha": "cv"} if name == "SIR" else {"alpha": "cv", "gamma": 0.2}
+    if name in ("COIR", "KernelCCA"):
+        options["kernel_y"] = RBF(0.3)
+
+    def search(places, weights):
+        cv = [
+            tuple(np.flatnonzero((folds[places] == k) == own) for own in (0, 1)) for k in range(3)
+        ]
+        model = clone(LAWFUL[name]).set_params(cv=cv, **options)
+        return model.fit(X[places], y[places], sample_weight=weights)
+
+    copies = search(rows, None)
+    for factor in (1.0, 1e-5, 1e5):
+        weighted = search(np.arange(len(X)), factor * counts)
+        for model in (copies, weighted):
+            assert len(set(model.cv_results_["mean_test_score"].round(9))) > 3
+        assert_allclose(
+            weighted.cv_results_["mean_test_score"],
+            copies.cv_results_["mean_test_score"],
+            atol=1e-8,
+        )
+        same(weighted, copies)

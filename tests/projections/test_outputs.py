@@ -20,7 +20,7 @@ from isthmus.datasets import make_curves
 from isthmus.kernels import RBF, Metric, gram
 from isthmus.kernels.sequences import SpectrumKernel
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, base, kdr
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, neighbours
+from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
 from isthmus.projections.kdr import criterion, gradient_directions
 from isthmus.projections.missing import fill_by_ridge, fill_outputs
 from isthmus.projections.slices import slice_labels
@@ -267,10 +267,10 @@ def test_judges_agree_on_vectors():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(50, 1))
     train, test = np.arange(40), np.arange(40, 50)
-    near = neighbours(rng.normal(size=(40, 2)), rng.normal(size=(10, 2)))
-    by_vectors = VectorJudge(Y).scores(near, train, test)
-    assert KernelJudge(Y @ Y.T).scores(near, train, test) == pytest.approx(by_vectors)
-    assert np.isnan(VectorJudge(np.ones((50, 1))).scores(near, train, test))
+    Z = rng.normal(size=(50, 2))
+    by_vectors = VectorJudge(Y).scores(Z, train, test)
+    assert KernelJudge(Y @ Y.T).scores(Z, train, test) == pytest.approx(by_vectors)
+    assert np.isnan(VectorJudge(np.ones((50, 1))).scores(Z, train, test))
     assert sorted(np.bincount(fold_labels(11, 3, 0))) == [3, 4, 4]
 
 

@@ -136,7 +136,8 @@ class RiemannianPLS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PaperRegr
         left, size, right = np.linalg.svd(M.T @ A, full_matrices=False)
         inner = self.x_rotations_ @ right.T
         terms = np.einsum("qk,k,pk->kqp", left, size, inner)
-        path = np.cumsum(terms, axis=0)
+        # In the order in which a model file keeps it: products round by it.
+        path = np.ascontiguousarray(np.cumsum(terms, axis=0))
         self.coef_path_ = path[:, 0] if Y.shape[1] == 1 else path
         return path[-1], y_mean - path[-1] @ self.x_mean_
 

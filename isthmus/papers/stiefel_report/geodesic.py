@@ -57,8 +57,8 @@ class GeodesicStiefelRegression(PaperRegression):
     alpha : float, default=0.0
         Ridge weight lambda of (4.20).
     init : {"identity"} or array of shape (n_targets, n_features), default="identity"
-        Start. "identity" is the report's: V, S and W are leading columns of the identity. It is a saddle
-        if the first r inputs and outputs have no signal.
+        Start. "identity" is the report's: V, S and W are leading columns of the identity. It leads to a
+        saddle, S = 0, if the first r inputs and outputs have no signal.
     slopes : sequence of float, default=(1, 10, 100, 1000)
         Slopes of the hyperbolic tangent that stands for the sign in Algorithm 3, in units of the
         inverse robust scale of the residuals at the start of each stage.
