@@ -39,6 +39,7 @@ OTHERWISE = {
     "PathSearch": ("preimages/test_paths.py", "PathSearch("),
     "SequenceSearch": ("preimages/test_sequences.py", "SequenceSearch("),
     "SlopeBias": ("test_laws.py", "SlopeBias("),
+    "Trusted": ("inspection/test_trusted.py", "Trusted("),
 }
 # What ``compress`` returns: in no ``__all__``, because nobody makes one by hand.
 RETURNED = {name for name in OTHERWISE if name.startswith("Compressed")}

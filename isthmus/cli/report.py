@@ -34,7 +34,7 @@ def register(app: Any) -> None:
 
 def report(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
+        str, typer.Argument(metavar="MODEL", help="Model file of isthmus fit, or a saved Trusted.")
     ],
     files: Annotated[
         list[str],
@@ -76,7 +76,7 @@ def report(
     from isthmus.cli.app import InputError
     from isthmus.cli.blocks import blocks_of
     from isthmus.cli.matching import file_of
-    from isthmus.cli.models import load_search
+    from isthmus.cli.models import load_model
     from isthmus.cli.planning import PAGE, plan
     from isthmus.inspection import figures_of_merit
     from isthmus.persistence.outputs import Outputs
@@ -87,7 +87,12 @@ def report(
     read = [path for each in (*files, outputs_file) for path in file_of(each)]
     with Outputs(inputs=[model, *read]) as outputs:
         page = plan(outputs, output, PAGE)
-        search = load_search(model, trusted_key)
+        search = load_model(model, trusted_key)
+        if search.residual_quantiles_ is None:
+            raise InputError(
+                f"{model} keeps no errors of rows left out to compare with: fit it with isthmus fit, or "
+                "save isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
+            )
         x_files, y_file = list(files), outputs_file
         # One table more than the model was fitted on: the last holds the outputs.
         if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
