@@ -112,7 +112,7 @@ def report(
         figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
         trust = None if search.domain_ is None else search.check_rows(X)
     rows = [
-        [name, *(f"{each[figure]:.4g}" for figure in _FIGURES)]
+        [name, *(_short(each[figure]) for figure in _FIGURES)]
         for name, each in figures.table(search.target_names_).items()
     ]
     console.table(
@@ -160,3 +160,8 @@ def _read(
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
         y = read_groups(other, [wanted])[0]
     return X, align(table, y, current().notice)[1], table.ids
+
+
+def _short(value: float) -> str:
+    """A figure in four digits; a dash if the rows do not determine it."""
+    return "-" if value != value else f"{value:.4g}"

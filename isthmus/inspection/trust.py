@@ -98,5 +98,8 @@ def tell_outside(
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
         told += f", {of} of them by the {cause}"
     if shift < _RARE:
-        return f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g})."
+        return (
+            f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g}), so "
+            "that errors may be larger and intervals too narrow, inside the domain too."
+        )
     return f"{told}."

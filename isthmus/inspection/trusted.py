@@ -187,7 +187,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             self.best_score_ = float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0
         curve = is_curve(rows, names)
         self.domain_ = Domain.of(
-            self.estimator_, rows, known, folds=folds, scale=not curve, names=names, curve=curve,
+            self.estimator_, rows, known, folds=folds, names=names, curve=curve,
             left_out=left_out, target_names=self.target_names_,
         )  # fmt: skip
 

@@ -97,7 +97,7 @@ def test_errors_and_limits_are_those_of_rows_left_out(rng):
     left = ((Y - guess) ** 2).mean(axis=0) / Y.var(axis=0)
     assert_allclose(model.best_score_, 1 - left.mean())
     domain = Domain.of(
-        search.fit(X, Y), X, Y, folds=list(folds.split(X)), scale=False, curve=True, left_out=guess
+        search.fit(X, Y), X, Y, folds=list(folds.split(X)), curve=True, left_out=guess
     )
     new = 1.1 * curves(rng, 20)[0]
     trust = model.check(new, 0.9)
