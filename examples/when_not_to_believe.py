@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus import PLS
 from isthmus.datasets import make_spectra
-from isthmus.inspection import Domain, hotelling_t2, q_residuals
+from isthmus.inspection import Trusted, hotelling_t2, q_residuals
 
 FIGURE = Path("isthmus-when-not-to-believe.png")
 
@@ -22,20 +22,20 @@ def main():
     spectra = make_spectra(140, random_state=0)
     X, Y, nm = spectra.data, spectra.target, spectra.wavelengths
     train, new = X[:100], X[100:]
-    model = PLS(6, scale=False).fit(train, Y[:100])
+    trusted = Trusted(PLS(6, scale=False)).fit(train, Y[:100])
+    model = trusted.estimator_
     kinds = {
         "like the old ones": new[:20],
         "an unknown substance": new[20:30] + 0.02 * np.exp(-(((nm - 1600) / 15) ** 2)),
         "out of range": train.mean(axis=0) + 6 * (new[30:] - train.mean(axis=0)),
     }
-    domain = Domain.of(model, train)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     flagged = {}
     for name, rows in kinds.items():
         t2, q = hotelling_t2(model, rows), q_residuals(model, rows, train)
         left.loglog(t2.values / t2.limit, q.values / q.limit, "o", label=name, alpha=0.7)
         right.plot(nm, rows[:3].T, lw=0.8)
-        flagged[name] = 100 * np.mean(domain.check(rows).outside)
+        flagged[name] = 100 * np.mean(trusted.check(rows).outside)
         print(f"{name:22s}{flagged[name]:4.0f} % outside")
     left.axhline(1, color="black", lw=0.8)
     left.axvline(1, color="black", lw=0.8)

@@ -13,13 +13,13 @@ from sklearn.kernel_ridge import KernelRidge
 
 from isthmus import compress
 from isthmus.auto import trials
-from isthmus.auto.intervals import half_widths, sorted_errors
 from isthmus.auto.ladder import LADDER, rungs_for
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.trials import Trial, simplest_good
 from isthmus.compression import refit
 from isthmus.compression.refit import fit_outputs
 from isthmus.compression.thresholds import _shift
+from isthmus.inspection.intervals import half_widths, sorted_errors
 from isthmus.problems import scores as fold_scores
 from isthmus.projections import KernelSIR
 from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_scores

@@ -38,6 +38,7 @@ OTHERWISE = {
     "PathSearch": ("preimages/test_paths.py", "PathSearch("),
     "SequenceSearch": ("preimages/test_sequences.py", "SequenceSearch("),
     "SlopeBias": ("test_laws.py", "SlopeBias("),
+    "Trusted": ("inspection/test_trusted.py", "Trusted("),
 }
 # In no ``__all__``, because nobody makes one by hand: what ``compress`` returns, what a name such as
 # ``preimage="exact"`` stands for, and what ``generator="auto"`` tries.

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import skops.io
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -30,6 +30,7 @@ from isthmus import (
     ComponentSearchCV,
     ManifoldPLS,
     ReducedRankRegression,
+    Rows,
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
@@ -736,6 +737,33 @@ def test_sparse_training_rows_that_do_not_vary(estimator, scale):
         for A in (X, sparse.csr_array(X))
     ]
     assert_allclose(*(search.cv_results_["mean_test_score"] for search in searches))
+
+
+def test_a_number_of_folds_leaves_out_whole_groups_and_time_later_rows():
+    rng = np.random.default_rng(0)
+    batch = np.repeat(np.arange(6), 5)
+    X = rng.normal(size=(30, 8)) + 3 * rng.normal(size=(6, 8))[batch]
+    Y = X[:, :2] + rng.normal(size=(6, 2))[batch]
+    order = rng.permutation(30)
+    X, Y, batch = X[order], Y[order], batch[order]
+
+    def scores(cv, **given):
+        return ComponentSearchCV(PLS(), n_components=4, cv=cv).fit(X, Y, **given).cv_results_
+
+    pairs = [
+        (scores(3, groups=batch), scores(GroupKFold(3), groups=batch)),
+        (scores(9, groups=batch), scores(GroupKFold(6), groups=batch)),
+        (scores("time"), scores(TimeSeriesSplit(5))),
+    ]
+    for found, want in pairs:
+        assert_array_equal(found["mean_test_score"], want["mean_test_score"])
+    assert (scores(3)["mean_test_score"] != pairs[0][0]["mean_test_score"]).all()
+    with pytest.raises(ValueError, match="one group only"):
+        scores(3, groups=np.zeros(30))
+    with pytest.raises(ValueError, match="must be a number, 'time' or a splitter"):
+        scores("later")
+    with pytest.raises(ValueError, match="PredefinedSplit"):
+        ComponentSearchCV(PLS()).fit(Rows.from_arrays(X, Y), groups=batch)
 
 
 def test_a_split_without_test_rows_is_refused():

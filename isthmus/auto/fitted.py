@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_option, validate_data
 from isthmus.auto.block_search import are_blocks, block_importances, join_known
-from isthmus.auto.intervals import half_widths, widen
-from isthmus.inspection import Domain, Trust
+from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.reports import write_report
 
 
-class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """What a search can do once it is fitted."""
 
     best_estimator_: Any
@@ -26,7 +25,6 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     answers_: dict[str, dict[str, Any]]
     cv_results_: dict[str, Any]
     random_state: int
-    domain_: Domain | None = None
     notices_: tuple[str, ...] = ()
     # Files of before these parameters were there do not have them.
     prefer: str = "simple"
@@ -69,95 +67,9 @@ class FittedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         return pl.DataFrame(columns, schema=self.target_names_)
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the chosen model, and warn of rows that are not like those of the fit.
-
-        The warning, an :class:`~isthmus.inspection.OutsideDomainWarning`, tells how many rows are outside
-        the domain and why the farthest is, see :meth:`isthmus.inspection.Domain.warn`; :meth:`check` has
-        every row.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictions.
-        """
-        check_is_fitted(self)
-        rows = self._rows(X)
-        values = self.predict_rows(rows)
-        if self.domain_ is not None:
-            self.domain_.warn(rows, values)
-        return self._named(values, X)
-
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
         return self.best_estimator_.predict(rows)
-
-    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[NDArray, NDArray]:
-        """Bounds between which a new output lies with about the given probability.
-
-        The half width is a quantile of the absolute errors of the rows left out in cross-validation,
-        so that it holds for any method and any distribution of errors as long as new rows come from
-        where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
-        width is multiplied by its distance, which is 1 at the limit. Bounds of such a row are infinite as
-        soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
-        where they say nothing; and of every row if there are too few rows for the level.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs.
-        level : float, default=0.95
-            Probability for one output of one row.
-
-        Returns
-        -------
-        lower, upper : ndarray in the shape of ``predict``
-        """
-        check_is_fitted(self)
-        lower, upper = self.interval_rows(self._rows(X), level)
-        return self._named(lower, X), self._named(upper, X)
-
-    def interval_rows(
-        self, rows: Array, level: float = 0.95, trust: Trust | None = None
-    ) -> tuple[NDArray, NDArray]:
-        """Bounds for checked rows, an array with the columns of the fit; ``trust`` if it is known."""
-        centre = self.predict_rows(rows)
-        widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
-        if self.domain_ is not None:
-            trust = self.domain_.check(rows, centre) if trust is None else trust
-            widths = widen(widths, trust, self.domain_.output_extent)
-        width = widths[..., 0] if centre.ndim == 1 else widths
-        return centre - width, centre + width
-
-    def check(self, X: ArrayLike) -> Trust:
-        """Return which rows lie outside of the domain of the training rows, how far, and why.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        trust : Trust
-            ``distance`` of each row (above 1 is outside), ``outside``, ``reasons``; ``summary()``.
-        """
-        check_is_fitted(self)
-        return self.check_rows(self._rows(X))
-
-    def check_rows(self, rows: Array, predictions: Array | None = None) -> Trust:
-        """Check rows that are an array with the columns of the fit; ``predictions`` if they are known."""
-        if self.domain_ is None:
-            raise ValueError(
-                "the model was saved by a version that kept no domain: fit it again to have rows checked."
-            )
-        guess = self.predict_rows(rows) if predictions is None else predictions
-        return self.domain_.check(rows, guess)
 
     @property
     def rank_(self) -> int | None:

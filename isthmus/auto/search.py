@@ -16,7 +16,6 @@ from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blends import Mean
 from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
-from isthmus.auto.intervals import sorted_errors
 from isthmus.auto.ladder import BLEND, rungs_for
 from isthmus.auto.problem import Problem, Rung, check_outputs
 from isthmus.auto.progress import Leaderboard, Progress
@@ -31,6 +30,7 @@ from isthmus.auto.trials import (
 )
 from isthmus.auto.trust import domain_of, order_notice
 from isthmus.inspection import ComponentCurveDisplay
+from isthmus.inspection.intervals import sorted_errors
 
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 

@@ -25,8 +25,7 @@ def domain_of(search: Any, trial: Trial, names: Any) -> Domain:
     if trial.problem.blocks is not None and isinstance(model, Blend):
         model = model.estimators_[int(model.weights_.mean(axis=1).argmax())]
     return Domain.of(
-        model, trial.X, trial.y, folds=trial.splits, scale=search.scale_,
-        names=names, curve=is_curve(trial.X, names),
+        model, trial.X, trial.y, folds=trial.splits, names=names, curve=is_curve(trial.X, names),
         left_out=trial.predictions, target_names=search.target_names_,
     )  # fmt: skip
 
@@ -39,8 +38,8 @@ def order_notice(trial: Trial, grouped: bool) -> str | None:
         return None
     return (
         "the rows look ordered: neighbours have like errors, and the folds part them, so that new "
-        "batches or later rows will be predicted worse than cross-validation says. Give groups, or "
-        "cv='time'."
+        "batches or later rows will be predicted worse than cross-validation says. Give groups "
+        "(--groups), or cv='time' (--cv time)."
     )
 
 

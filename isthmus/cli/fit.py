@@ -256,7 +256,7 @@ def _fit_blocks(
     told = summary(search, path)
     console.say(
         f"{told['rows']} rows read in blocks: {told['method']}, {told['components']} components, "
-        f"R2 {told['score']:.4f} in {search.n_splits_} folds."
+        f"R2 {told['score']:.4f} in {told['folds']} folds."
     )
     console.say(f"Model: {model.given}")
     console.result({"model": model.given, **told})

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import EPS
 from isthmus.cli.app import InputError
 from isthmus.problems.streams.sources import Rows
 from isthmus.tables.pairs import Reading
-
-_MOST_ROWS = 2000  # drawn for the domain and the intervals
 
 
 def is_large(path: str, memory: float | None) -> bool:
@@ -73,6 +70,7 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
 
     A second pass draws rows for the domain and the intervals.
     """
+    from isthmus.inspection import Trusted
     from isthmus.model_selection import ComponentSearchCV
     from isthmus.regression import PCR, PLS, ReducedRankRegression
 
@@ -88,82 +86,20 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
     chosen = {} if scale == "auto" else {"scale": scale}
     n_components = None if components == "auto" else [components]
     search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
-    search.fit(rows)
-    search.target_names_ = list(rows.target_names or [])
-    search.domain_, search.residual_quantiles_ = _find_trust(search, rows)
-    return search
+    return Trusted(search).fit(rows)
 
 
-def _find_trust(search: Any, rows: Rows) -> tuple[Any, Any]:
-    """Return the domain, and errors as they are of rows left out.
-
-    The errors are those of a sample, larger by as much as the cross-validated error is larger than theirs.
-    """
-    from sklearn.metrics import r2_score
-
-    from isthmus.auto.intervals import sorted_errors
-    from isthmus.inspection import Domain
-
-    X, Y, _ = rows.sample(_MOST_ROWS, 0)
-    guess = BlockModel(search).predict_rows(X).reshape(Y.shape)
-    domain = Domain.of(
-        search.best_estimator_, X, Y, left_out=guess, names=rows.feature_names,
-        target_names=search.target_names_,
-    )  # fmt: skip
-    left = max(1 - r2_score(Y, guess), EPS)
-    larger = np.sqrt(max(1.0, (1 - search.best_score_) / left))
-    return domain, sorted_errors(larger * np.abs(Y - guess))
-
-
-def summary(search: Any, path: str) -> dict[str, Any]:
+def summary(trusted: Any, path: str) -> dict[str, Any]:
     """What a fit is told by."""
+    search = trusted.estimator_
     model = search.best_estimator_
     return {
         "method": type(model).__name__,
         "rows": int(model.n_samples_),
         "features": int(search.n_features_in_),
-        "targets": search.target_names_,
+        "targets": trusted.target_names_,
         "components": int(model.n_components_),
         "score": search.best_score_,
+        "folds": search.n_splits_,
         "files": [path],
     }
-
-
-class BlockModel:
-    """A model that was fitted in blocks, as ``isthmus predict`` asks for it."""
-
-    def __init__(self, search: Any) -> None:
-        self.search = search
-        self.best_estimator_ = search.best_estimator_
-        self.n_features_in_ = search.n_features_in_
-        self.feature_names_in_ = search.feature_names_in_
-        self.target_names_ = search.target_names_
-        # Older files have neither.
-        self.domain_: Any = getattr(search, "domain_", None)
-        self.residual_quantiles_ = getattr(search, "residual_quantiles_", None)
-
-    def check_rows(self, X: Any, predictions: Any) -> Any:
-        """Check rows that have been predicted."""
-        return self.domain_.check(X, predictions)
-
-    def predict_rows(self, X: Any) -> Any:
-        """Predict checked rows."""
-        import warnings
-
-        with warnings.catch_warnings():  # the names have been matched
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self.search.predict(X)
-
-    def interval_rows(self, X: Any, level: float, trust: Any = None) -> Any:
-        """Bounds, as those of a model that was fitted in memory."""
-        if self.residual_quantiles_ is None:
-            raise InputError(
-                "the model was fitted in blocks by a version without intervals: fit it again."
-            )
-        from isthmus.auto.intervals import half_widths, widen
-
-        centre = self.predict_rows(X)
-        widths = half_widths(self.residual_quantiles_, len(self.residual_quantiles_), level)
-        widths = widen(widths, trust or self.check_rows(X, centre), self.domain_.output_extent)
-        width = widths[..., 0] if centre.ndim == 1 else widths
-        return centre - width, centre + width

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
+from isthmus.inspection._model import split_model
 from isthmus.tables.categories import expand
 from isthmus.tables.errors import some
 from isthmus.tables.kinds import Column
@@ -135,7 +136,8 @@ class NewRows:
     def check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
         """Missing values are for models that were fitted with them."""
         # Models with missing="em" fill the holes themselves.
-        if getattr(self._search.best_estimator_, "missing", "error") == "em":
+        before, last = split_model(self._search)
+        if not before and getattr(last, "missing", "error") == "em":
             return
         holes = np.isnan(values)
         if holes.any():

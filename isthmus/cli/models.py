@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from isthmus.cli.app import InputError
+from isthmus.inspection import Trusted
+from isthmus.inspection.trust_layer import TrustLayer
 
 
-def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = False) -> Any:
-    """A model that ``isthmus fit`` has written; with a key, that its holder has signed.
+def load_search(path: str, trusted_key: str | None = None) -> Any:
+    """A model that ``isthmus fit`` has written; with a key, that its holder has signed."""
+    from isthmus.auto import MethodSearchCV
 
-    ``in_blocks`` takes one of a table that was read in blocks as well.
-    """
+    model = load_model(path, trusted_key)
+    if isinstance(model, MethodSearchCV):
+        return model
+    kind = type(getattr(model, "estimator_", model)).__name__
+    raise InputError(
+        f"{path} holds a {kind}, fitted in blocks or in Python: isthmus predict and isthmus report take "
+        "it, this command needs a model that isthmus fit has fitted in memory (see its --memory)."
+    )
+
+
+def load_model(path: str, trusted_key: str | None = None) -> Any:
+    """Any model of a file that predicts numbers from rows of numbers."""
     import os
 
     from isthmus.auto import MethodSearchCV
@@ -22,18 +37,42 @@ def load_search(path: str, trusted_key: str | None = None, *, in_blocks: bool = 
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory, not a model file.")
     model = load(path, trusted_key=trusted_key)
-    if hasattr(model, "target_names_") and not isinstance(model, MethodSearchCV):
-        if not in_blocks:
-            raise InputError(
-                f"{path} was fitted in blocks: isthmus predict takes it, other commands need a model that "
-                "was fitted in memory (raise --memory of isthmus fit)."
-            )
-        from isthmus.cli.large import BlockModel
+    if isinstance(model, MethodSearchCV | Trusted):
+        return model
+    return PlainModel(model, path)
 
-        return BlockModel(model)
-    if not isinstance(model, MethodSearchCV):
-        raise InputError(
-            f"{path} holds a {type(model).__name__}, which has no column names: use it from Python "
-            "with isthmus.load, or fit with isthmus fit."
-        )
-    return model
+
+class PlainModel(TrustLayer):
+    """An estimator that was saved as it is: without a domain, and perhaps without names."""
+
+    def __init__(self, model: Any, path: str) -> None:
+        self.estimator_ = model
+        self.n_features_in_ = getattr(model, "n_features_in_", None)
+        if self.n_features_in_ is None or not hasattr(model, "predict"):
+            raise InputError(
+                f"{path} holds a {type(model).__name__}, which predicts nothing from a table of numbers: "
+                "use it in Python with isthmus.load."
+            )
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+        # Earlier versions kept these of a table that was fitted in blocks.
+        self.domain_ = getattr(model, "domain_", None)
+        self.residual_quantiles_ = getattr(model, "residual_quantiles_", None)
+        if self.residual_quantiles_ is not None:
+            self.n_samples_ = len(self.residual_quantiles_)
+        example = np.asarray(self.predict_rows(np.zeros((1, self.n_features_in_))))
+        if example.dtype.kind not in "biuf":
+            raise InputError(
+                f"{path} holds a {type(model).__name__}, whose outputs are no numbers: use it in Python "
+                "with isthmus.load."
+            )
+        names = [f"y{j}" for j in range(example.size)]
+        self.target_names_ = list(getattr(model, "target_names_", names))
+
+    def predict_rows(self, rows: Any) -> Any:
+        """Predict checked rows."""
+        import warnings
+
+        with warnings.catch_warnings():  # the names have been matched
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.estimator_.predict(rows)

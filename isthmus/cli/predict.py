@@ -21,7 +21,7 @@ def register(app: Any) -> None:
 
 def predict(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
+        str, typer.Argument(metavar="MODEL", help="Model file, of isthmus fit or isthmus.save.")
     ],
     new: Annotated[
         list[str],
@@ -81,7 +81,7 @@ def predict(
 
     from isthmus.cli.blocks import open_rows
     from isthmus.cli.matching import file_of
-    from isthmus.cli.models import load_search
+    from isthmus.cli.models import load_model
     from isthmus.cli.planning import plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.pairs import Reading
@@ -90,7 +90,7 @@ def predict(
     read = [path for each in new for path in file_of(each)]
     with Outputs(inputs=[model, *read]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
-        search = load_search(model, trusted_key, in_blocks=True)
+        search = load_model(model, trusted_key)
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
             rows = open_rows(search, new, reading, search.target_names_)
@@ -110,7 +110,10 @@ def predict(
             "shift_p_value": found.shift, "withheld": found.withheld,
         }  # fmt: skip
     elif check:
-        console.notice(f"{model} has no domain: rows are not checked. Fit it again to add one.")
+        console.notice(
+            f"{model} keeps no domain: rows are predicted unchecked. Fit it with isthmus fit, or save "
+            "isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
+        )
     targets = list(search.target_names_)
     console.result({"rows": n_rows, "targets": targets, "output": output, **told})
 

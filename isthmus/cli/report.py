@@ -34,7 +34,7 @@ def register(app: Any) -> None:
 
 def report(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by isthmus fit.")
+        str, typer.Argument(metavar="MODEL", help="Model file of isthmus fit, or a saved Trusted.")
     ],
     files: Annotated[
         list[str],
@@ -76,7 +76,7 @@ def report(
     from isthmus.cli.app import InputError
     from isthmus.cli.blocks import blocks_of
     from isthmus.cli.matching import file_of
-    from isthmus.cli.models import load_search
+    from isthmus.cli.models import load_model
     from isthmus.cli.planning import PAGE, plan
     from isthmus.inspection import figures_of_merit
     from isthmus.persistence.outputs import Outputs
@@ -87,7 +87,12 @@ def report(
     read = [path for each in (*files, outputs_file) for path in file_of(each)]
     with Outputs(inputs=[model, *read]) as outputs:
         page = plan(outputs, output, PAGE)
-        search = load_search(model, trusted_key)
+        search = load_model(model, trusted_key)
+        if search.residual_quantiles_ is None:
+            raise InputError(
+                f"{model} keeps no errors of rows left out to compare with: fit it with isthmus fit, or "
+                "save isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
+            )
         x_files, y_file = list(files), outputs_file
         # One table more than the model was fitted on: the last holds the outputs.
         if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
@@ -107,7 +112,7 @@ def report(
         figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
         trust = None if search.domain_ is None else search.check_rows(X)
     rows = [
-        [name, *(f"{each[figure]:.4g}" for figure in _FIGURES)]
+        [name, *(_short(each[figure]) for figure in _FIGURES)]
         for name, each in figures.table(search.target_names_).items()
     ]
     console.table(
@@ -155,3 +160,8 @@ def _read(
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
         y = read_groups(other, [wanted])[0]
     return X, align(table, y, current().notice)[1], table.ids
+
+
+def _short(value: float) -> str:
+    """A figure in four digits; a dash if the rows do not determine it."""
+    return "-" if value != value else f"{value:.4g}"

@@ -13,7 +13,7 @@ name                       file                question
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 ``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
-``Domain``                 ``domain.py``       which new rows may be predicted? Of any fitted model
+``Trusted``                ``trusted.py``      which predictions may be believed? Of any estimator
 =========================  ==================  ==================================================
 
 All but the last two take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
@@ -40,7 +40,7 @@ from isthmus.inspection.displays import (
     SubspaceDisplay,
     VIPDisplay,
 )
-from isthmus.inspection.domain import Domain
+from isthmus.inspection.domain import Domain as Domain
 from isthmus.inspection.importance import selectivity_ratio, vip
 from isthmus.inspection.merit import FiguresOfMerit as FiguresOfMerit
 from isthmus.inspection.merit import figures_of_merit
@@ -50,13 +50,13 @@ from isthmus.inspection.permutation import permutation_test
 from isthmus.inspection.prediction import prediction_interval
 from isthmus.inspection.trust import OutsideDomainWarning
 from isthmus.inspection.trust import Trust as Trust
+from isthmus.inspection.trusted import Trusted
 from isthmus.inspection.variance import explained_variance
 
 __all__ = [
     "CoefficientsDisplay",
     "ComponentCurveDisplay",
     "CompressionDisplay",
-    "Domain",
     "ExplainedVarianceDisplay",
     "LoadingsDisplay",
     "OutsideDomainWarning",
@@ -65,6 +65,7 @@ __all__ = [
     "SPlotDisplay",
     "ScoresDisplay",
     "SubspaceDisplay",
+    "Trusted",
     "VIPDisplay",
     "coefficient_intervals",
     "explained_variance",

@@ -201,6 +201,24 @@ class Ranges:
         return order[excess[order] > limit]
 
 
+def is_curve(X: Array, names: Any) -> bool:
+    """Whether the columns are points of a curve: numbers for names, or neighbours all but equal."""
+    if names is not None and len(names) > 4:
+        try:
+            steps = np.diff([float(name) for name in names])
+            if (steps > 0).all() or (steps < 0).all():
+                return True
+        except ValueError:
+            pass
+    if X.shape[1] < 20 or len(X) < 3 or np.isnan(X).any():
+        return False
+    Z = X - X.mean(axis=0)
+    norms = np.linalg.norm(Z, axis=0)
+    norms[norms == 0] = 1.0
+    near = (Z[:, 1:] * Z[:, :-1]).sum(axis=0) / (norms[1:] * norms[:-1])
+    return bool(np.median(near) > 0.98)
+
+
 def stretch(contributions: Array) -> tuple[int, int]:
     """Return the stretch of a curve about the largest contribution in which they exceed half of it."""
     width = max(1, len(contributions) // 50)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
-from isthmus._linalg import Array
+from isthmus._linalg import EPS, Array
 from isthmus._validation import check_array
 
 
@@ -137,6 +137,8 @@ def _figures(reference: Array, prediction: Array) -> dict[str, float]:
     bias = error.mean()
     sep = np.linalg.norm(error - bias) / np.sqrt(n - 1) if n > 1 else np.nan
     spread = np.linalg.norm(reference - reference.mean())
+    # What does not vary is not explained, well or badly: no R2, no slope, no spread over an error.
+    is_constant = spread <= 8 * EPS * np.linalg.norm(reference)
     deviation = prediction - prediction.mean()
     length = np.linalg.norm(deviation)
     # Deviations of unit length first: squares of large units would overflow.
@@ -153,6 +155,8 @@ def _figures(reference: Array, prediction: Array) -> dict[str, float]:
         "rpd": _ratio(spread / np.sqrt(n - 1), sep) if n > 1 else np.nan,
         "rpiq": _ratio(quartiles[1] - quartiles[0], root),
     }
+    if is_constant:
+        found |= dict.fromkeys(("slope", "intercept", "r2", "rpd", "rpiq"), np.nan)
     return {name: value if name == "n" else float(value) for name, value in found.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ class Trust:
         The statistic that is the farthest beyond its limit; empty for rows inside.
     usual : ndarray or None
         Sorted distances of training rows that were left out, for comparison.
+    prediction, lower, upper : ndarray or None
+        Predictions of the rows and their bounds, where the model was asked for them.
     """
 
     distance: Array
@@ -49,6 +52,9 @@ class Trust:
     reasons: list[str]
     causes: list[str]
     usual: Array | None = None
+    prediction: Any = None
+    lower: Any = None
+    upper: Any = None
 
     @property
     def shift_p_value(self) -> float:
@@ -92,5 +98,8 @@ def tell_outside(
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
         told += f", {of} of them by the {cause}"
     if shift < _RARE:
-        return f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g})."
+        return (
+            f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g}), so "
+            "that errors may be larger and intervals too narrow, inside the domain too."
+        )
     return f"{told}."

@@ -89,8 +89,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     alpha : float or sequence of float, default=None
         Candidates for the ridge weight, if the estimator has one. None: zero and 21 values from
         1e-8 to 100 times the squared norm of the centred inputs.
-    cv : int, splitter or iterable of (train, test), default=5
-        Folds, as in scikit-learn: k-fold, grouped, leave-one-out, repeated, time series.
+    cv : int, "time", splitter or iterable of (train, test), default=5
+        Folds, as in scikit-learn; with ``groups`` an int leaves out whole groups, "time" later rows.
     scoring : str, callable, list or dict, default=None
         One scorer or several, as in scikit-learn, or a callable that returns a dict of scores. None is
         R2, or "q2" if a fold has a single test row, for which R2 is undefined (leave-one-out): one minus
@@ -197,7 +197,7 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         sample_weight : array of shape (n_samples,), default=None
             Weight of each row; see the notes above.
         groups : array of shape (n_samples,), default=None
-            Groups for a grouped splitter.
+            Batches or replicates, of which none is in two folds.
 
         Returns
         -------
@@ -215,6 +215,8 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             self._check_refit(named)
         source = as_rows(X, y, sample_weight)
         if source is not None:
+            if groups is not None:
+                raise ValueError("groups of Rows: pass a PredefinedSplit of the groups as cv.")
             treated = search_source(self, model, prefix, source, named)
             return self._refit(lambda best: refit_source(best, treated))
         given = {"sample_weight": sample_weight, "groups": groups}
@@ -385,8 +387,6 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
             extra = dict(routed[f"scorer_{self.refit}" if several else "scorer"].score)
         value = scorer(self.best_estimator_, X, y, **extra)
         return value[self.refit] if isinstance(value, dict) else value
-
-    # -- scikit-learn's protocols ------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where metadata go: the fits, the scorers and the splitter."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from sklearn import get_config
 from sklearn.metrics import check_scoring, get_scorer
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from isthmus.model_selection.candidates import named_scorings
+from isthmus.model_selection.splits import splitter_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def search_router(search: Any) -> MetadataRouter:
             scorer = get_scorer("r2" if scorer == "q2" else scorer)
         place = f"scorer_{name}" if several else "scorer"
         router.add(**{place: scorer}, method_mapping=_mapping(fit="score", score="score"))
-    router.add(splitter=check_cv(search.cv), method_mapping=_mapping(fit="split"))
+    router.add(splitter=splitter_of(search.cv, 10), method_mapping=_mapping(fit="split"))
     return router
 
 

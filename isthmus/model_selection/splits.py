@@ -4,16 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, check_cv
 
 from isthmus._linalg import Array
 from isthmus.problems.splits import Split, without_empty
 
+_TIME_FOLDS = 5
+
+
+def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
+    """Return the splitter of ``cv``; a number of folds leaves out whole groups where there are any."""
+    if isinstance(cv, str):
+        if cv != "time":
+            raise ValueError(f"cv == {cv!r}, must be a number, 'time' or a splitter.")
+        return TimeSeriesSplit(min(_TIME_FOLDS, n_samples // 2))
+    if groups is None or not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+        return check_cv(cv)
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        raise ValueError("groups has one group only, at least two are needed.")
+    return GroupKFold(min(int(cv), n_groups))
+
+
+def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: int) -> list:
+    """Return the folds in which rows are left out, (train, test) each; a number of folds is shuffled."""
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv == {cv}, must be >= 2.")
+        if groups is None:
+            splitter: Any = KFold(min(int(cv), len(X) // 2), shuffle=True, random_state=seed)
+            return list(splitter.split(X, Y))
+    return list(splitter_of(cv, len(X), groups).split(X, Y, groups))
+
 
 def make_splits(cv: Any, X: Any, Y: NDArray, groups: Any) -> list[Split]:
     """Return the splits of ``cv``, each with rows to test on."""
-    splits = [Split(train, test, len(Y)) for train, test in check_cv(cv).split(X, Y, groups)]
+    splitter = splitter_of(cv, len(Y), groups)
+    splits = [Split(train, test, len(Y)) for train, test in splitter.split(X, Y, groups)]
     if not splits:
         raise ValueError(f"cv == {cv!r} gives no split.")
     if any(len(split.test) == 0 for split in splits):

@@ -29,7 +29,7 @@ _CLASSES = {
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
     "isthmus.compression.deviations": "Deviations",
-    "isthmus.inspection": "Domain",
+    "isthmus.inspection": "Domain Trusted",
     "isthmus.inspection.distances": "FeatureDistance Neighbours Ranges Subspace",
     "isthmus.dependency": "DependencyRegressor",
     "isthmus.dependency.candidates": "CandidateRanking",

@@ -53,6 +53,11 @@ class ReportData:
         return self.search.shown_estimator_
 
     @property
+    def is_search(self) -> bool:
+        """Whether methods were compared; otherwise it is one model with its domain and intervals."""
+        return hasattr(self.search, "best_method_")
+
+    @property
     def is_blend(self) -> bool:
         return self.search.best_method_ == "blend"
 
@@ -117,7 +122,9 @@ class ReportData:
         names = self.feature_names if self.has_feature_names else None
         at, _, is_curve = positions(names, self.p)
         # Unscaled columns without names are taken for a curve: a search scales tables and leaves curves.
-        return at, is_curve or (names is None and not self.search.scale_)
+        domain = getattr(self.search, "domain_", None)
+        scaled = self.search.scale_ if self.is_search else domain is None or not domain.curve
+        return at, is_curve or (names is None and not scaled)
 
     @property
     def column_positions(self) -> Array:

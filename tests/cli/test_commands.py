@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import isthmus
 from isthmus.auto import MethodSearchCV
 from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
+from isthmus.inspection import Trusted
 
 ROOT = Path(__file__).resolve().parents[2]
 FIT = ("-m", "pls,ridge", "--cv", "3")
@@ -106,11 +108,60 @@ def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
     del old.domain_
     isthmus.save(old, "old.isthmus")
     code, _, err = run("predict", "old.isthmus", "X.csv", "-o", "out.csv")
-    assert code == 0 and "has no domain: rows are not checked" in err
+    assert code == 0 and "keeps no domain: rows are predicted unchecked" in err
     assert read_csv("out.csv")[0] == ["sample", "fat", "water"]
     code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
     assert code == 0, err
     assert "has no domain" in (tmp_path / "old.html").read_text("utf-8")
+
+
+def test_models_saved_in_python_are_predicted(tables, run, tmp_path):
+    """A plain estimator without a word on trust but that; a trusted one with all columns."""
+    X, Y = (pd.read_csv(name, index_col=0) for name in ("X.csv", "Y.csv"))
+    isthmus.save(isthmus.PLS(2).fit(X, Y), "plain.isthmus")
+    ask = "predict", "plain.isthmus", "X.csv", "-o", "out.csv"
+    code, _, err = run(*ask)
+    assert code == 0 and "keeps no domain" in err and "Trusted(model).fit(X, y)" in err
+    plain = pd.read_csv("out.csv", index_col=0)
+    assert list(plain) == ["y0", "y1"]
+    assert_allclose(plain, isthmus.PLS(2).fit(X, Y).predict(X), rtol=1e-6)
+    code, _, err = run(*ask, "--interval", "0.9")
+    assert code == 1 and "keeps no errors of rows left out" in err
+    code, _, err = run("report", "plain.isthmus", "X.csv", "Y.csv")
+    assert code == 1 and "Trusted(model).fit(X, y)" in err
+    code, _, err = run("compress", "plain.isthmus", "-o", "small.isthmus")
+    assert code == 1 and "holds a PLS" in err
+
+    trusted = Trusted(isthmus.PLS(2)).fit(X, Y)
+    X.iloc[3] += 50
+    X.to_csv("new.csv")
+    isthmus.save(trusted, "trusted.isthmus")
+    code, out, _ = run(
+        "predict", "trusted.isthmus", "new.csv", "-o", "out.csv", "--interval", "0.9"
+    )
+    assert code == 0 and "outside the domain" in out
+    found, want = pd.read_csv("out.csv", index_col=0), trusted.check(X, 0.9)
+    targets = list(Y.columns)
+    assert_allclose(found[targets], want.prediction, rtol=1e-6)
+    for end in ("lower", "upper"):
+        bounds = getattr(want, end)
+        told = found[[f"{name} {end}" for name in targets]]
+        assert_allclose(told, np.where(np.isinf(bounds), np.nan, bounds), rtol=1e-6)
+    assert_allclose(found["distance"], want.distance, rtol=1e-6)
+    assert list(found["outside"] == "yes") == list(want.outside)
+    assert list(found["reason"].fillna("")) == want.reasons
+    code, out, _ = run("report", "trusted.isthmus", "X.csv", "Y.csv", "-o", "r.html")
+    assert code == 0 and "RMSEP" in out
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "Validation" in page and "rows outside the domain" in page
+
+    labels = np.where(np.arange(len(X)) % 2, "a", "b")
+    isthmus.save(isthmus.IndicatorClassifier(isthmus.PLS(1)).fit(X, labels), "c.isthmus")
+    code, _, err = run("predict", "c.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 1 and "whose outputs are no numbers" in err
+    isthmus.save(isthmus.DependencyRegressor().fit(["ab", "ba", "aab"] * 4, Y[:12]), "s.isthmus")
+    code, _, err = run("predict", "s.isthmus", "X.csv", "-o", "out.csv")
+    assert code == 1 and "predicts nothing from a table of numbers" in err
 
 
 def test_json_and_quiet(tables, run):

@@ -100,7 +100,7 @@ def test_a_hole_is_named_by_its_line(table, tmp_path, capsys):
     assert "column 'a' has no value in line 20001" in capsys.readouterr().err
 
 
-def test_intervals_hold_their_share_and_other_commands_are_refused(table, tmp_path, capsys):
+def test_intervals_hold_their_share_and_compressing_is_refused(table, tmp_path, capsys):
     folder, _, Y = table
     path, model = str(folder / "t.csv"), str(tmp_path / "m.isthmus")
     assert main(["fit", path, "-t", "oil,starch", "-o", model, "--memory", "1", "-q"]) == 0
@@ -112,5 +112,12 @@ def test_intervals_hold_their_share_and_other_commands_are_refused(table, tmp_pa
         told = found[f"{name} lower"].notna() & (found["outside"] == "no")
         # The quantile of 2000 rows varies by 0.007.
         assert 0.87 < held[told].mean() < 0.93
-    assert main(["report", model, path, path, "-o", str(tmp_path / "r.html")]) == 1
-    assert "was fitted in blocks: isthmus predict takes it" in capsys.readouterr().err
+    page = str(tmp_path / "r.html")
+    assert main(["report", model, path, "-t", "oil,starch", "-o", page, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    guess = found[["oil", "starch"]].to_numpy()
+    for j, name in enumerate(["oil", "starch"]):
+        rmse = np.sqrt(np.mean((guess[:, j] - Y[:, j]) ** 2))
+        assert told["figures"][name]["rmse"] == pytest.approx(rmse, rel=1e-4)
+    assert main(["compress", model, "-o", str(tmp_path / "c.isthmus")]) == 1
+    assert "fitted in blocks or in Python" in capsys.readouterr().err

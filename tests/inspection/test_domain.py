@@ -32,10 +32,10 @@ from isthmus import (
     load,
     save,
 )
-from isthmus.auto.intervals import half_widths, widen
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, OutsideDomainWarning, Trust, hotelling_t2, q_residuals
 from isthmus.inspection.distances import FeatureDistance, PrincipalAxes
+from isthmus.inspection.intervals import half_widths, widen
 from isthmus.inspection.trust import tell_outside
 from isthmus.regression import OPLS
 

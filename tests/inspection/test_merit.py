@@ -64,6 +64,12 @@ def test_what_is_not_determined_is_nan():
     assert exact.rmse == 0 and exact.rpd == np.inf and exact.r2 == 1
     constant = figures_of_merit([2.0, 2.0], [2.0, 2.0])
     assert np.isnan([constant.r2, constant.slope, constant.rpd]).all()
+    missed = figures_of_merit([0.1] * 7, np.arange(7.0))  # their mean is not 0.1 to the last digit
+    for figure in ("r2", "slope", "intercept", "rpd", "rpiq"):
+        assert np.isnan(getattr(missed, figure)), figure
+    assert missed.bias == pytest.approx(2.9) and missed.sep == pytest.approx(
+        np.std(range(7), ddof=1)
+    )
     alone = figures_of_merit([2.0], [3.0])
     assert alone.rmse == 1 and np.isnan(alone.sep)
     assert figures_of_merit([np.nan], [3.0]).n == 0

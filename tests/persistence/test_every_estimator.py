@@ -49,6 +49,7 @@ from isthmus import (
 )
 from isthmus.datasets import make_low_rank_regression
 from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfer, NormalVariate
+from isthmus.inspection import Trusted
 from isthmus.kernels.graphs import GraphKernel, as_graph
 from isthmus.kernels.sequences import PositionKernel, SequenceKernel
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
@@ -152,6 +153,10 @@ FITTED = {
     "MethodSearchCV of blocks": (
         lambda: MethodSearchCV(blocks=HALVES, cv=2).fit(X, Y),
         lambda model: (model.predict(X), model.check(X).distance),
+    ),
+    "Trusted": (
+        lambda: Trusted(PLS(2), cv=3).fit(X, Y),
+        lambda model: (model.predict_rows(X), model.check(X).distance, model.check(X).lower),
     ),
     "SequentialPLS": (lambda: SequentialPLS(HALVES).fit(X, Y), predicted),
     "SparseFactors": (lambda: SparseFactors(2).fit(X, Y), predicted),

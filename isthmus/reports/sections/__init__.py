@@ -32,6 +32,10 @@ from isthmus.reports.sections.validation import validation
 
 def all_sections(data: ReportData) -> list[Section]:
     """The report, section by section; what does not apply is left out."""
+    if not data.is_search:  # of one model there is no choice to report
+        return [
+            found for found in (validation(data), at_a_glance(data), predictions(data)) if found
+        ]
     made = [
         validation(data), summary(data), at_a_glance(data), comparison(data), components(data),
         predictions(data), scores(data), inputs(data), pictures(data), compression(data), method(data),

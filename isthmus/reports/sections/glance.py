@@ -21,12 +21,17 @@ def at_a_glance(data: ReportData) -> Section:
     """What the columns hold."""
     holes_x, holes_y = (100 * float(np.isnan(a).mean()) for a in (data.X, data.Y))
     constant = int((np.nanmax(data.X, axis=0) == np.nanmin(data.X, axis=0)).sum())
-    scaled = "divided by their standard deviations" if data.search.scale_ else "left in their units"
     text = [
         f"{data.n} rows; {data.p} inputs, {constant} of them constant; {data.q} outputs. "
-        f"{holes_x:.2g} % of the input values and {holes_y:.2g} % of the output values are missing. "
-        f"Input columns were centred and {scaled}, with the statistics of the training rows of each fold."
+        f"{holes_x:.2g} % of the input values and {holes_y:.2g} % of the output values are missing."
     ]
+    if data.is_search:
+        how = (
+            "divided by their standard deviations" if data.search.scale_ else "left in their units"
+        )
+        text[0] += (
+            f" Input columns were centred and {how}, with the statistics of the training rows of each fold."
+        )
     section = Section("Data at a glance", text)
     if data.image_shape is not None:
         section.pictures.append(_input_pictures(data, data.image_shape))

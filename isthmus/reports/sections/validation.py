@@ -18,6 +18,7 @@ _LEVEL = 0.95  # of intervals
 _RARE = 0.01  # a trend is named if chance alone gives it less often
 # Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
+_MOST_CARDS = 4  # outputs whose errors head the page; all are in the table
 _HEADER = ["output", "rows", "RMSEP", "bias", "SEP", "slope", "R2", "RPD", "RPIQ", "RMSECV", "covered",
            "covered, inside", "trend, p"]  # fmt: skip
 
@@ -49,7 +50,7 @@ def validation(data: ReportData) -> Section | None:
     )
     section = Section(
         "Validation",
-        _sentences(data, float(np.nanmean(figures.r2)), figures.rmse / expected, trends),
+        _sentences(data, _mean(figures.r2), figures.rmse / expected, trends),
         cards=_cards(data, shares, shares_inside),
         tables=[(caption, _HEADER, rows)],
     )
@@ -71,7 +72,12 @@ def _cards(data: ReportData, shares: Array, shares_inside: Array) -> list[tuple[
             ("slope", figures.slope), ("RPD", figures.rpd), ("RPIQ", figures.rpiq),
         ):  # fmt: skip
             cards.append((label, fig.short(float(value[0])) or "unknown"))
-    cards.append(("explained on these rows (R2)", f"{float(np.nanmean(figures.r2)):.3f}"))
+    elif data.q <= _MOST_CARDS:
+        for j, name in enumerate(data.search.target_names_):
+            cards.append((f"RMSEP of {name}", fig.short(float(figures.rmse[j])) or "unknown"))
+    cards.append(
+        ("explained on these rows (R2)", fig.short(round(_mean(figures.r2), 3)) or "unknown")
+    )
     cards.append(("outputs within their 95 % intervals", _percent(_mean(shares))))
     if data.trust is not None:
         n = int(data.trust.outside.sum())
@@ -86,6 +92,8 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     search = data.search
     worst = int(np.nanargmax(ratios)) if np.isfinite(ratios).any() else 0
     share = f"{100 * r2:.1f} %" if r2 > 0 else "nothing"
+    if np.isnan(r2):  # the outputs do not vary
+        share = "an unknown share"
     text = [
         f"On these {data.n} rows the model explains {share} of the variance of the outputs, "
         f"{data.kind}. At the fit, rows left out were explained to {100 * search.best_score_:.1f} %."
@@ -147,7 +155,7 @@ def _share(covered: Array) -> Array:
 
 
 def _mean(shares: Array) -> float:
-    """Mean over the outputs; NaN where all bounds are withheld."""
+    """Mean over the outputs; NaN where no output has a value."""
     return float(np.nanmean(shares)) if np.isfinite(shares).any() else np.nan
 
 
@@ -194,14 +202,15 @@ def _running_median(residual: Array) -> tuple[Array, Array]:
 
 def _distances(data: ReportData) -> Figure:
     rows = data.shown_rows
-    distance = np.minimum(data.trust.distance[rows], 1e6)
+    distance = np.clip(data.trust.distance[rows], 1e-6, 1e6)
     points = fig.markers(
         rows + 1, distance, data.names_of(rows), "distance %{y}",
         marker={"color": _tones(data, rows)},
     )  # fmt: skip
     limit = fig.line([1, data.n], [1, 1], fig.WARN, "dash")
     lay = fig.layout("place of the row", "distance, limit 1")
-    lay["yaxis"] |= {"type": "log", "dtick": 1}
+    # Powers of ten alone, or 1, 2 and 5 of each where there are few of them.
+    lay["yaxis"] |= {"type": "log", "dtick": 1 if np.ptp(np.log10(distance)) > 2 else "D2"}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
         "of the same kind passes. Intervals of rows above the dashed line are wider by this factor, and "

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.inspection import Trust
+from isthmus.inspection.trust import Trust
 
 _MOST_QUANTILES = 2000
 
 
 def sorted_errors(errors: Array) -> Array:
-    """Sorted absolute errors of each target, thinned where there are very many."""
-    levels = np.linspace(0, 1, min(len(errors), _MOST_QUANTILES))
-    if np.isnan(errors).any():
-        return np.nanquantile(errors, levels, axis=0, method="higher")
-    return np.quantile(errors, levels, axis=0, method="higher")
+    """Sorted absolute errors of each target, thinned where there are very many; unknown ones are NaN."""
+    levels = np.linspace(0, 1, min(len(errors), _MOST_QUANTILES))[:, None]
+    last = np.maximum(np.isfinite(errors).sum(axis=0) - 1, 0)
+    # The next larger error, but 0.1 * 30 is to be 3, not a hair more.
+    places = np.ceil(levels * last - 1e-9).astype(int)
+    return np.take_along_axis(np.sort(errors, axis=0), places, axis=0)
 
 
 def half_widths(errors: Array, n_samples: int, level: float) -> Array:

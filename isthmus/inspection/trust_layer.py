@@ -1,0 +1,146 @@
+"""Predictions, intervals and the check of rows, of a model that keeps its domain and its errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._linalg import Array
+from isthmus.inspection.domain import Domain
+from isthmus.inspection.intervals import half_widths, widen
+from isthmus.inspection.trust import Trust
+
+
+class TrustLayer:
+    """What a model can do that keeps its domain and the errors of rows left out.
+
+    A class that inherits from it has ``_rows``, which checks inputs, and ``predict_rows``.
+    """
+
+    domain_: Domain | None = None
+    residual_quantiles_: Array | None = None
+    n_samples_: int
+    target_names_: list[str]
+
+    def _rows(self, X: Any) -> Array:
+        raise NotImplementedError
+
+    def predict_rows(self, rows: Array) -> NDArray:
+        """Predict checked rows, an array with the columns of the fit."""
+        raise NotImplementedError
+
+    def _named(self, values: NDArray, X: Any) -> Any:
+        return values
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict, and warn of rows that are not like those of the fit.
+
+        The warning, an :class:`~isthmus.inspection.OutsideDomainWarning`, tells how many rows are outside
+        the domain and why the farthest is: if so many are outside as chance takes there in fewer than one
+        table in a hundred, if a row is three times as far out as the limit, or if the rows have moved as a
+        whole. :meth:`check` has every row.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictions.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        values = self.predict_rows(rows)
+        if self.domain_ is not None:
+            self.domain_.warn(rows, self._judged(values))
+        return self._named(values, X)
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[NDArray, NDArray]:
+        """Bounds between which a new output lies with about the given probability.
+
+        The half width is a quantile of the absolute errors of the rows left out in cross-validation,
+        so that it holds for any method and any distribution of errors as long as new rows come from
+        where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
+        width is multiplied by its distance, which is 1 at the limit. Bounds of such a row are infinite as
+        soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
+        where they say nothing; and of every row if there are too few rows for the level.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+        level : float, default=0.95
+            Probability for one output of one row.
+
+        Returns
+        -------
+        lower, upper : ndarray in the shape of ``predict``
+        """
+        check_is_fitted(self)
+        lower, upper = self.interval_rows(self._rows(X), level)
+        return self._named(lower, X), self._named(upper, X)
+
+    def interval_rows(
+        self, rows: Array, level: float = 0.95, trust: Trust | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """Bounds for checked rows, an array with the columns of the fit; ``trust`` if it is known."""
+        return self._bounds(rows, self.predict_rows(rows), level, trust)
+
+    def _bounds(
+        self, rows: Array, centre: NDArray, level: float, trust: Trust | None
+    ) -> tuple[NDArray, NDArray]:
+        if self.residual_quantiles_ is None:
+            raise ValueError(
+                "the model keeps no errors of rows left out, which intervals are made of: fit it again as "
+                "isthmus.inspection.Trusted(model).fit(X, y), with outputs that are numbers."
+            )
+        widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
+        if self.domain_ is not None:
+            trust = self.domain_.check(rows, centre) if trust is None else trust
+            widths = widen(widths, trust, self.domain_.output_extent)
+        width = widths[..., 0] if centre.ndim == 1 else widths
+        return centre - width, centre + width
+
+    def check(self, X: ArrayLike, level: float = 0.95) -> Trust:
+        """Return which rows lie outside of the domain of the training rows, how far, and why.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+        level : float, default=0.95
+            Probability for one output of one row, for the bounds.
+
+        Returns
+        -------
+        trust : Trust
+            ``prediction``, ``lower`` and ``upper`` of each row, its ``distance`` (above 1 is outside),
+            ``outside``, ``reasons``; ``summary()``.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        guess = self.predict_rows(rows)
+        trust = self.check_rows(rows, guess)
+        found: dict[str, Any] = {"prediction": self._named(guess, X)}
+        if self.residual_quantiles_ is not None:
+            bounds = self._bounds(rows, guess, level, trust)
+            found["lower"], found["upper"] = (self._named(bound, X) for bound in bounds)
+        return replace(trust, **found)
+
+    def check_rows(self, rows: Array, predictions: Array | None = None) -> Trust:
+        """Check rows that are an array with the columns of the fit; ``predictions`` if they are known."""
+        if self.domain_ is None:
+            raise ValueError(
+                "the model was saved by a version that kept no domain: fit it again to have rows checked."
+            )
+        guess = self.predict_rows(rows) if predictions is None else predictions
+        return self.domain_.check(rows, self._judged(guess))
+
+    def _judged(self, predictions: NDArray) -> NDArray | None:
+        """Predictions as far as they have a range: numbers, of which errors are known."""
+        return None if self.residual_quantiles_ is None else predictions

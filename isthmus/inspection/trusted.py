@@ -1,0 +1,268 @@
+"""Predictions that say when not to be believed: any estimator, with its domain and its intervals."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import r2_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._linalg import EPS, Array
+from isthmus._validation import check_array, check_weights, validate_data
+from isthmus.inspection._domain_parts import MOST_ROWS
+from isthmus.inspection.distances import is_curve
+from isthmus.inspection.domain import Domain
+from isthmus.inspection.intervals import sorted_errors
+from isthmus.inspection.trust_layer import TrustLayer
+from isthmus.model_selection.splits import outer_splits
+from isthmus.problems.streams.sources import Rows, as_rows
+
+
+class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
+    """Any estimator of vectors, with predictions that say when not to be believed.
+
+    The estimator is fitted to all rows, and again without the rows of each fold. Rows left out give the
+    limits of the domain and the errors from which intervals are made, with all that is chosen inside the
+    estimator chosen again. ``predict`` warns of rows outside; :meth:`check` has, for each row, prediction,
+    bounds, distance, whether it is outside, and the reason. All of it is kept by ``isthmus.save``, and
+    ``isthmus predict`` writes it beside the predictions.
+
+    The domain is described in :class:`~isthmus.inspection.domain.Domain`: Hotelling's T2 and Q of the
+    inputs, the nearest training row, the distance in feature space for kernel models, ranges of inputs and
+    outputs. One row in twenty like those of the fit is flagged.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regression, a pipeline, a search, a classifier; inputs are rows of numbers. Intervals are for
+        outputs that are numbers.
+    cv : int, "time", splitter or iterable of (train, test), default=5
+        Folds in which rows are left out. An int is shuffled folds, or folds of whole ``groups``, whose
+        limits are those of new batches; "time" leaves out later rows.
+    n_jobs : int, default=None
+        Folds at a time, as in joblib.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to all rows.
+    domain_ : Domain
+        Limits and distances; its ``check`` needs no predictions.
+    residual_quantiles_ : ndarray of shape (m, n_targets) or None
+        Sorted absolute errors of rows left out; None where outputs are no numbers.
+    best_score_ : float or None
+        R2 of the rows left out, the mean over the outputs.
+    n_samples_ : int
+        Number of rows that were left out.
+    target_names_ : list of str
+
+    Examples
+    --------
+    >>> from isthmus import PLS
+    >>> from isthmus.datasets import make_spectra
+    >>> from isthmus.inspection import Trusted
+    >>> spectra = make_spectra(80, random_state=0)
+    >>> model = Trusted(PLS(8)).fit(spectra.data, spectra.target)
+    >>> other = make_spectra(20, instrument="secondary", random_state=1)
+    >>> found = model.check(other.data)
+    >>> print(found.summary().split(",")[0])
+    20 of 20 rows (100.0 %) are outside the domain of the training rows
+    >>> found.lower.shape
+    (20, 4)
+    """
+
+    def __init__(self, estimator: Any, *, cv: Any = 5, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> Trusted:
+        """Fit the estimator to all rows and to the rest of each fold.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features), or Rows
+            Inputs. ``Rows`` are fitted once; the domain is that of a sample of 2000, and its errors are
+            as much larger as the estimator's own cross-validated score (``best_score_``) says.
+        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Handed to the estimator, to the last step of a pipeline; rows of weight zero are left out.
+        groups : array of shape (n_samples,), default=None
+            Batches or replicates, of which none is in two folds; handed to a search as well.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        source = as_rows(X, y, sample_weight)
+        if source is not None:
+            if groups is not None:
+                raise ValueError("groups of Rows are not known: give arrays.")
+            return self._fit_source(source)
+        if y is None:
+            raise ValueError("Trusted requires y to be passed, but the target y is None.")
+        rows = self._rows(X, reset=True)
+        known, is_numeric = self._outputs(y)
+        check_consistent_length(rows, known, groups)
+        weights = check_weights(sample_weight, rows)
+        extra = {"sample_weight": weights, "groups": None if groups is None else np.asarray(groups)}
+        kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+        folds = self._folds(rows, known, extra["groups"], kept)
+        rows, known = rows[kept], known[kept]
+        extra = {name: None if v is None else v[kept] for name, v in extra.items()}
+        self.estimator_ = self._fit_part(rows, known, extra, np.arange(len(rows)))
+        left_out = self._left_out(rows, known, extra, folds) if is_numeric else None
+        names = getattr(self, "feature_names_in_", None)
+        self._keep(rows, known, left_out, names, _names_of(y), folds)
+        return self
+
+    def _folds(self, rows: Array, known: Any, groups: Any, kept: NDArray) -> list:
+        """Folds in the numbers of the rows that are kept."""
+        if isinstance(self.cv, int | np.integer | str):
+            return outer_splits(
+                self.cv, rows[kept], known[kept], None if groups is None else groups[kept], 0
+            )
+        place = np.full(len(rows), -1)  # a splitter, or a list of rows, knows all of them
+        place[kept] = np.arange(len(kept))
+        splits = outer_splits(self.cv, rows, known, groups, 0)
+        parts = [tuple(place[part][place[part] >= 0] for part in split) for split in splits]
+        return [(train, test) for train, test in parts if len(test)]
+
+    def _fit_part(self, rows: Array, known: Any, extra: dict[str, Any], part: NDArray) -> Any:
+        model = clone(self.estimator)
+        given = {name: values[part] for name, values in extra.items() if values is not None}
+        taken = signature(model.fit).parameters
+        if "groups" not in taken:
+            given.pop("groups", None)
+        if "sample_weight" in given and isinstance(model, Pipeline):
+            given[f"{model.steps[-1][0]}__sample_weight"] = given.pop("sample_weight")
+        elif "sample_weight" in given and "sample_weight" not in taken:
+            raise ValueError(f"{type(model).__name__} takes no sample_weight.")
+        return model.fit(rows[part], known[part], **given)
+
+    def _left_out(self, rows: Array, known: Array, extra: dict[str, Any], folds: list) -> Array:
+        """Predictions of rows by models that have not seen them; NaN where no fold leaves a row out."""
+
+        def predict(train: NDArray, test: NDArray) -> Array:
+            model = self._fit_part(rows, known, extra, train)
+            return np.asarray(model.predict(rows[test]), dtype=float).reshape(len(test), -1)
+
+        found = Parallel(n_jobs=self.n_jobs)(delayed(predict)(*fold) for fold in folds)
+        guess = np.full((len(rows), known[0].size), np.nan)
+        for (_, test), values in zip(folds, found, strict=True):
+            guess[test] = values
+        return guess
+
+    def _keep(
+        self, rows: Array, known: Any, left_out: Array | None, names: Any, targets: Any,
+        folds: Any = None, larger: float = 1.0,
+    ) -> None:  # fmt: skip
+        """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
+        self.residual_quantiles_, self.best_score_ = None, None
+        self.n_samples_ = len(rows)
+        n_targets = 1 if left_out is None else left_out.shape[1]
+        self.target_names_ = (
+            [f"y{j}" for j in range(n_targets)] if targets is None else [str(t) for t in targets]
+        )
+        if left_out is not None:
+            told = ~np.isnan(left_out).any(axis=1)
+            Y = known.reshape(left_out.shape)
+            errors = larger * np.abs(Y - left_out)[told]
+            self.n_samples_ = len(errors)
+            self.residual_quantiles_ = sorted_errors(errors)
+            with np.errstate(divide="ignore", invalid="ignore"):  # an output may be constant
+                left = np.nanmean(errors**2, axis=0) / np.nanvar(Y[told], axis=0)
+            self.best_score_ = float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0
+        curve = is_curve(rows, names)
+        self.domain_ = Domain.of(
+            self.estimator_, rows, known, folds=folds, names=names, curve=curve,
+            left_out=left_out, target_names=self.target_names_,
+        )  # fmt: skip
+
+    def _fit_source(self, source: Rows) -> Trusted:
+        self.estimator_ = clone(self.estimator).fit(source)
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if source.feature_names is not None:
+            self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+        rows, known, _ = source.sample(MOST_ROWS, 0)
+        guess = self.predict_rows(rows).reshape(known.shape)
+        larger = 1.0
+        if hasattr(self.estimator_, "best_score_"):
+            left = max(1 - r2_score(known, guess), EPS)
+            larger = float(np.sqrt(max(1.0, (1 - self.estimator_.best_score_) / left)))
+        self._keep(rows, known, guess, source.feature_names, source.target_names, larger=larger)
+        return self
+
+    def _rows(self, X: Any, *, reset: bool = False) -> Array:
+        finite = "allow-nan" if get_tags(self.estimator).input_tags.allow_nan else True
+        least = 4 if reset else 1  # two folds, and two rows to fit to in each
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite,
+            ensure_min_samples=least,
+        )  # fmt: skip
+
+    def _outputs(self, y: Any) -> tuple[Any, bool]:
+        """Outputs, and whether they are numbers with errors."""
+        found = np.asarray(y)
+        if is_classifier(self.estimator) or found.dtype.kind not in "biuf":
+            return found, False
+        finite = "allow-nan" if get_tags(self.estimator).input_tags.allow_nan else True
+        checks = {"ensure_2d": False, "ensure_all_finite": finite, "input_name": "y"}
+        return check_array(y, dtype=np.float64, **checks), True
+
+    def predict_rows(self, rows: Array) -> NDArray:
+        """Predict checked rows, an array with the columns of the fit."""
+        with warnings.catch_warnings():  # the names have been matched
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.estimator_.predict(rows)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score as the estimator does; rows outside are not told.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Inputs.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Outputs.
+        sample_weight : array of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.estimator_.score(self._rows(X), y, **given)
+
+    @property
+    def classes_(self) -> NDArray:
+        """Labels of a classifier."""
+        return self.estimator_.classes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def _names_of(y: Any) -> Any:
+    """Names of the outputs of a frame or a series; None for others."""
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) else getattr(y, "columns", None)
