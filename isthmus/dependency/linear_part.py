@@ -101,9 +101,12 @@ def embed_inputs(inputs: Any, map_: Any, X: Any, weights: Array | None = None) -
 
 
 def can_be_weighted(inputs: Any, map_: Any) -> bool:
-    """Whether phi and T learn from weights as they do from copies, which a precomputed kernel keeps."""
+    """Whether phi and T learn from weights as they do from copies, which a precomputed kernel keeps.
+
+    None stands for one of the default maps, which all take weights.
+    """
     is_weighted = type(inputs) is KernelMap and not is_precomputed(inputs.kernel)
-    return is_weighted and has_fit_parameter(map_, "sample_weight")
+    return is_weighted and (map_ is None or has_fit_parameter(map_, "sample_weight"))
 
 
 def fit_map(map_: Any, Phi: Array, Psi: Array, weights: Array | None) -> Any:

@@ -198,7 +198,7 @@ class DependencyRegressor(
                 stage._check_options()
         X, Y = self._check_rows(X, y, inputs)
         folds = None if self._linear_outputs() else checked_folds(self.cv, len(Y))
-        X, Y, weights, folds = counted_samples(X, Y, sample_weight, folds, inputs, map_)
+        X, Y, weights, folds = counted_samples(X, Y, sample_weight, folds, inputs, self.map)
         check_enough_samples(len(Y))
         forget_stages(self)
         self._fit_candidates(X, Y, inputs)
