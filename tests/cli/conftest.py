@@ -1,5 +1,6 @@
 """Tables on the disk, and the command in this process or as one of its own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -28,16 +29,62 @@ def run(tmp_path, monkeypatch, capsys):
     return call
 
 
+# Imports take longer than most commands: one process does them, and each run is a child of it.
+PARENT = r"""
+import contextlib, json, os, runpy, sys
+import isthmus.auto, isthmus.cli, isthmus.reports
+with contextlib.suppress(ImportError):
+    import jinja2, plotly.offline
+
+for line in sys.stdin:
+    job = json.loads(line)
+    child = os.fork()
+    if not child:
+        os.chdir(job["folder"])
+        for number, (name, mode) in enumerate(
+            [("in", os.O_RDONLY), ("out", os.O_WRONLY), ("err", os.O_WRONLY)]
+        ):
+            os.dup2(os.open(os.path.join(job["streams"], name), mode), number)
+        sys.argv = ["isthmus", *job["arguments"]]
+        code = 0
+        try:
+            runpy.run_module("isthmus.cli", run_name="__main__")
+        except SystemExit as end:
+            code = end.code or 0
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="session")
+def parent():
+    """A process that has imported all that a command needs."""
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork on this system")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", PARENT], env=environment, **pipes) as process:
+        yield process
+        process.stdin.close()
+
+
 @pytest.fixture
-def run_process(tmp_path):
+def run_process(tmp_path, tmp_path_factory, parent):
     """The command as a process of its own."""
 
-    def call(*arguments, **options):
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus.cli", *map(str, arguments)],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240, **options,
-        )  # fmt: skip
+    def call(*arguments, input=""):
+        streams = tmp_path_factory.mktemp("streams")
+        for name, content in {"in": input, "out": "", "err": ""}.items():
+            (streams / name).write_text(content, encoding="utf-8")
+        job = {
+            "folder": str(tmp_path), "streams": str(streams), "arguments": list(map(str, arguments))
+        }  # fmt: skip
+        parent.stdin.write(json.dumps(job) + "\n")
+        parent.stdin.flush()
+        code = int(parent.stdout.readline())
+        out, err = ((streams / name).read_text(encoding="utf-8") for name in ("out", "err"))
+        return subprocess.CompletedProcess(arguments, code, out, err)
 
     return call
 
