@@ -217,17 +217,18 @@ class GapCovariance:
         padded = np.vstack([V, np.zeros(k)])
         inner, variances = np.zeros((k, k)), np.zeros(self.d + 1)
         for columns, part in self.parts:
-            some = padded[columns.T]
             if isinstance(part, tuple):
                 A, B, v = part
-                some = A.transpose(0, 2, 1) @ some
-                more = (B * v) @ some
+                roots = _roots(columns, A @ np.linalg.cholesky(B * v), self.d + 1) @ padded
                 v = np.broadcast_to(v[:, 0, 0], columns.shape)
                 variances += np.bincount(columns.ravel(), v.ravel(), self.d + 1)
+                inner += roots.T @ roots  # a square, which costs half of a product
             else:
+                some = padded[columns.T]
                 more = part.transpose(2, 0, 1) @ some
-            inner += some.reshape(-1, k).T @ more.reshape(-1, k)
-        inner += V.T @ (variances[: self.d, None] * V)
+                inner += some.reshape(-1, k).T @ more.reshape(-1, k)
+        own = np.sqrt(variances[: self.d, None]) * V
+        inner += own.T @ own
         return (inner + inner.T) / 2
 
     def _sums(self, i: int) -> csr_array:
@@ -239,6 +240,14 @@ class GapCovariance:
             shape = columns.size, self.d + 1
             self._kept_sums[i] = csr_array((ones, columns.T.ravel(), ends), shape).T.tocsr()
         return self._kept_sums[i]
+
+
+def _roots(columns: NDArray, A: Array, order: int) -> csr_array:
+    """The columns of each A, (m, u, c), as rows of a matrix of this order, at their places (u, m)."""
+    m, u, c = A.shape
+    places = np.repeat(columns.T[:, None], c, axis=1)
+    ends = u * np.arange(m * c + 1)
+    return csr_array((A.transpose(0, 2, 1).ravel(), places.ravel(), ends), (m * c, order))
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

@@ -54,14 +54,18 @@ class FilledRows:
         frame, x_factor, y_factor, y_squares = frame_of(self, scale, units, both)
         x_unit, y_unit = self.units[:p] * x_factor, self.units[p:] * y_factor
         X, Y = rows[:, :p] * x_unit, rows[:, p:] * y_unit
-        V = np.linalg.qr(X[self.spanning].T)[0]
+        V, R = np.linalg.qr(X[self.spanning].T)
         m = V.shape[1]
+        inner = np.empty((len(X), m))  # X V
+        inner[self.spanning] = R.T
+        others = np.setdiff1d(np.arange(len(X)), self.spanning)
+        inner[others] = X[others] @ V
         inside = np.zeros((p + q, m + q))
         inside[:p, :m], inside[p:, m:] = V * x_unit[:, None], np.diag(y_unit)
         inside = inside[self.live]
         C = self.gaps.within(inside)
         roots = rows_of_moments(C, np.zeros((m + q, 0)), C.diagonal() > 0)[0][0]
-        condensed = triangular_rows(np.vstack([X @ V, roots[:, :m]]), np.vstack([Y, roots[:, m:]]))
+        condensed = triangular_rows(np.vstack([inner, roots[:, :m]]), np.vstack([Y, roots[:, m:]]))
         form = RowForm(
             frame,
             condensed[1],
