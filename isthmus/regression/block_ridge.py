@@ -14,7 +14,9 @@ from isthmus._validation import check_alpha, check_flag
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
-_RELATIVE_ALPHAS = np.logspace(-6, 2, 9)
+_RELATIVE_ALPHAS = np.logspace(
+    -8, 2, 11
+)  # the range of ComponentSearchCV: raw spectra take the least
 _MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
 _SWEEPS = 3
 
@@ -38,7 +40,7 @@ class BlockRidge(LinearRegressor):
         Columns of each block, see :func:`join_blocks`; None is one block: plain ridge.
     alphas : sequence of float, default=None
         Candidate weights, tried for every block in all combinations (one block after another where these
-        are more than 1500). None: nine values from 1e-6 to 100 times the squared norm of each block. A
+        are more than 1500). None: eleven values from 1e-8 to 100 times the squared norm of each block. A
         sequence with one value skips the search.
     cv : int, splitter or None, default=None
         Folds whose test rows are disjoint, as k-fold; None leaves one row out. A fold is predicted by all

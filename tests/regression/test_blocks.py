@@ -243,3 +243,18 @@ def test_scaling_the_outputs_alone():
     assert_allclose(plain.predict(X) * Y.std(axis=0), model.predict(X), rtol=1e-8)
     with pytest.raises(ValueError, match="scale == 'x'"):
         MultiblockPLS(blocks, scale="x").fit(X, Y)
+
+
+def test_default_weights_reach_as_low_as_smooth_curves_ask_for():
+    """Broad bands: what tells them apart is 1e-8 of their squares; from 1e-6 on the error is 2800 times."""
+    rng = np.random.default_rng(0)
+    at = np.linspace(0, 1, 40)
+    bands = np.exp(-(((at - np.array([[0.2], [0.4], [0.6], [0.8]])) / 0.6) ** 2))
+    amounts = rng.uniform(size=(60, 4))
+    curves = amounts @ bands + 1e-5 * rng.standard_normal((60, 40))
+    X = np.hstack([curves, rng.standard_normal((60, 5))])
+    blocks = [slice(0, 40), slice(40, 45)]
+    model = BlockRidge(blocks).fit(X[:40], amounts[:40])
+    wide = BlockRidge(blocks, alphas=np.logspace(-9, 4, 27)).fit(X[:40], amounts[:40])
+    errors = [((m.predict(X[40:]) - amounts[40:]) ** 2).mean() for m in (model, wide)]
+    assert errors[0] < 1.3 * errors[1]
