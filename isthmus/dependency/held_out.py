@@ -129,16 +129,12 @@ class HeldOut:
         near = np.array([place[row] for row in kept if row in place])
         asked = np.array([place[row] for row in held])
         images = ObjectLosses(kernel_y, take(self.y, self.rows[near]))
-        losses = []
-        for alpha in alphas:
-            system = factorise(K[np.ix_(near, near)], alpha)
-            G = row_weights(system, K[np.ix_(asked, near)])
-            losses.append(
-                np.concatenate([images(g, objects) for g, (objects, _) in zip(G, proposals)])
-            )
+        systems = (factorise(K[np.ix_(near, near)], alpha) for alpha in alphas)
+        G = np.stack([row_weights(system, K[np.ix_(asked, near)]) for system in systems], axis=1)
+        losses = [images(own, objects) for own, (objects, _) in zip(G, proposals)]
         truth = [self.y[i] for i in held]
         return (
-            np.array(losses),
+            np.concatenate(losses, axis=1),
             np.concatenate([log_p for _, log_p in proposals]),
             _distances(kernel_y, truth, [objects for objects, _ in proposals]),
             np.array(

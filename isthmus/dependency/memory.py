@@ -1,4 +1,4 @@
-"""What a dependency regressor will need at its end, checked before its first stage is fitted."""
+"""What a dependency regressor will need at its end, known before its first stage is fitted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from isthmus.preimages import Learned
 
 def check_output_memory(outputs: Any, n: int, vectors: bool) -> None:
     """Refuse ``n`` outputs for which a learned pre-image, the default of vectors, has no memory."""
+    method = learned_preimage(outputs, vectors)
+    if method is not None:
+        method.check_rows(n)
+
+
+def learned_preimage(outputs: Any, vectors: bool) -> Learned | None:
+    """Return the learned pre-image of outputs, given or by default; None if they have another one."""
     chosen = outputs.preimage
     is_default = chosen is None or (isinstance(chosen, str) and chosen == "auto")
     if is_default and vectors and not is_precomputed(outputs.kernel):
         chosen = "learned"
     if isinstance(chosen, str) and chosen == "learned":
-        chosen = Learned()
-    if isinstance(chosen, Learned):
-        chosen.check_rows(n)
+        return Learned()
+    return chosen if isinstance(chosen, Learned) else None

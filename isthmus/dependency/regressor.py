@@ -265,7 +265,7 @@ class DependencyRegressor(
         self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
     ) -> bool:
         """Fit phi and T as one ridge problem; return False if they are not one."""
-        unseen = np.isscalar(self.cv) and self.outputs_ is not None
+        unseen = np.isscalar(self.cv) and self.outputs_ is not None and self._learns_preimage()
         found = solve_dual(inputs, map_, X, Psi, leave_one_out=unseen, weights=weights)
         if found is None:
             return False

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from isthmus._linalg import Array, spreads
 from isthmus.dependency.candidates import ALPHAS, CandidateRanking, generators_to_compare
 from isthmus.dependency.linear_part import ridge_weights
-from isthmus.dependency.memory import check_output_memory
+from isthmus.dependency.memory import check_output_memory, learned_preimage
 from isthmus.features import KernelMap
 from isthmus.kernels import Gaussian, SequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
@@ -36,7 +36,7 @@ class StagesMixin:
     solver: str
     scale_y: bool
     outputs_: Any
-    _vector_outputs: bool
+    _vector_outputs: bool = True
     preimage_: Any
     sizes_: Any = None
     _one_size: float | None = None  # of all training outputs, if it is the same
@@ -98,6 +98,9 @@ class StagesMixin:
         self.outputs_ = clone(self._phi_y).set_params(preimage=None)
         scores = self.outputs_.fit_transform(Y, sample_weight=weights)
         return np.asarray(scores, dtype=np.float64)
+
+    def _learns_preimage(self) -> bool:
+        return learned_preimage(self._phi_y, self._vector_outputs) is not None
 
     def _linear_outputs(self) -> bool:
         if self._phi_y is None:
@@ -212,7 +215,7 @@ class StagesMixin:
         predicted by the same inputs and map as the point; its residuals have mean zero on training rows.
         """
         self.sizes_ = self._one_size = None
-        if not getattr(method, "predicts_sizes", False):
+        if self.candidates_ is not None or not getattr(method, "predicts_sizes", False):
             return
         lengths = np.array([len(y) for y in Y], dtype=np.float64)
         if np.ptp(lengths) == 0:  # nothing to regress

@@ -10,6 +10,7 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.sequences.encoding import Ints
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.preimages.ngram_index import NgramIndex
 
@@ -25,15 +26,19 @@ class ObjectLosses:
         self.kernel = kernel
         self.points = points
         counted = isinstance(kernel, NgramKernel) and getattr(kernel, "label_kernel", None) is None
-        self.index = NgramIndex(kernel, points) if counted else None
+        self.index: Any = NgramIndex(kernel, points) if counted else None
 
     def __call__(self, coef: Array, objects: Sequence[Any]) -> Array:
-        """Return the losses of the objects against one expansion, (n_objects,)."""
+        """Return the losses of the objects against one expansion, or several: (..., n_objects)."""
         if self.index is not None:
             corpus = self.index.alphabet.encode(objects)
             if corpus.n_symbols == len(self.index.alphabet):  # otherwise a symbol is new
-                target = self.index.target(coef, 0.0)
-                Z, lengths = corpus.padded(), corpus.lengths
-                return -target.score(target.inner(Z, lengths), target.own(Z, lengths), lengths)
-        inner = gram(self.kernel, objects, self.points) @ coef
+                return self._counted(coef, corpus.padded(), corpus.lengths)
+        inner = coef @ gram(self.kernel, objects, self.points).T
         return np.asarray(gram_diagonal(self.kernel, objects) - 2.0 * inner)
+
+    def _counted(self, coef: Array, Z: Ints, lengths: Ints) -> Array:
+        targets = [self.index.target(row, 0.0) for row in np.atleast_2d(coef)]
+        own = targets[0].own(Z, lengths)  # the same for all
+        losses = [-target.score(target.inner(Z, lengths), own, lengths) for target in targets]
+        return losses[0] if np.ndim(coef) == 1 else np.array(losses)

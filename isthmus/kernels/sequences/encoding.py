@@ -138,7 +138,11 @@ class Alphabet:
     def encode(self, sequences: Sequence[Any]) -> Corpus:
         """Codes of sequences; a token that is not in the alphabet has a code of its own behind it."""
         more = dict(self._codes)
-        codes = [more.setdefault(plain(token), len(more)) for s in sequences for token in s]
+        codes = [
+            more.setdefault(token if type(token) is str else plain(token), len(more))
+            for s in sequences
+            for token in s
+        ]
         lengths = [len(sequence) for sequence in sequences]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Corpus(np.array(codes, dtype=np.int64), offsets, len(more))

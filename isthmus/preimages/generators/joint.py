@@ -145,6 +145,12 @@ class JointNgrams(Generator, BaseEstimator):
             self._cache[key] = self._smoothed(history, letter)
         return self._cache[key]
 
+    def _seen(self, history: tuple[Pair, ...]) -> tuple[Pair, ...]:
+        """Return the longest end of a history that was counted: what is before it changes nothing."""
+        while history and history not in self._totals:
+            history = history[1:]
+        return history
+
     def _smoothed(self, history: tuple[Pair, ...], letter: Any) -> Array:
         pairs = self._places.get(letter, {(letter, ()): 0})
         if history:
@@ -180,7 +186,7 @@ class JointNgrams(Generator, BaseEstimator):
             for place in np.argsort(-values, kind="stable")[:width]:
                 _, history, output = beam[place // len(pairs)]
                 pair = pairs[place % len(pairs)]
-                history = (*history, pair)[1:] if self.order > 1 else ()
+                history = self._seen((*history, pair)[-self.order + 1 :]) if self.order > 1 else ()
                 grown.append(
                     (float(values[place]), history, output if letter is _END else output + pair[1])
                 )

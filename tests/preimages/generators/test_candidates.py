@@ -27,7 +27,10 @@ def test_losses_are_those_of_gram_matrices(kernel):
     coef = np.random.default_rng(0).normal(size=len(SOUNDS))
     for objects in (WANTED, [*WANTED[:3], "zzz"]):  # the last has a symbol that no point has
         direct = gram_diagonal(kernel, objects) - 2 * gram(kernel, objects, SOUNDS) @ coef
-        assert_allclose(ObjectLosses(kernel, SOUNDS)(coef, objects), direct, atol=1e-9)
+        losses = ObjectLosses(kernel, SOUNDS)
+        assert_allclose(losses(coef, objects), direct, atol=1e-9)
+        several = losses(np.array([coef, -coef]), objects)
+        assert_allclose(several, [direct, 2 * gram_diagonal(kernel, objects) - direct], atol=1e-9)
 
 
 KERNEL = SequenceKernel(0.3, normalise=True)

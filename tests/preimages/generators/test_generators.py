@@ -223,6 +223,26 @@ def test_the_joint_model_is_smoothed_as_kneser_and_ney_say():
             assert_allclose(model._probabilities(history, letter), wanted, rtol=1e-10)
 
 
+def test_joint_candidates_have_the_probability_of_all_their_chains():
+    """Oracle: every chain of pairs, each after its whole history, though a beam keeps what was counted."""
+    words, sounds = dictionary(60, 6)
+    model = JointNgrams(4, beam_width=10**4).fit(words, sounds)
+    begin, end = ("", ("begin",)), ("", ("end",))
+    for word in ("abx", "xxba"):
+        chances = Counter()
+        for chain in product(*(model._places[letter] for letter in word)):
+            line, chance = [begin] * 3, 1.0
+            for letter, pair in zip([*word, end], [*chain, end]):
+                place = model._places[letter][pair]
+                chance *= model._probabilities(tuple(line[-3:]), letter)[place]
+                line.append(pair)
+            chances["".join(token for _, chunk in chain for token in chunk)] += chance
+        del chances[""]
+        found, log_p = model.candidates([word], 10**4)[0]
+        assert_allclose(np.exp(log_p), [chances[z] for z in found], rtol=1e-9)
+        assert sorted(found) == sorted(chances)
+
+
 def test_the_joint_model_learns_the_transducer():
     words, sounds = dictionary(400, 0)
     new, wanted = dictionary(60, 1)
