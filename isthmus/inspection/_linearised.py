@@ -10,11 +10,11 @@ from joblib import Parallel, delayed
 from numpy.random import RandomState
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, Array, power_of_two
 from isthmus.inspection._model import coef_2d, refit
 from isthmus.regression.base import LatentRegression
 
-_STEP = 1e-5  # of the outputs' norm: central differences then err by about 1e-10 either way
+_STEP = 1e-5  # of each output's norm: central differences then err by about 1e-10 either way
 
 
 @dataclass(frozen=True)
@@ -60,31 +60,34 @@ def linearise(
     model: LatentRegression, X: Array, Y: Array, weights: Array, probes: Probes
 ) -> Linearised:
     """Move the outputs of the fit and see how its coefficients follow."""
+    unit = power_of_two(Y)  # squares of huge or tiny outputs leave the range of numbers
+    Y, y_mean, coef = Y / unit, model.y_mean_ / unit, coef_2d(model) / unit
     roots = np.sqrt(weights)[:, None]
     centred = X - model.x_mean_
     # A fit sees Y through X'Y: only moves in the range of X change it, and the mean, known apart.
     # (Scaled targets are seen through their deviations too; that small part is left out.)
     U, d, Vt = np.linalg.svd(roots * centred, full_matrices=False)
     keep = d > max(X.shape) * EPS * d.max(initial=0.0)
-    residuals = roots * (Y - model.y_mean_ - centred @ coef_2d(model).T)
+    residuals = roots * (Y - y_mean - centred @ coef.T)
     scale = np.sqrt((residuals**2).sum(axis=0) / weights.sum())
-    scale[scale <= 8 * EPS * np.abs(model.y_mean_)] = 0.0  # a constant target, but for rounding
+    scale[scale <= 8 * EPS * np.abs(y_mean)] = 0.0  # a constant target, but for rounding
+    norms = np.sqrt(weights @ (Y - y_mean) ** 2)
 
     directions = probes.directions(int(keep.sum()), Y.shape[1])
     to_rows = U[:, keep] / roots
     moves = (to_rows @ direction * scale for direction in directions)  # (n, q) each
-    slopes = _slopes(model, X, Y, weights, moves, probes.n_jobs)
+    slopes = _slopes(model, X, Y, weights, moves, norms, probes.n_jobs)
     followed = np.einsum("rp,mqp->mrq", (d[:, None] * Vt)[keep], slopes)
-    unit = np.where(scale > 0, scale, 1.0)
-    trace = 1 + (directions * followed).sum(axis=(0, 1)) / unit  # one for the mean
-    squares = 1 + (followed**2).sum(axis=(0, 1)) / unit**2
+    size = np.where(scale > 0, scale, 1.0)
+    trace = 1 + (directions * followed).sum(axis=(0, 1)) / size  # one for the mean
+    squares = 1 + ((followed / size) ** 2).sum(axis=(0, 1))
     weight = float(weights.sum())
     # For a projection both are the same. The second is the expected square of the residuals, less
     # than the first for a ridge; where J is large (PLS, late components) it is not to be trusted.
     left = np.minimum(weight - trace, weight - 2 * trace + squares)
     # A fit in the range of X leaves at least the residuals of least squares.
     left = np.maximum(left, weight - 1 - keep.sum())
-    return Linearised(weight, scale, slopes, trace, left)
+    return Linearised(weight, scale * unit, slopes * unit, trace, left)
 
 
 def _slopes(
@@ -93,17 +96,18 @@ def _slopes(
     Y: Array,
     weights: Array,
     moves: Iterable[Array],
+    norms: Array,
     n_jobs: int | None,
 ) -> Array:
     """Change of the coefficients per move of the outputs (m, q, p), by central differences."""
     shape = coef_2d(model).shape
-    norm = np.sqrt((weights @ (Y - model.y_mean_) ** 2).sum())
+    each = np.where(norms > 0, norms, np.inf)  # a constant target does not move
 
     def slope(move: Array) -> Array:
-        size = np.linalg.norm(move)
+        size = np.linalg.norm(move / each)  # by the unit of each output
         if size == 0:
             return np.zeros(shape)
-        step = _STEP * norm / size
+        step = _STEP / size
         ahead, behind = (coef_2d(refit(model, X, Y + h * move, weights)) for h in (step, -step))
         return (ahead - behind) / (2 * step)
 

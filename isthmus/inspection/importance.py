@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, Array, power_of_two
 from isthmus._validation import check_weights
 from isthmus.inspection._model import (
     as_fitted,
@@ -102,7 +102,7 @@ def selectivity_ratio(
 
 
 def _one_ratio(Z: Array, b: Array, squares: Array, weights: Array) -> Array:
-    t = Z @ b
+    t = Z @ (b / power_of_two(b))  # squares of huge or tiny numbers leave the range of numbers
     length = weights @ t**2
     if length == 0:
         return np.zeros(len(b))

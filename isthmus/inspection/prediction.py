@@ -174,10 +174,12 @@ def _student_reach(fit: Linearised, centred: Array, level: float) -> Array:
             "leaves less than one to estimate the noise: keep fewer components, use more ridge, or "
             "method='jackknife+'."
         )
-    variance = fit.error_scale**2 * (1 + 1 / fit.weight)
-    variance = variance + sum((centred @ slope.T) ** 2 for slope in fit.slopes)
+    # In units of the errors, whose squares may leave the range of numbers.
+    size = np.where(fit.error_scale > 0, fit.error_scale, 1.0)
+    variance = (fit.error_scale / size) ** 2 * (1 + 1 / fit.weight)
+    variance = variance + sum((centred @ (slope / size[:, None]).T) ** 2 for slope in fit.slopes)
     # The scale of an error counted every row; the noise has the degrees of freedom that are left.
-    return stats.t.ppf((1 + level) / 2, left) * np.sqrt(variance * fit.weight / left)
+    return size * stats.t.ppf((1 + level) / 2, left) * np.sqrt(variance * fit.weight / left)
 
 
 def _jackknife_plus(

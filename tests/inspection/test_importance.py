@@ -79,3 +79,12 @@ def test_an_input_that_is_the_prediction_is_infinitely_selective(data):
     X, Y = data
     model = PLS(1).fit(X[:, :1], Y[:, 0])
     assert_array_equal(selectivity_ratio(model, X[:, :1]), [np.inf])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_ratios_of_huge_and_tiny_outputs(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5))
+    Y = X @ rng.normal(size=(5, 2)) + rng.normal(size=(30, 2))
+    plain, other = (selectivity_ratio(PLS(2).fit(X, B), X) for B in (Y, unit * Y))
+    assert_allclose(other, plain, rtol=1e-9)

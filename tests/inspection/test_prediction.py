@@ -209,3 +209,27 @@ def test_no_fit_leaves_less_than_least_squares():
     assert fit.dof[0] > 5
     assert fit.residual_dof[0] >= 25 - 1e-9
     assert np.isfinite(prediction_interval(model, Q, y, Q).upper).all()
+
+
+@pytest.mark.parametrize("method", ["gaussian", "jackknife+"])
+@pytest.mark.parametrize(
+    "model",
+    [PLS(3), PCR(3), ReducedRankRegression(2, scale=True), ReducedRankRegression()],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "units", [[1.0, 1e6, 1e-6], [1e200, 1e200, 1e200], [1e-200, 1e-200, 1e-200]]
+)
+def test_the_units_of_outputs_are_those_of_their_intervals(model, method, units, rng):
+    """Differences of refits have a step in the units of each output."""
+    X = rng.normal(size=(30, 5))
+    Y = X @ rng.normal(size=(5, 3)) + rng.normal(size=(30, 3)) + [0.0, 5.0, -3.0]
+    new = rng.normal(size=(4, 5))
+    plain, other = (
+        prediction_interval(clone(model).fit(X, B), X, B, new, method=method)
+        for B in (Y, Y * units)
+    )
+    for bound in ("lower", "upper"):
+        assert_allclose(getattr(other, bound) / units, getattr(plain, bound), rtol=1e-5, atol=1e-6)
+    if method == "gaussian":
+        assert_allclose(other.degrees_of_freedom, plain.degrees_of_freedom, rtol=1e-6)
