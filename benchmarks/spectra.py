@@ -25,17 +25,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _spectra_page import put_table
 from numpy.typing import NDArray
 
 from isthmus import PLS, MethodSearchCV
 from isthmus.datasets import make_spectra
-from isthmus.inspection import Domain, OutsideDomainWarning
+from isthmus.inspection import OutsideDomainWarning, Trusted
 
 MODELS: dict[str, dict[str, Any]] = {
     "pls": {"methods": ["pls"]},
@@ -53,6 +55,7 @@ SIMULATED = (
 )
 
 
+IN_TIME = ", cv='time'"  # of tables in the order of time, the folds that the fit asks for
 _ROWS_JUDGED = 400  # on random splits at least
 
 
@@ -112,9 +115,10 @@ def shifted(seed: int) -> Iterator[tuple[str, Split]]:
         whole = np.isfinite(X).all(axis=1) & np.isfinite(Y).all(axis=1)
         X, Y = X[whole], Y[whole]
         order = rng.permutation(n_old)
-        train, test = order[: min(400, 2 * n_old // 3)], order[-min(300, n_old // 3) :]
+        train, test = np.sort(order[: min(400, 2 * n_old // 3)]), order[-min(300, n_old // 3) :]
         late = slice(len(X) - min(300, len(X) - n_old), None)
-        yield f"{name}, latest rows", (X[train], Y[train], X[test], Y[test], X[late], Y[late])
+        for label in (f"{name}, latest rows", f"{name}, latest rows{IN_TIME}"):
+            yield label, (X[train], Y[train], X[test], Y[test], X[late], Y[late])
 
 
 def _foreign_band(wavelengths: NDArray) -> NDArray:
@@ -122,10 +126,10 @@ def _foreign_band(wavelengths: NDArray) -> NDArray:
     return np.exp(-(((wavelengths - 1850) / 25) ** 2))
 
 
-def judge(split: Split, model: str) -> dict[str, float]:
+def judge(split: Split, model: str, cv: Any = 5) -> dict[str, float]:
     """Flagged rows, errors of both kinds, coverage of both kinds."""
     X, Y, own, known_own, other, known_other = (np.asarray(a, dtype=np.float64) for a in split)
-    search = MethodSearchCV(treatments=None, **MODELS[model]).fit(X, Y)
+    search = MethodSearchCV(treatments=None, cv=cv, **MODELS[model]).fit(X, Y)
     new, known = np.vstack([own, other]), np.vstack([known_own, known_other])
     is_other = np.arange(len(new)) >= len(own)
     trust = search.check(new)
@@ -150,10 +154,12 @@ def judge(split: Split, model: str) -> dict[str, float]:
     }  # fmt: skip
 
 
-def random_splits(repeats: int, models: list[str]) -> None:
-    """Print the table of splits without a shift."""
-    print("| random split | model | flagged | within 0.07 | covered, unflagged | in 0.90 to 0.99 |")
-    print("|---|---|---|---|---|---|")
+def random_splits(repeats: int, models: list[str]) -> list[str]:
+    """Return the table of splits without a shift."""
+    lines = [
+        "| random split | model | flagged | within 0.07 | covered, unflagged | in 0.90 to 0.99 |"
+    ]
+    lines.append("|---|---|---|---|---|---|")
     for name, (X, Y) in tables().items():
         for model in models:
             found = []
@@ -165,30 +171,41 @@ def random_splits(repeats: int, models: list[str]) -> None:
                 found.append(judge((X[train], Y[train], X[test], Y[test], *none), model))
             mean = averages(found)
             flagged, covered = mean["flagged own"], mean["covered in"]
-            print(f"| {name} | {model} | {flagged:.3f} | {verdict(flagged <= 0.07)} "
-                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
-                  f"| {verdict(0.90 <= covered <= 0.99)} |", flush=True)  # fmt: skip
+            lines.append(f"| {name} | {model} | {flagged:.3f} | {verdict(flagged <= 0.07)} "
+                         f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
+                         f"| {verdict(0.90 <= covered <= 0.99)} |")  # fmt: skip
+            print(lines[-1], file=sys.stderr, flush=True)
+    return lines
 
 
-def shifted_splits(repeats: int, models: list[str]) -> None:
-    """Print the table of splits with a shift."""
-    print("| shifted split | model | flagged, own kind | flagged, other | told as a whole | risen "
+def shifted_splits(repeats: int, models: list[str]) -> list[str]:
+    """Return the table of splits with a shift."""
+    lines = ["| shifted split | model | flagged, own kind | flagged, other | told as a whole | risen "
           "| flagged / unflagged | at least 3 | covered, unflagged | in 0.90 to 0.99 "
-          "| covered, flagged | withheld |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+          "| covered, flagged | withheld |"]  # fmt: skip
+    lines.append("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for model in models:
         splits = [dict(shifted(seed)) for seed in range(repeats)]
         for name in splits[0]:
-            mean = averages([judge(split[name], model) for split in splits])
+            cv = "time" if name.endswith(IN_TIME) else 5
+            mean = averages([judge(split[name], model, cv) for split in splits])
             risen = np.sqrt(mean["other"] / mean["own"])
             ratio = np.sqrt(mean["out"] / mean["in"])
             covered = mean["covered in"]
-            print(f"| {name} | {model} | {mean['flagged own']:.2f} | {mean['flagged other']:.2f} "
-                  f"| {mean['told']:.1f} | {risen:.2f} | {ratio:.2f} "
-                  f"| {verdict(ratio >= 3) if ratio >= 3 or risen >= 3 else 'not risen'} "
-                  f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
-                  f"| {verdict(0.90 <= covered <= 0.99)} | {mean['covered out']:.2f} "
-                  f"| {mean['withheld']:.2f} |", flush=True)  # fmt: skip
+            lines.append(f"| {name} | {model} | {mean['flagged own']:.2f} "
+                         f"| {mean['flagged other']:.2f} | {mean['told']:.1f} | {risen:.2f} "
+                         f"| {_known(ratio)} "
+                         f"| {verdict(ratio >= 3) if ratio >= 3 or risen >= 3 else 'not risen'} "
+                         f"| {covered:.3f} +- {mean['covered in, spread']:.3f} "
+                         f"| {verdict(0.90 <= covered <= 0.99)} | {_known(mean['covered out'])} "
+                         f"| {_known(mean['withheld'])} |")  # fmt: skip
+            print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def _known(value: float) -> str:
+    """A figure, or a dash if no row is of that kind."""
+    return "-" if np.isnan(value) else f"{value:.2f}"
 
 
 def spoil(X: NDArray, spread: float, rng: np.random.Generator) -> dict[str, NDArray]:
@@ -215,8 +232,8 @@ def spoil(X: NDArray, spread: float, rng: np.random.Generator) -> dict[str, NDAr
     }  # fmt: skip
 
 
-def spoiled_rows(repeats: int) -> None:
-    """Print the shares of spoiled rows that the domain of PLS with three components flags."""
+def spoiled_rows(repeats: int) -> list[str]:
+    """Return the shares of spoiled rows that the domain of PLS with three components flags."""
     nir = load("nir")
     sets = {
         "corn m5": (nir["corn_X_m5"], nir["corn_Y"]),
@@ -232,14 +249,15 @@ def spoiled_rows(repeats: int) -> None:
         for seed in range(4 * repeats):
             rng = np.random.default_rng(seed)
             train, test = np.split(rng.permutation(len(X)), [3 * len(X) // 4])
-            domain = Domain.of(PLS(3).fit(X[train], Y[train]), X[train])
+            domain = Trusted(PLS(3)).fit(X[train], Y[train]).domain_
             spread = float(np.median(X[train].std(axis=0)))
             for kind, rows in spoil(X[test], spread, rng).items():
                 share = float(domain.check(rows).outside.mean())
                 found.setdefault(kind, {}).setdefault(name, []).append(share)
-    print(f"| rows | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
+    lines = [f"| rows | {' | '.join(sets)} |", f"|---|{'---|' * len(sets)}"]
     for kind, shares in found.items():
-        print(f"| {kind} | {' | '.join(f'{np.mean(shares[name]):.2f}' for name in sets)} |")
+        lines.append(f"| {kind} | {' | '.join(f'{np.mean(shares[name]):.2f}' for name in sets)} |")
+    return lines
 
 
 def verdict(holds: bool) -> str:
@@ -261,18 +279,19 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--only", choices=["spoiled"], help="The first table alone.")
+    parser.add_argument("--only", choices=["spoiled", "random", "shifted"], help="One table alone.")
+    parser.add_argument("--write", action="store_true", help="Put the tables into docs/spectra.md.")
     given = parser.parse_args()
+    tables = {
+        "spoiled": lambda: spoiled_rows(given.repeats),
+        "random": lambda: random_splits(given.repeats, given.models),
+        "shifted": lambda: shifted_splits(given.repeats, given.models),
+    }
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the rows look ordered")
         warnings.simplefilter("ignore", OutsideDomainWarning)
-        spoiled_rows(given.repeats)
-        if given.only == "spoiled":
-            return
-        print()
-        random_splits(given.repeats, given.models)
-        print()
-        shifted_splits(given.repeats, given.models)
+        for name in [given.only] if given.only else tables:
+            put_table(name, tables[name](), given.write)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from _spectra_page import put_table
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
@@ -152,11 +153,12 @@ def nested(model: Any, X: NDArray, Y: NDArray) -> Callable[..., NDArray]:
     return predict
 
 
-def show(title: str, head: list[str], lines: dict[str, list[str]]) -> None:
-    """Print a table in Markdown."""
-    print(f"\n## {title}\n\n| method | {' | '.join(head)} |\n|---|{'---|' * len(head)}")
-    for name, cells in lines.items():
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+def show(name: str, head: list[str], lines: dict[str, list[str]], write: bool) -> None:
+    """Print a table, and put it into the page if asked to."""
+    rows = [f"| {label} | {' | '.join(cells)} |" for label, cells in lines.items()]
+    put_table(
+        name, [f"| method | {' | '.join(head)} |", f"|---|{'---|' * len(head)}", *rows], write
+    )
 
 
 def cell(errors: NDArray) -> str:
@@ -164,7 +166,7 @@ def cell(errors: NDArray) -> str:
     return f"{errors.mean():.3f} +- {errors.std(ddof=1) if len(errors) > 1 else 0:.3f}"
 
 
-def treatments(draws: int, sets: Sequence[str] = SETS) -> None:
+def treatments(draws: int, write: bool, sets: Sequence[str] = SETS) -> None:
     """Each treatment alone, the bank of the automatic fit, and the peers."""
     models: dict[str, Any] = {name: search(step) for name, step in TREATMENTS.items()}
     models["none, fewest within one standard error"] = search(rule="pooled_one_se")
@@ -183,10 +185,10 @@ def treatments(draws: int, sets: Sequence[str] = SETS) -> None:
             errors = relative_errors(nested(model, bunch.data, Y), Y, draws)
             lines[label].append(cell(errors))
             print(f"{name}, {label}: {lines[label][-1]}", file=sys.stderr, flush=True)
-    show("Treatments", list(sets), lines)
+    show("treatments", list(sets), lines, write)
 
 
-def blocks(draws: int) -> None:
+def blocks(draws: int, write: bool) -> None:
     """Two sources of the same samples: instruments of corn, and simulated spectra beside noisy assays."""
     derive = SavitzkyGolay(15, 2, 1)
     corn = {name: load_nir("corn", instrument=name) for name in ("m5", "mp5", "mp6")}
@@ -210,7 +212,7 @@ def blocks(draws: int) -> None:
         for label, (model, inputs) in ways_with_blocks(treated, X, parts).items():
             errors = relative_errors(nested(model, inputs, Y), Y, draws)
             lines.setdefault(label, []).append(cell(errors))
-    show("Blocks, first derivative of spectra", list(cases), lines)
+    show("blocks", list(cases), lines, write)
 
 
 def ways_with_blocks(
@@ -235,7 +237,7 @@ def ways_with_blocks(
     }  # fmt: skip
 
 
-def published(draws: int) -> None:
+def published(draws: int, write: bool) -> None:
     """Splits of the literature, on which nothing is drawn: biscuit dough and gasoline.
 
     Dough: 1380 to 2400 nm in steps of 4 nm, training rows without sample 23, test rows without sample 21,
@@ -261,7 +263,7 @@ def published(draws: int) -> None:
         )
         errors = ((fitted.predict(X[test]) - Y[test]) ** 2).mean(axis=0)
         lines[label] = [f"{error:.3f}" for error in errors]
-    show("Biscuit dough, published split, mean squared error", list(dough.target_names), lines)
+    show("dough", list(dough.target_names), lines, write)
     gasoline = load_nir("gasoline")
     X, y = gasoline.data, np.ravel(gasoline.target)
     lines = {"published: PLS, 2 components": ["0.297", "0.244"]}
@@ -276,14 +278,14 @@ def published(draws: int) -> None:
         "",
         f"{rmse(y[50:], fit_auto(X[:50], y[:50], verbose=0).predict(X[50:])):.3f}",
     ]
-    show("Gasoline, octane, first 50 then last 10", ["RMSECV, LOO", "RMSEP"], lines)
+    show("gasoline", ["RMSECV, LOO", "RMSEP"], lines, write)
 
 
-def tecator(draws: int) -> None:
+def tecator(draws: int, write: bool) -> None:
     """Fat of tecator with the published split: a Gaussian process on PLS scores of treated spectra.
 
     Treatment and number of scores are those of the largest evidence of the training and monitoring rows;
-    nothing is drawn, so that ``draws`` is not used.
+    nothing is drawn and nothing written, so that ``draws`` and ``write`` are not used.
     """
     bunch = load_nir("tecator")
     X, y = bunch.data, bunch.target[:, 1]
@@ -312,7 +314,7 @@ def tecator(draws: int) -> None:
                 f"{rmse(y[test], model.predict(X[test])):.3f}",
             ]
     chosen = max(evidence, key=lambda label: evidence[label])
-    show("Tecator, fat, published split", ["log evidence", "RMSEP"], lines)
+    show("tecator", ["log evidence", "RMSEP"], lines, write=False)
     print(f"\nChosen by its evidence: {chosen}, RMSEP {lines[chosen][1]}.")
 
 
@@ -330,6 +332,7 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="of the treatments")
     parser.add_argument("--draws", type=int, default=3, help="number of draws of the outer folds")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/spectra.md")
     given = parser.parse_args()
     unknown = set(given.sections) - set(SECTIONS)
     if unknown:
@@ -337,7 +340,8 @@ def main() -> None:
     warnings.filterwarnings("ignore", message="n_components")  # fewer exist in a small fold
     warnings.simplefilter("ignore", ConvergenceWarning)  # widths at their bounds
     for name in given.sections or SECTIONS:
-        SECTIONS[name](given.draws, **({"sets": given.sets} if name == "treatments" else {}))
+        sets = {"sets": given.sets} if name == "treatments" else {}
+        SECTIONS[name](given.draws, given.write, **sets)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def interpolate(Z: NDArray, p: int) -> NDArray:
     return np.array([np.interp(at, known, row) for row in Z])
 
 
-def transfer(draws: int) -> None:
+def transfer(draws: int, write: bool) -> None:
     """Print the table: each pair of instruments, errors and their ratio to recalibration with all rows."""
     derive = SavitzkyGolay(15, 2, 1)
     lines: dict[str, list[str]] = {}
@@ -89,7 +89,7 @@ def transfer(draws: int) -> None:
         for label, errors in found.items():
             lines.setdefault(label, []).append(f"{cell(errors)} ({errors.mean() / full:.2f})")
             print(f"{name}, {label}: {lines[label][-1]}", file=sys.stderr, flush=True)
-    show("Transfer between instruments, first derivative", list(cases), lines)
+    show("transfer", list(cases), lines, write)
 
 
 def ways_of_transfer(X: NDArray, Z: NDArray, Y: NDArray) -> dict[str, Callable[..., NDArray]]:
@@ -156,8 +156,10 @@ def main() -> None:
     """Run all pairs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--draws", type=int, default=3, help="number of draws of the outer folds")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/spectra.md")
     warnings.filterwarnings("ignore", message="n_components")  # fewer exist in a small fold
-    transfer(parser.parse_args().draws)
+    given = parser.parse_args()
+    transfer(given.draws, given.write)
 
 
 if __name__ == "__main__":

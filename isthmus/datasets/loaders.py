@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
 from isthmus.datasets.registry import MULAN, NIR, DataSet
-from isthmus.datasets.store import Arrays, DatasetNotFoundError, read_arrays
+from isthmus.datasets.store import Arrays, DatasetNotFoundError, is_at_hand, read_arrays
 
 _TARGETS = {"gasoline": ("y", "octane"), "yarn": ("y_density", "density")}
 # Tecator's source states its range alone; gasoline was measured every 2 nm.
@@ -24,7 +24,21 @@ _TECATOR_SPLIT = {
 }
 
 
-def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
+def _tell_sets() -> str:
+    """Which sets of spectra a newcomer can get."""
+    here = [name for name, row in NIR.items() if is_at_hand(row)]
+    away = [name for name, row in NIR.items() if name not in here and row.openml is not None]
+    told = [f"give a name: {', '.join(NIR)}."]
+    told.append(f"At hand: {', '.join(here) or 'none of them'}.")
+    if away:
+        told.append(f"Fetched from OpenML: {', '.join(away)}.")
+    if len(here) + len(away) < len(NIR):
+        told.append("The others come from their owners: help(load_nir) says whose they are.")
+    told.append("isthmus.datasets.make_spectra() simulates spectra without any file.")
+    return " ".join(told)
+
+
+def load_nir(name: str | None = None, *, instrument: str = "m5") -> Bunch:
     """Load near-infrared spectra: ``X`` are absorbances, targets are what a laboratory measured.
 
     ========  ==============  =======================================  ==========
@@ -46,8 +60,8 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
 
     Parameters
     ----------
-    name : {"corn", "tecator", "dough", "gasoline", "yarn"}
-        The set.
+    name : {"corn", "tecator", "dough", "gasoline", "yarn"} or None, default=None
+        The set. None raises an error that says which of them are at hand, and how to get the others.
     instrument : {"m5", "mp5", "mp6"}, default="m5"
         Which of the three instruments, for corn.
 
@@ -59,6 +73,8 @@ def load_nir(name: str, *, instrument: str = "m5") -> Bunch:
         set has no customary split). Tecator also has ``split``, the part each row belongs to, and
         ``principal_components``, the 22 that came with it.
     """
+    if name is None:
+        raise ValueError(_tell_sets())
     check_option("name", name, tuple(NIR))
     check_option("instrument", instrument, ("m5", "mp5", "mp6"))
     try:

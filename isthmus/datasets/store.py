@@ -59,6 +59,11 @@ def read_arrays(row: DataSet, only: Sequence[str] | None = None) -> Arrays:
     return arrays
 
 
+def is_at_hand(row: DataSet) -> bool:
+    """Whether a set can be read without a download."""
+    return any(_read(path, row.prefix) for path in _places(row))
+
+
 def _places(row: DataSet) -> Iterator[Path]:
     named = os.environ.get("ISTHMUS_DATA")
     if named:

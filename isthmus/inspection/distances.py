@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import leading_pairs
+from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
@@ -203,13 +204,11 @@ class Ranges:
 
 def is_curve(X: Array, names: Any) -> bool:
     """Whether the columns are points of a curve: numbers for names, or neighbours all but equal."""
-    if names is not None and len(names) > 4:
-        try:
-            steps = np.diff([float(name) for name in names])
-            if (steps > 0).all() or (steps < 0).all():
-                return True
-        except ValueError:
-            pass
+    found = places_of(names)
+    if found is not None and len(found[0]) > 4:
+        steps = np.diff(found[0])
+        if (steps > 0).all() or (steps < 0).all():
+            return True
     if X.shape[1] < 20 or len(X) < 3 or np.isnan(X).any():
         return False
     Z = X - X.mean(axis=0)

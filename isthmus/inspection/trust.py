@@ -97,9 +97,9 @@ def tell_outside(
         cause, most = causes.most_common(1)[0]
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
         told += f", {of} of them by the {cause}"
-    if shift < _RARE:
-        return (
-            f"{told}. As a whole they lie farther out than the training rows (p = {shift:.1g}), so "
-            "that errors may be larger and intervals too narrow, inside the domain too."
-        )
+    if shift >= _RARE:
+        return f"{told}."
+    told += f". As a whole they lie farther out than the training rows (p = {shift:.1g})"
+    if n < n_rows:
+        told += ", so that errors may be larger and intervals too narrow, inside the domain too"
     return f"{told}."

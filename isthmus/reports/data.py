@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus.inspection import FiguresOfMerit, ParityDisplay, figures_of_merit
-from isthmus.inspection.displays._axes import positions
+from isthmus.inspection.displays._axes import positions, unit_of
 from isthmus.regression.base import LatentRegression
 from isthmus.reports.kernel_models import expansion_model
 
@@ -130,6 +130,11 @@ class ReportData:
     def column_positions(self) -> Array:
         """Where the inputs stand on an axis."""
         return self._axis[0]
+
+    @property
+    def column_label(self) -> str:
+        """Title of the axis of the inputs: their unit, if their names have one."""
+        return unit_of(self.feature_names) if self.has_feature_names else "input"
 
     @property
     def is_curve(self) -> bool:

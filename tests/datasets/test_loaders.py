@@ -164,6 +164,16 @@ def test_a_set_that_openml_lacks_is_not_asked_for(places, monkeypatch):
     assert asked == []
 
 
+def test_without_a_name_it_says_what_can_be_had(places, monkeypatch):
+    data, _ = places
+    use_network(monkeypatch, lambda url: pytest.fail("nothing is fetched to answer"))
+    with pytest.raises(ValueError, match=r"At hand: none of them\. Fetched from OpenML: tecator\."):
+        load_nir()
+    np.savez(data / "nir.npz", gasoline_X=np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"At hand: gasoline\..*make_spectra\(\)"):
+        load_nir()
+
+
 def test_download_is_kept_whole_and_read_next_time(places, monkeypatch):
     _, cache = places
     names, table = enb_table(np.random.default_rng(0))

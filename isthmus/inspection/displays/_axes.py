@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from isthmus.inspection.axis import places_of
+
 
 def axes_for(ax: Any = None, **size: Any) -> tuple[Any, Any]:
     """The figure and the axes to draw in, new ones if none are given."""
@@ -25,13 +27,14 @@ def positions(names: Any, n: int) -> tuple[Any, list[str], bool]:
     import numpy as np
 
     labels = [str(j) for j in range(n)] if names is None else [str(name) for name in names]
-    if names is not None and n > 1:
-        try:
-            numbers = np.array([float(label) for label in labels])
-        except ValueError:
-            return np.arange(n, dtype=float), labels, False
-        # Wavelengths differ; columns that are all called 1 are not a scale.
-        if np.isfinite(numbers).all() and len(np.unique(numbers)) == n:
-            return numbers, labels, True
+    found = places_of(names)
+    if found is not None:
+        return found[0], labels, True
     # More than 30 unnamed columns are drawn as a curve: bars would have no readable labels.
     return np.arange(n, dtype=float), labels, names is None and n > 30
+
+
+def unit_of(names: Any) -> str:
+    """The unit of columns that are places on an axis; otherwise what they are."""
+    found = places_of(names)
+    return "input" if found is None or not found[1] else found[1]

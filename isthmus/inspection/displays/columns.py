@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.inspection.displays._axes import axes_for, positions
+from isthmus.inspection.displays._axes import axes_for, positions, unit_of
 
 # More names than this overlap.
 _MOST_TICKS = 40
@@ -35,6 +35,7 @@ def draw_columns(
     if not is_curve and len(ticks) <= _MOST_TICKS:
         ax.set_xticks(at, ticks, rotation=90 if max(map(len, ticks)) > 3 else 0)
     ax.axhline(0, lw=0.6, color="gray")
+    ax.set_xlabel(unit_of(names))
     if labels is not None and len(values) > 1:
         ax.legend()
     return figure, ax

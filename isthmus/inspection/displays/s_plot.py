@@ -92,7 +92,12 @@ class SPlotDisplay:
         if self.names is not None:
             for j in self._apart()[:n_named]:
                 at = (self.covariance[j], self.correlation[j])
-                self.ax_.annotate(str(self.names[j]), at)
+                # To the middle, so that no name leaves the picture.
+                side = "right" if at[0] > 0 else "left"
+                self.ax_.annotate(
+                    str(self.names[j]), at, xytext=(-5 if at[0] > 0 else 5, 0), ha=side, va="center",
+                    textcoords="offset points",
+                )  # fmt: skip
         self.ax_.axhline(0, lw=0.6, color="gray")
         self.ax_.axvline(0, lw=0.6, color="gray")
         self.ax_.set(xlabel="covariance with the score", ylabel="correlation", ylim=(-1.05, 1.05))

@@ -68,7 +68,7 @@ def _curve_figure(data: ReportData) -> Figure:
         "The input curves: median, and the bands that hold half and nine tenths of the rows at each "
         "point. A band that opens or a level that jumps points to scatter or drift."
     )
-    return Figure("inputs", caption, [("", traces, fig.layout("column", "value"))])
+    return Figure("inputs", caption, [("", traces, fig.layout(data.column_label, "value"))])
 
 
 def _histograms(data: ReportData) -> Figure:

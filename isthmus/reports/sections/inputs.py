@@ -97,10 +97,6 @@ def _shown_inputs(data: ReportData, importance: Array) -> NDArray:
     return np.argsort(importance)[::-1][:_MOST_BARS]
 
 
-def _column_title(data: ReportData) -> str:
-    return "column (wavelength)" if data.is_curve and data.has_feature_names else "column"
-
-
 def _importance(
     data: ReportData, importance: Array, shown: NDArray, caption: str, word: str
 ) -> Figure:
@@ -112,7 +108,7 @@ def _importance(
     bars = fig.columns(importance[shown], names, at[shown], data.is_curve)
     if len(shown) < data.p:
         caption += f" The {len(shown)} largest are shown."
-    return Figure("vip", caption, [("", [bars, one], fig.layout(_column_title(data), word))])
+    return Figure("vip", caption, [("", [bars, one], fig.layout(data.column_label, word))])
 
 
 def _loadings(data: ReportData, shown: NDArray) -> Figure:
@@ -122,7 +118,7 @@ def _loadings(data: ReportData, shown: NDArray) -> Figure:
     for k, row in enumerate(LoadingsDisplay.compute(data.model, n_shown=8).loadings):
         color = fig.LINES[k % len(fig.LINES)]
         trace = fig.columns(row[shown], names, at, data.is_curve, color=color)
-        lay = fig.layout(_column_title(data), "loading")
+        lay = fig.layout(data.column_label, "loading")
         variants.append((f"component {k + 1}", [trace], lay))
     caption = (
         "What a component is made of: inputs with large loadings of one sign move together along it, "
