@@ -36,9 +36,9 @@ elif road == "duckdb":
     import duckdb
     work = lambda: duckdb.sql(f"select * from read_csv('{path}')").fetchnumpy()
 elif road.startswith("fit, read by"):
-    from isthmus.cli.matching import Reading, read_pair
     from isthmus.tables import engines
-    engines.fastest = lambda: engines.ENGINES[road.split()[-1]]
+    from isthmus.tables.pairs import Reading, read_pair
+    engines.has_polars = lambda: road.endswith("polars")
     work = lambda: read_pair(path, None, ["c0", "c1"], Reading())
 else:
     import isthmus.auto, isthmus.cli.matching, isthmus.persistence, polars, typer, rich
@@ -55,7 +55,7 @@ except OSError:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps([wall, cpu, peak]))
 """
-ROADS = ["pyarrow", "fit, read by polars", "predict", "polars", "fit, read by pyarrow", "duckdb",
+ROADS = ["pyarrow", "fit, read by polars", "predict", "polars", "duckdb",
          "pyarrow to NumPy", "fit, read by numpy"]  # fmt: skip
 
 

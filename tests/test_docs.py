@@ -28,9 +28,9 @@ PLAIN = [
     for room in ROOMS
     if room != "isthmus" and hasattr(importlib.import_module(room), "__all__") and "._" not in room
 ]
-VERBS = {"Check", "Choose", "Compare", "Compute", "Describe", "Find", "Iterate", "Learn", "Load", "Make",
-         "Map", "Minimise", "Place", "Predict", "Read", "Return", "Search", "Simulate", "Test", "Write",
-         "Yield"}  # fmt: skip
+VERBS = {"Check", "Choose", "Combine", "Compare", "Compute", "Describe", "Find", "Iterate", "Join", "Learn",
+         "Load", "Make", "Map", "Minimise", "Place", "Predict", "Read", "Return", "Search", "Simulate",
+         "Test", "Write", "Yield"}  # fmt: skip
 VAGUE = {"As", "How", "Of", "That", "What", "Where", "Whether"}
 LONGEST_README = 9_000
 """Bytes; a front page is not a manual."""

@@ -56,9 +56,9 @@ def test_ray(table):
 
 def test_moments_know_no_folds_and_no_rows(table):
     moments = Moments.from_data(table[:, :3], table[:, 3:])
-    with pytest.raises(ValueError, match="know no folds"):
+    with pytest.raises(ValueError, match="cannot be split into folds"):
         PLS("auto").fit(moments)
-    with pytest.raises(ValueError, match="know no folds"):
+    with pytest.raises(ValueError, match="cannot be split into folds"):
         ComponentSearchCV(PLS()).fit(moments)
     with pytest.raises(ValueError, match="hold no rows"):
         list(PLS(1).fit(moments).predict(moments))

@@ -27,14 +27,15 @@ def descending_eigh(A: Array) -> tuple[Array, Array]:
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
-def largest_eigenvalue(A: Array) -> float:
-    """Largest eigenvalue of a Gram matrix, to seven digits or more."""
+def largest_eigenvalue(A: Array, tol: float = _NORM_TOL) -> float:
+    """Return the largest eigenvalue of a symmetric matrix; by default to seven digits or more."""
     if len(A) <= _ALL_VALUES_ORDER or not A.any():
         return float(np.linalg.eigvalsh(A)[-1])
     try:
         # A start that moves with the order of the columns, so that the answer does not depend on it.
         start = A.sum(axis=1) + A.diagonal()
-        return float(eigsh(A, k=1, v0=start, tol=_NORM_TOL, return_eigenvectors=False)[0])
+        found = eigsh(A, k=1, which="LA", v0=start, tol=tol, return_eigenvectors=False)
+        return float(found[0])
     except ArpackError:  # no convergence
         return float(np.linalg.eigvalsh(A)[-1])
 

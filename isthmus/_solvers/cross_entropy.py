@@ -34,7 +34,7 @@ class Family(ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.RandomState, n: int) -> NDArray:
-        """Codes drawn at random, (n, ...)."""
+        """Draw codes at random, (n, ...)."""
 
     @abstractmethod
     def update(self, elite: NDArray, smoothing: float) -> Family:

@@ -16,7 +16,9 @@ def register(app: Any) -> None:
 
 
 def compress(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A kernel model of isthmus fit.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A kernel model written by isthmus fit.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="Path of the smaller model file.")
     ] = "small.isthmus",

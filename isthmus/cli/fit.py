@@ -269,7 +269,7 @@ def _check_options(
     names = [name.strip() for name in method.split(",") if name.strip()]
     options["methods"] = "auto" if names == ["auto"] else names
     if components != "auto" and not (components.isdigit() and int(components) > 0):
-        raise typer.BadParameter(f"--components {components!r} must be auto or a whole number > 0.")
+        raise typer.BadParameter(f"--components {components!r} must be auto or an integer > 0.")
     options["n_components"] = components if components == "auto" else int(components)
     if scale not in ("auto", "yes", "no"):
         raise typer.BadParameter(f"--scale {scale!r} must be auto, yes or no.")

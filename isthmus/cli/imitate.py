@@ -83,7 +83,7 @@ def imitate(
         float,
         typer.Option(
             "--caricature",
-            help="With --write: 0 is the first hand, 1 the second; values beyond exaggerate.",
+            help="With --write: mix of two hands, 0 to 1; values outside exaggerate.",
         ),
     ] = 0.5,
     order: Annotated[
@@ -119,7 +119,7 @@ def imitate(
         typer.Option(
             "--output",
             "-o",
-            help="The page (.html, its film beside it), or the angles (.csv .npz .yaml).",
+            help="HTML page (with a film next to it), or joint angles (.csv .npz .yaml).",
         ),
     ] = "isthmus-imitate.html",
     seed: Seed = 0,
@@ -147,7 +147,7 @@ def imitate(
     console = begin(quiet, as_json)
     given = [name for name, x in (("--mocap", mocap), ("--video", video), ("--write", write)) if x]
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} exclude each other: give one of them.")
+        raise InputError(f"{' and '.join(given)} cannot be combined: pass only one of them.")
     if order is not None and write is None:
         raise InputError("--order is for --write: give both.")
     if output == "-":
@@ -289,7 +289,7 @@ def _report(console: Console, story: Any, output: Path, film: Path | None) -> No
             f"{output} has {len(story.q)} rows of {story.arm.n_joints} joint angles (radians)."
         )
     else:
-        console.say(f"Open {output} to see it and turn the arm; {film} is the film alone.")
+        console.say(f"Open {output} to watch it and rotate the arm; {film} is the film.")
     result = {
         "page" if film is not None else "angles_file": str(output),
         "frames": len(story.q),

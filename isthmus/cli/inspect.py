@@ -19,7 +19,9 @@ def register(app: Any) -> None:
 def inspect(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A model file, or a table of any kind; - is a table."),
+        typer.Argument(
+            metavar="FILE", help="A model file or a table; - is a table on standard input."
+        ),
     ],
     id_column: IdColumn = None,
     types: Types = None,

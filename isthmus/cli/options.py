@@ -23,8 +23,7 @@ Types = Annotated[
 ]  # fmt: skip
 Categories = Annotated[
     bool,
-    typer.Option("--categories", help="Encode columns of categories, one column of zeros and ones per "
-                 "category; they are refused otherwise."),
+    typer.Option("--categories", help="One-hot encode categorical columns; without it they are an error."),
 ]  # fmt: skip
 TargetColumns = Annotated[
     list[str] | None,

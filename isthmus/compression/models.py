@@ -87,7 +87,7 @@ class Compressed(BaseEstimator):
         if not isinstance(small, Compressed):
             raise TypeError(
                 f"estimator == {type(model).__name__} compresses to a {type(small).__name__}, which this "
-                "class does not hold: call isthmus.compress, or put it around the kernel model inside it."
+                "class cannot wrap: call isthmus.compress, or wrap the kernel model inside it."
             )
         for name in ("expansion_", "estimators_", "deviations_", "latent_", "sigmoids_"):
             self.__dict__.pop(name, None)

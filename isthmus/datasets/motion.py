@@ -52,7 +52,7 @@ _FPS = 120.0
 
 
 def load_mocap(name: str) -> Bunch:
-    """Load motion capture of the CMU data base: places of a person's joints over time.
+    """Load motion capture from the CMU database: positions of a person's joints over time.
 
     ====  ====================  ==================================================
     name  frames                movements

@@ -138,7 +138,7 @@ def load_graphs(name: str) -> Bunch:
 
 
 def load_nettalk() -> Bunch:
-    """Load NETtalk: 20007 English words and how they are spoken.
+    """Load NETtalk: 20007 English words and their pronunciation.
 
     Returns
     -------

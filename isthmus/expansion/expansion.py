@@ -108,7 +108,7 @@ class Expansion:
         return self.without_intercept(X) + self.intercept
 
     def without_intercept(self, X: Any) -> Array:
-        """``sum_i a_i k(x_i, x)`` alone."""
+        """Return ``sum_i a_i k(x_i, x)``, without the intercept."""
         X = _rows(X)
         n, size = length(X), max(1, _BLOCK // max(self.n_points, 1))
         values = np.empty((n, *self.coef.shape[1:]))
@@ -118,7 +118,7 @@ class Expansion:
         return values
 
     def kernel_values(self, X: Any) -> Array:
-        """``k(x, x_i)`` for new points in rows and the points in columns."""
+        """Return ``k(x, x_i)``, new points in rows and the points of the expansion in columns."""
         if not self.is_precomputed:
             if self.n_points == 0:
                 return np.empty((length(X), 0))

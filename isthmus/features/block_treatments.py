@@ -16,7 +16,7 @@ from isthmus.regression.blocks import resolve_blocks
 
 
 class BlockTreatments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Treat each block of columns by a transformer of its own and bring all blocks to the same size.
+    r"""Treat each block of columns with its own transformer and scale all blocks to the same size.
 
     A derivative or a scatter correction of joined spectra would reach across the border of two instruments;
     here each block sees its own columns alone. Then a block is divided by the root of its total variance,

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import row_blocks
-from isthmus._linalg.eigen import smallest_ritz_value
+from isthmus._linalg.eigen import largest_eigenvalue, smallest_ritz_value
 from isthmus._validation import check_memory, check_option, check_rank
 from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
 from isthmus.features.landmark_number import choose_landmarks
@@ -24,13 +24,7 @@ from isthmus.features.samples import (
 )
 from isthmus.features.sampling import draw_sample
 from isthmus.kernels import Precomputed, gram, gram_blocks
-from isthmus.kernels.checks import (
-    SMALL,
-    check_precomputed,
-    check_psd,
-    extreme_eigenvalues,
-    largest_eigenvalue,
-)
+from isthmus.kernels.checks import ROUGH, SMALL, check_precomputed, check_psd, extreme_eigenvalues
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.distinct import distinct_samples
 from isthmus.kernels.gram import gram_diagonal, length, take
@@ -270,7 +264,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if len(K) <= SMALL:
             self._negative_share(K)
             return
-        largest = largest_eigenvalue(K)
+        largest = largest_eigenvalue(K, ROUGH)
         check_psd(smallest_ritz_value(K), largest, K.dtype, clip=self.indefinite == "clip")
 
     def _selection(self, X: Any) -> str:

@@ -91,7 +91,7 @@ def rmse(y: ArrayLike, prediction: ArrayLike) -> Any:
 
 
 def figures_of_merit(y: ArrayLike, prediction: ArrayLike) -> FiguresOfMerit:
-    """Compute figures of merit of predictions, output by output, in units.
+    """Compute figures of merit of predictions, for each output in its own units.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def permutation_test(
     random_state: int | RandomState | None = None,
     n_jobs: int | None = None,
 ) -> PermutationTest:
-    r"""Test the whole model by shuffling outputs ([OG2010]_).
+    r"""Test a model by permuting the outputs ([OG2010]_).
 
     The rows of ``y`` are shuffled as wholes, so that the targets keep their relations to each other
     and lose those to ``X``; the model is then cross-validated again, *with* its choice of the

@@ -34,11 +34,11 @@ class Kernel(GPKernel):
     takes_sparse_rows: bool = False
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        """Gradient of ``sum_i W[t, i] k(x_i, z_t)`` with respect to ``z_t``, one row each (t, d)."""
+        """Return the gradient of ``sum_i W[t, i] k(x_i, z_t)`` by ``z_t``, one row each (t, d)."""
         raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
-        """Gradient of ``k(z_t, z_t)`` with respect to ``z_t``, one row each (t, d)."""
+        """Return the gradient of ``k(z_t, z_t)`` with respect to ``z_t``, one row each (t, d)."""
         raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
 
     def __add__(self, b: Any) -> Kernel:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, lapack
-from scipy.sparse.linalg import ArpackError, eigsh
+
+from isthmus._linalg.eigen import largest_eigenvalue
 
 # Shares of the largest value that rounding in the making of a matrix can reach.
 SYMMETRY_TOL = 1e-8
@@ -17,6 +18,8 @@ PSD_TOL = {"float64": 1e-6, "float32": 1e-3}
 INDEFINITE = 0.05
 SMALL = 500
 """Up to so many rows eigenvalues are cheap."""
+ROUGH = 1e-3
+"""Accuracy of an eigenvalue that others are only compared with."""
 _CLIP = "ask for the negative eigenvalues to be set to zero with indefinite='clip'."
 _CUT = "set the negative eigenvalues of a precomputed matrix to zero first."
 
@@ -98,7 +101,7 @@ def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, flo
     eigenvalue lies below: iterations towards an end where eigenvalues crowd would not settle.
     """
     if len(K) > SMALL:
-        largest = largest_eigenvalue(K)
+        largest = largest_eigenvalue(K, ROUGH)
         A = np.array(K, dtype=np.float64, order="F")
         # Shifted by what is let pass, so that the factorisation fails for worse ones alone.
         A.flat[:: len(A) + 1] += PSD_TOL[np.dtype(dtype).name] * max(largest, 0.0)
@@ -106,14 +109,6 @@ def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, flo
             return 0.0, largest
     values = eigvalsh(K)
     return float(values[0]), float(values[-1])
-
-
-def largest_eigenvalue(K: NDArray) -> float:
-    """To a thousandth: a scale to compare others with; 0 where iterations do not settle."""
-    try:
-        return float(eigsh(K, k=1, which="LA", tol=1e-3, return_eigenvectors=False)[0])
-    except ArpackError:
-        return 0.0
 
 
 def missing_part(K: NDArray, dtype: Any = np.float64, **options: Any) -> NDArray | None:

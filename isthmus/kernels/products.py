@@ -22,15 +22,15 @@ class DotProductKernel(VectorKernel):
 
     @abstractmethod
     def profile(self, t: NDArray) -> NDArray:
-        """The function ``f`` of the dot product, in place where it can be."""
+        """Apply ``f`` to the dot product, in place if possible."""
 
     @abstractmethod
     def profile_derivative(self, t: NDArray) -> NDArray:
-        """The derivative of ``f``."""
+        """Return the derivative of ``f``."""
 
     @abstractmethod
     def profile_inverse(self, value: NDArray) -> NDArray:
-        """The dot product with this value of ``f``; ``ValueError`` where ``f`` has no inverse."""
+        """Return the dot product with this value of ``f``; ValueError if ``f`` has no inverse."""
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         multiply_rows(A, B, out)

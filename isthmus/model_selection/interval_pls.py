@@ -55,7 +55,7 @@ def interval_pls(
     cv: Any = 5,
     rule: str = "pooled_one_se",
 ) -> IntervalPLS:
-    """Compute the cross-validated error of PLS on each stretch of the columns, [NSWE2000]_.
+    """Compute the cross-validated error of PLS on each interval of the columns, [NSWE2000]_.
 
     Parameters
     ----------

@@ -99,8 +99,8 @@ def fold_rule(cv: Any, source: Rows) -> int | NDArray:
     n = source.n_samples
     if n is None:
         raise ValueError(
-            f"cv == {cv!r} needs the number of rows, which this source does not know: pass an int k, "
-            "which puts row i into fold i modulo k."
+            f"cv == {cv!r} needs the number of rows, which is unknown for this source: pass an integer k "
+            "to put row i into fold i modulo k."
         )
     if 8 * n > source.memory:
         raise MemoryError(

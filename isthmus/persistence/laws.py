@@ -120,8 +120,8 @@ def _check_support_vectors(cls: type, state: dict[str, Any], what: str) -> None:
         "sigmoid",
     ):
         raise CorruptedFileError(
-            f"{what} cannot be kept in a file: a support vector machine of sparse rows or with a "
-            "kernel of its own."
+            f"{what} cannot be saved: it is a support vector machine fitted to sparse rows or "
+            "with a custom kernel."
         )
     names = "support_vectors_ support_ _dual_coef_ _n_support _intercept_ _probA _probB".split()
     kinds = dict.fromkeys(names, "f8") | {"support_": "i4", "_n_support": "i4"}

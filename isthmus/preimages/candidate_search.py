@@ -91,7 +91,7 @@ class CandidateSearch(RankingPreimage):
             )
         if len(candidates) != n_targets:
             raise ValueError(
-                f"candidates has {len(candidates)} lists, must have {n_targets}: one a target."
+                f"candidates has {len(candidates)} lists, must have {n_targets}: one per target."
             )
         for t, own in enumerate(candidates):
             if not hasattr(own, "__len__") or isinstance(own, str):

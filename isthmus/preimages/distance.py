@@ -53,8 +53,9 @@ class Distance(Preimage):
         form = self._form()
         if form is None or form.inverse is None:
             raise ValueError(
-                "Distance needs a kernel whose values tell distances: RBF, L2Laplacian, RationalQuadratic, "
-                f"Linear, Polynomial of odd degree; kernel == {self.kernel_}: use Learned() or Gradient()."
+                "Distance needs a kernel whose values determine distances: RBF, L2Laplacian, "
+                f"RationalQuadratic, Linear, Polynomial of odd degree; kernel == {self.kernel_}: use "
+                "Learned() or Gradient()."
             )
         self._diagonal: Array = gram_diagonal(self.kernel_, self.objects_)
 

@@ -110,7 +110,7 @@ def require_dot_form(kernel: Any, method: str, *, invertible: bool = False) -> D
         )
     if invertible and form.inverse is None:
         raise ValueError(
-            f"{method} needs a kernel f(x'y) that tells its argument; degree == "
+            f"{method} needs an invertible kernel f(x'y); degree == "
             f"{without_constant(kernel)[1].degree} loses the sign: choose an odd degree, or use "
             "Learned() or Gradient()."
         )

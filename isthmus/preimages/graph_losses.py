@@ -119,7 +119,7 @@ class GraphTarget:
             steps = self._with_points(codes, labels)
             rows = (n_points, n_points + codes.shape[0] * m)
             if steps.is_worth_it(*rows, 0, n_points):
-                return self._on_pairs(steps, rows, q, tol) / m
+                return self._on_pairs(steps, rows, q, codes, tol) / m
         cross = self._iterate(
             self.alike[self.labels[:, None], labels[:, None, :]],
             self.q[:, None] * q[:, None, :],
@@ -128,13 +128,18 @@ class GraphTarget:
         )
         return np.asarray(cross.sum(axis=2) @ self.weights / m)
 
-    def _on_pairs(self, steps: Transitions, rows: tuple[int, int], q: Array, tol: float) -> Array:
+    def _on_pairs(
+        self, steps: Transitions, rows: tuple[int, int], q: Array, codes: Ints, tol: float
+    ) -> Array:
         """The same on the product graph of all candidates and all points."""
         n_points, n, m = len(self.labels), *q.shape
-        rho = (1.0 - float(self.kernel.stop)) ** 2
-        pairs = product_graph(steps, rows, (0, n_points), rho, alone=False)
+        scale = (1.0 - float(self.kernel.stop)) ** 2
+        pairs = product_graph(steps, rows, (0, n_points), scale, alone=False)
         Q = pairs.spread(q.ravel(), self.q, np.multiply)
-        R = iteration.chebyshev(pairs.operator, Q, rho, tol, int(self.kernel.max_iter)).value
+        degrees = np.maximum((codes > 0).sum(axis=2), 1).ravel()
+        roots = pairs.spread(np.sqrt(degrees), np.sqrt(self.degrees), np.multiply)
+        max_iter = int(self.kernel.max_iter)
+        R = iteration.conjugate_gradients(pairs.T.dot, Q, roots, tol, max_iter).value
         R *= pairs.spread(np.ones(n * m), self.weights, np.multiply)
         return pairs.sums(R, np.arange(n) * m) if n > 1 else np.array([R.sum()])
 
@@ -241,7 +246,7 @@ class GraphTarget:
         return np.where(sinks, 1.0 if self.kernel.termination == "proper" else stop, stop)
 
     def _iterate(self, M: Array, qq: Array, step: Any, tol: float) -> Array:
-        """Chebyshev's iteration; points with directed edges take the plain one."""
+        """Iterate all candidates side by side by Chebyshev's method, [GV1961]_: no edge is directed."""
         rho = (1.0 - float(self.kernel.stop)) ** 2
         Q = M * qq
         before, X = Q, Q + rho * M * step(Q)

@@ -85,7 +85,7 @@ def _order(name: Hashable) -> float:
     order = _ORDERS.get(str(name).upper())
     if order is None:
         raise ValueError(
-            f"edge label {name!r} is no bond: with valences, edge labels are numbers or 'SINGLE', "
+            f"edge label {name!r} is not a bond: with valences, edge labels are numbers or 'SINGLE', "
             "'DOUBLE', 'TRIPLE', 'AROMATIC'."
         )
     return order

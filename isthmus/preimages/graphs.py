@@ -213,8 +213,8 @@ class GraphSearch(RankingPreimage):
             pool = list(dict.fromkeys([*found, *fitted]))
             if not pool:
                 raise ValueError(
-                    f"No graph was found for target {t} that has the size, the valences and the connection "
-                    "that are asked for."
+                    f"No graph with the requested size, valences and connectivity was found for "
+                    f"target {t}."
                 )
             values = targets.subset(slice(t, t + 1)).losses(pool)[0]
             order = np.argsort(values, kind="stable")[:n_best]

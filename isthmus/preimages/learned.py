@@ -238,7 +238,7 @@ class Learned(Preimage):
     # -- regression ------------------------------------------------------------------------------
 
     def check_rows(self, n: int) -> None:
-        """Refuse so many rows that the fit cannot fit into memory."""
+        """Raise MemoryError if a fit to this many rows does not fit into memory."""
         if self.regression == "kernel":
             remedy = "preimage=Learned('linear') takes less, as do fewer rows."
             check_memory(16.0 * n * n, f"The learned pre-image of {n} rows", remedy)

@@ -98,7 +98,7 @@ class PathSearch(RankingPreimage):
         if unsure:
             warnings.warn(
                 f"For {unsure} of {len(targets)} targets max_paths == {self.max_paths} was reached before "
-                "the loss was shown to be the least: raise it, or take a smaller width.",
+                "the answer was proved optimal: raise it, or use a smaller width.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

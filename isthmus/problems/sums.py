@@ -167,12 +167,12 @@ class Moments:
         return (self._x_mean[0] - self.x_mean) + self._x_mean[1]
 
     def centred(self, X: NDArray, Y: NDArray) -> tuple[Array, Array]:
-        """Rows minus the means, to full accuracy."""
+        """Return rows minus the means, to full accuracy."""
         (x, x_rest), (y, y_rest) = self._x_mean, self._y_mean
         return (X - x) - x_rest, (Y - y) - y_rest
 
     def mean_difference(self, other: Moments) -> tuple[Array, Array]:
-        """Means of x and y minus those of ``other``, to full accuracy."""
+        """Return the means of x and y minus those of ``other``, to full accuracy."""
         return difference(self._x_mean, other._x_mean), difference(self._y_mean, other._y_mean)
 
     def copy(self) -> Moments:
@@ -214,7 +214,7 @@ class Moments:
         return kind.from_moments(self, scale, units)
 
     def few_rows(self) -> Rows:
-        """Rows of x and of y, at most ``2 * n_features``, with the second moments ``xx`` and ``xy``."""
+        """Return at most ``2 * n_features`` rows of x and y that have the moments ``xx`` and ``xy``."""
         if self._source is not None:
             source, self._source = self._source, None
             if (rows := roots.trusted_rows(self.xx, self.xy, self._live())) is not None:
@@ -340,7 +340,7 @@ class Moments:
         if part.n_samples > self.n_samples or part.weight > self.weight * (1 + 1e-12):
             raise ValueError(
                 f"part has n_samples={part.n_samples} and weight={part.weight}, more than the "
-                f"{self.n_samples} and {self.weight} it is to be taken from."
+                f"{self.n_samples} and {self.weight} of the moments it is subtracted from."
             )
         if part.weight == 0.0:
             rest = self.copy()

@@ -332,7 +332,7 @@ class GramFit(Fit):
 def warn_rank(rank: int, full: int) -> None:
     warnings.warn(
         f"alpha == 0 and the inputs have rank {rank}, less than {full}: the pseudo-inverse on their "
-        "range is used. Give alpha > 0 for a solution that does not follow noise.",
+        "range is used. Pass alpha > 0 to avoid fitting noise.",
         UserWarning,
         stacklevel=2,
     )

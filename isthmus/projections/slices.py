@@ -86,5 +86,5 @@ def _clusters(
 
 
 def indicators(labels: NDArray[np.intp]) -> NDArray[np.float64]:
-    """One column a slice, one where the row is in it."""
+    """Return one column per slice: 1 for its rows, otherwise 0."""
     return np.eye(labels.max() + 1)[labels]

@@ -22,7 +22,7 @@ _SWEEPS = 3
 
 
 class BlockRidge(LinearRegressor):
-    r"""Ridge regression with a weight of its own for each block of columns (banded ridge).
+    r"""Fit ridge regression with a separate weight for each block of columns (banded ridge).
 
     .. math::
         \min_{B, c} \|Y - \textstyle\sum_b X_b B_b - 1 c^\top\|_F^2 + \sum_b \alpha_b \|B_b\|_F^2

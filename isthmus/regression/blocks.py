@@ -15,7 +15,7 @@ from isthmus._validation import check_array
 
 
 def join_blocks(*arrays: ArrayLike) -> tuple[Array, list[slice]]:
-    """Return several inputs of the same rows side by side, and the columns of each.
+    """Join several inputs of the same rows side by side; return them and the columns of each.
 
     Parameters
     ----------

@@ -267,8 +267,8 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
     mean = scores.mean(axis=1)
     if np.isnan(mean).all():
         raise ValueError(
-            "every candidate has the score NaN, so that none can be chosen: R2 needs at least two test "
-            "rows in every fold. Use fewer folds or, say, scoring='neg_mean_squared_error'."
+            "every candidate has the score NaN, so none can be chosen: R2 needs at least two test "
+            "rows in every fold. Use fewer folds or, for example, scoring='neg_mean_squared_error'."
         )
     best = int(np.nanargmax(mean))
     if rule == "best":

@@ -13,7 +13,7 @@ from isthmus.regression.optimum import RankConstrained
 
 
 class ManifoldPLS(RankConstrained):
-    r"""PLS with orthonormal scores, all components at once [CSGHY]_.
+    r"""Fit PLS with orthonormal scores, all components at once [CSGHY]_.
 
     .. math::
         \text{grassmann:}\quad \max_{W^\top X^\top X W = I} \|Y^\top X W\|_F^2 \qquad\qquad

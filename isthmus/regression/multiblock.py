@@ -85,7 +85,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
 
 
 class MultiblockPLS(BlockMap):
-    r"""PLS on several blocks that count the same, with super-scores and block scores, [WKM1998]_.
+    r"""Fit PLS to several blocks of equal weight, with super-scores and block scores, [WKM1998]_.
 
     Each block is divided by the root of its total variance. With super-scores for deflation the algorithm
     finds the components of PLS on all columns; the weight vector of a component falls into parts
@@ -191,7 +191,7 @@ class MultiblockPLS(BlockMap):
 
 
 class SequentialPLS(BlockMap):
-    r"""Sequential and orthogonalised PLS: each block explains what those before it have left, [NTMM2011]_.
+    r"""Fit PLS block after block: each explains what those before it left (SO-PLS), [NTMM2011]_.
 
     .. math::
         \tilde X_b = X_b - T (T^\top T)^{-1} T^\top X_b, \qquad

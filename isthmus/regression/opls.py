@@ -16,7 +16,7 @@ _RANK_TOLERANCE = 1e-10
 
 
 class OPLS(PLS):
-    r"""O-PLS: the same map as ``PLS``, with the variation of X that does not predict in scores of its own.
+    r"""Split the map of ``PLS`` into predictive and orthogonal components (O-PLS).
 
     For one output the first score is proportional to the fitted output and the others are orthogonal to it,
     to each other and to y, [TW2002]_. The published algorithm removes one orthogonal component from X after

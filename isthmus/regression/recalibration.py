@@ -111,7 +111,7 @@ class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstima
 def spike(
     X: ArrayLike, y: ArrayLike, X_new: ArrayLike, y_new: ArrayLike, *, share: float = 0.5
 ) -> tuple[Array, Array, Array]:
-    """Return old and new rows together, with weights that give the few new ones their share.
+    """Combine old and new rows, with weights that give the few new ones their share.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _DEPTH = 5  # iterates that are extrapolated
 
 
 class SparseFactors(LinearRegressor):
-    r"""Reduced rank regression or PLS with a factor of which few rows are not zero, [CH2012]_.
+    r"""Fit reduced rank regression or PLS with a row-sparse factor, which uses few inputs, [CH2012]_.
 
     .. math::
         \min_{A, V^\top V = I} \tfrac12 \|Y - X A V^\top\|_F^2 + \lambda \sum_j \|a_j\|_2

@@ -50,7 +50,7 @@ def _has_path(self: StiefelRegression) -> bool:
 
 
 class StiefelRegression(CallbackSupportMixin, ProximalRegression):
-    r"""Multi-output regression under a rank constraint with the loss of your choice.
+    r"""Fit multi-output regression under a rank constraint with any loss.
 
     .. math::
         \min_{\operatorname{rank} C \le r, \, b} \; \sum_i L(\Sigma^{-1} y_i, \Sigma^{-1} (C x_i + b))

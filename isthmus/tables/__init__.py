@@ -13,7 +13,7 @@ file               what it does
 ``names.py``       columns by name: alike, or close enough to be what was meant
 ``sources.py``     files, pipes and standard input, decompressed; the format by its first bytes
 ``encoding.py``    text as UTF-8 in blocks of whole records
-``engines.py``     blocks of text to numbers by Polars, pyarrow or NumPy
+``engines.py``     blocks of text to numbers by Polars or NumPy
 ``formats.py`` ... the formats behind one face: ``sheets.py``, ``frames.py``, ``arrays.py``
 ================== ================================================================================
 

@@ -1,4 +1,4 @@
-"""Parquet and Feather files by pyarrow or Polars, in batches of rows."""
+"""Parquet and Feather files by pyarrow, in batches of rows."""
 
 from __future__ import annotations
 
@@ -77,24 +77,12 @@ def _whole(path: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _open(source: Source) -> tuple[list[str], Iterator[list[Any]], int | None]:
-    file = source.seekable()
     try:
-        return _by_pyarrow(source, file)
-    except ImportError:
-        pass
-    try:
-        import polars as pl
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError as error:
         raise need("pyarrow", "Parquet and Feather files") from error
-    read = pl.read_parquet if source.format == "parquet" else pl.read_ipc
-    frame = read(file)
-    return _batches_of(source, frame)
-
-
-def _by_pyarrow(source: Source, file: Any) -> tuple[list[str], Iterator[list[Any]], int | None]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    file = source.seekable()
     if source.format == "parquet":
         opened = pq.ParquetFile(file)
         schema, total = opened.schema_arrow, opened.metadata.num_rows
@@ -128,19 +116,3 @@ def _arrow_column(column: Any) -> Any:
             return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return ["" if cell is None else cell_text(cell) for cell in column.to_pylist()]
-
-
-def _batches_of(source: Source, frame: Any) -> tuple[list[str], Iterator[list[Any]], int | None]:
-    """Batches of a Polars frame."""
-
-    def column(series: Any) -> Any:
-        if series.dtype.is_numeric():
-            return series.cast(float).to_numpy()
-        return ["" if cell is None else cell_text(cell) for cell in series.to_list()]
-
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    if nested:
-        raise TableError(f"{source.path}: columns that hold lists or records: {some(nested)}.")
-    starts = range(0, frame.height, ROWS)
-    batches = ([column(s) for s in frame.slice(k, ROWS).get_columns()] for k in starts)
-    return list(frame.columns), batches, frame.height

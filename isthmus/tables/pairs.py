@@ -327,7 +327,7 @@ def _check(
         if empty.any():
             names = [name for name, none in zip(table.names, empty) if none]
             raise TableError(
-                f"{table.path}: no value at all in the columns {some(names)}; leave them out with "
+                f"{table.path}: the columns {some(names)} are empty; leave them out with "
                 "--ignore-columns."
             )
     constant = constant_columns(y)

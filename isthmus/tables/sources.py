@@ -120,7 +120,7 @@ class Source:
             if self.packed is None:
                 raise
             raise TableError(
-                f"{self.path}: its {self.packed} data are damaged or cut off."
+                f"{self.path}: the {self.packed} data are damaged or truncated."
             ) from error
         except Exception as error:
             # Two packages can unpack zstd, each with an error class of its own.

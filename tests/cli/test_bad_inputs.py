@@ -69,11 +69,11 @@ CASES = {
         {"X.csv": with_cell(GOOD_X, 4, 0, "inf")}, FIT, "column 'a' is infinite in line 5", 1,
     ),
     "all-NaN column": (
-        {"X.csv": "\n".join(["a,b"] + ["1,"] * 20)}, FIT, "no value at all in the columns 'b'", 1,
+        {"X.csv": "\n".join(["a,b"] + ["1,"] * 20)}, FIT, "the columns 'b' are empty", 1,
     ),
     "all-NaN output": (
         {"Y.csv": "\n".join(["u,v"] + [f"{i},NA" for i in range(20)])}, FIT,
-        "no value at all in the columns 'v'", 1,
+        "the columns 'v' are empty", 1,
     ),
     "one row": (
         {"X.csv": "a,b\n1,2\n", "Y.csv": "u\n1\n"}, FIT, "at least 5 rows are needed", 1,
@@ -154,7 +154,7 @@ CASES = {
         "does not take them: fill them, or use one of: pls", 1,
     ),
     "components no number": ({}, (*FIT, "--components", "many"), "'many' must be auto or a whole", 2),
-    "components zero": ({}, (*FIT, "--components", "0"), "must be auto or a whole number > 0", 2),
+    "components zero": ({}, (*FIT, "--components", "0"), "must be auto or an integer > 0", 2),
     "one fold": ({}, ("fit", "X.csv", "Y.csv", "--cv", "1"), "'--cv'", 2),
     "scale": ({}, (*FIT, "--scale", "maybe"), "must be auto, yes or no", 2),
     "picture shape": ({}, (*FIT, "--image-shape", "2by2"), "must be height x width", 2),

@@ -195,7 +195,7 @@ def test_the_order_of_the_nodes_of_large_graphs(monkeypatch):
     assert_allclose(found[0][0, 2], linear_system(graphs[0], graphs[2], 0.1), rtol=1e-9)
 
 
-def test_plain_iteration_where_chebyshev_diverges():
+def test_directed_graphs_take_the_plain_iteration():
     ring = Graph((0, 1, 0, 1), ((0, 1), (1, 2), (2, 3), (3, 0)), None, True)
     K = GraphKernel(0.1)([ring])
     assert_allclose(K[0, 0], linear_system(ring, ring, 0.1), rtol=1e-9)

@@ -124,7 +124,7 @@ for suffix, pack in PACK.items():
         format=f"text, {LABEL[suffix]}")  # fmt: skip
     add(f"packed {suffix}, named .csv", pack(table().encode()), "number number", ROWS)
     add(f"packed {suffix}, cut off", pack(BIG)[: len(pack(BIG)) // 2], file=f"t.csv{suffix}",
-        error="damaged or cut off")  # fmt: skip
+        error="damaged or truncated")  # fmt: skip
     add(f"packed {suffix}, nothing in it", pack(b""), file=f"t.csv{suffix}", error="is empty")
 add("not packed, named .gz", table(), "number number", ROWS, file="t.csv.gz")
 add("two parts of gzip", gzip.compress(table().encode()) + gzip.compress(b"7,8\n"), "number number",

@@ -247,7 +247,7 @@ class Film:
         self._renderer.close()
 
     def background(self) -> NDArray[np.uint8]:
-        """The room without the person."""
+        """Render the room without the person."""
         self.data.qpos[:] = 0
         self.data.qpos[2] = -50.0  # under the floor
         self.data.qpos[3::4] = 1.0

@@ -194,7 +194,7 @@ class MorphableModel:
         w = np.asarray(weights, dtype=np.float64)
         if w.shape != (len(self.correspondences),):
             raise ValueError(
-                f"weights has shape {w.shape}, must be ({len(self.correspondences)},): one a "
+                f"weights has shape {w.shape}, must be ({len(self.correspondences)},): one per "
                 "prototype."
             )
         if not abs(w.sum() - 1) < 1e-9:

@@ -43,7 +43,7 @@ class ShoulderElbowArm(SerialArm):
         single = u.ndim == 1
         u, v = _unit_rows("u", u), _unit_rows("v", v)
         if u.shape != v.shape:
-            raise ValueError(f"u has shape {u.shape} and v {v.shape}, they must be alike.")
+            raise ValueError(f"u has shape {u.shape} and v {v.shape}, they must be equal.")
         low, high = self.limits.T
         across = np.hypot(u[:, 0], u[:, 1])
         q1 = _keep_previous(np.arctan2(u[:, 1], u[:, 0]), across > 1e-12)

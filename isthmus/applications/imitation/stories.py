@@ -119,12 +119,12 @@ def video_story(
     if empty.shape != images[0].shape:
         raise ValueError(
             f"background has shape {empty.shape} and the film's frames {images[0].shape}: they must "
-            "be alike."
+            "be equal."
         )
     model = SkinModel.from_places(images[0], skin)
     small = np.stack([_square(image, SHOWN) for image in images])
     if not watch(Camera(_square(empty, SHOWN), model), small)[1].any():  # before the long lesson
-        raise ValueError("no frame of the film differs from the background: nobody is to be seen.")
+        raise ValueError("no frame of the film differs from the background: no person is visible.")
     arm = pa10()
     lesson = teach(
         arm,

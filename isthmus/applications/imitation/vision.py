@@ -31,7 +31,7 @@ def foreground(image: NDArray, background: NDArray) -> Mask:
     image, background = check_image(image), check_image(background, "background")
     if image.shape != background.shape:
         raise ValueError(
-            f"image has shape {image.shape} and background {background.shape}: they must be alike."
+            f"image has shape {image.shape} and background {background.shape}: they must be equal."
         )
     cv2 = need("cv2")
     changed = cv2.absdiff(image, background).max(axis=2) > FOREGROUND_STEP

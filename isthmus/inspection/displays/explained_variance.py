@@ -61,7 +61,7 @@ class ExplainedVarianceDisplay:
         return cls.compute(model, X, y).plot(ax)
 
     def plot(self, ax: Any = None) -> ExplainedVarianceDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         self.figure_, self.ax_ = axes_for(ax)
         at = np.arange(1, len(self.x) + 1)
         self.ax_.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")

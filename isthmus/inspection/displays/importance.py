@@ -53,7 +53,7 @@ class VIPDisplay:
         return cls.compute(model, names=names).plot(ax)
 
     def plot(self, ax: Any = None) -> VIPDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         self.figure_, self.ax_ = draw_columns(ax, self.importance, self.names)
         self.ax_.axhline(1, ls="--", lw=1, color="gray")
         self.ax_.set(ylabel="VIP")

@@ -60,7 +60,7 @@ class LoadingsDisplay:
         return cls.compute(model, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> LoadingsDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         labels = [f"component {k + 1}" for k in range(len(self.loadings))]
         self.figure_, self.ax_ = draw_columns(ax, self.loadings, self.names, labels)
         self.ax_.set(ylabel="loading")

@@ -86,7 +86,7 @@ class SPlotDisplay:
         return kept
 
     def plot(self, ax: Any = None, *, n_named: int = 5) -> SPlotDisplay:
-        """Draw; so many inputs with the largest covariance have their names written, where they fit."""
+        """Draw the picture, with the names of the inputs of largest covariance where there is room."""
         self.figure_, self.ax_ = axes_for(ax)
         self.ax_.scatter(self.covariance, self.correlation, s=8)
         if self.names is not None:

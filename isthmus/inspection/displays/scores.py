@@ -115,7 +115,7 @@ class ScoresDisplay:
         return cls.compute(model, X, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> ScoresDisplay:
-        """Draw."""
+        """Draw the picture, in ``ax`` if it is given."""
         self.figure_, self.ax_ = axes_for(ax)
         drawn = self.ax_.scatter(*self.scores.T, c=self.color, s=18)
         out = self.scores[self.outlying]

@@ -19,7 +19,7 @@ _STOP = 0.2  # walks of five nodes on average
 
 
 def graph_kernels() -> list[Kernel]:
-    """Return kernels of graphs from which cross-validation picks the one that suits.
+    """Return graph kernels for cross-validation to choose from.
 
     No kernel is best for all graphs. The list has counts of refined labels, assignments and transports of
     nodes by them, rings, shortest paths and walks, most as :class:`Gaussian` of their distances with the

@@ -46,7 +46,7 @@ class Graph:
         return len(self.labels)
 
     def adjacency(self) -> np.ndarray:
-        """Adjacency matrix with the weights, (n_nodes, n_nodes)."""
+        """Return the weighted adjacency matrix, (n_nodes, n_nodes)."""
         A = np.zeros((self.n_nodes, self.n_nodes))
         weights = self.weights or (1.0,) * len(self.edges)
         for (i, j), weight in zip(self.edges, weights):
@@ -56,7 +56,7 @@ class Graph:
         return A
 
     def to_networkx(self) -> Any:
-        """The same graph for networkx; labels are the attribute ``label`` of nodes and edges."""
+        """Convert to networkx; labels become the attribute ``label`` of nodes and edges."""
         try:
             import networkx
         except ImportError as error:

@@ -176,7 +176,7 @@ class GraphKernel(StoppedKernel):
 class _System:
     """``R = Q + T R`` of graph i and a run of others, and how to read the kernel off R."""
 
-    operator: iteration.Stepper
+    step: iteration.Step
     Q: Array
     directed: bool
     roots: Any  # the symmetric form is ``roots T / roots``; called where it is wanted
@@ -256,7 +256,7 @@ class _Work:
             Q = np.full(len(pairs), stop**2)
         sizes = packed.sizes[first:last]
         return _System(
-            pairs.operator,
+            pairs.T.dot,
             Q,
             self._directed(i, first, last),
             lambda: pairs.spread(packed.roots[a:b], packed.roots[c:d], np.multiply),
@@ -310,13 +310,11 @@ class _Work:
 
     def _solve(self, system: _System, Q: Array) -> Array:
         stop, max_iter = float(self.kernel.stop), int(self.kernel.max_iter)
-        tol, op = self.kernel.tol * stop**2, system.operator
+        tol = self.kernel.tol * stop**2
         if system.directed:
-            found = iteration.plain(op, Q, tol, max_iter)
-        elif stop >= iteration.CG_BELOW:
-            found = iteration.chebyshev(op, Q, (1.0 - stop) ** 2, tol, max_iter)
+            found = iteration.plain(system.step, Q, tol, max_iter)
         else:
-            found = iteration.conjugate_gradients(op, Q, system.roots(), tol, max_iter)
+            found = iteration.conjugate_gradients(system.step, Q, system.roots(), tol, max_iter)
         if not found.converged and (self.worst is None or found.change > self.worst[0]):
             self.worst = (found.change, found.n_iter)
         return found.value

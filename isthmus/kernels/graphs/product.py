@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import Array
 from isthmus.kernels.graphs.packed import Packed
 
 Ints = NDArray[np.int64]
-_BLOCK = 2**13  # numbers of a block that stay in the nearest cache
 _LARGE = 64  # nodes from which the order of the nodes is worth a thought
 _MOST = 2**23  # transitions of a product graph, 16 bytes each while it is made
 
@@ -107,26 +106,6 @@ class Transitions:
         return reverse_cuthill_mckee(pattern, symmetric_mode=False)
 
 
-class PairsOperator:
-    """``x -> T x`` for numbers on the pairs, read a block at a time."""
-
-    def __init__(self, T: sparse.csr_matrix) -> None:
-        self.T, n = T, T.shape[0]
-        self.blocks = list(row_blocks(n, _BLOCK))
-        self.image: Array = np.empty(0)
-
-    def begin(self, X: Array) -> None:
-        """Take ``T X``; :meth:`rows` is then about this X."""
-        self.image = self.T @ X
-
-    def rows(self, number: int) -> Array:
-        """The result in one of the blocks, which may be written over."""
-        return self.image[self.blocks[number]]
-
-    def __call__(self, X: Array) -> Array:
-        return np.asarray(self.T @ X)
-
-
 @dataclass
 class Pairs:
     """Pairs of nodes with the same label, and the operator on numbers that belong to them.
@@ -140,11 +119,11 @@ class Pairs:
     sizes: Ints  # how many pairs the nodes of ``outer`` have
     first: Ints  # where in ``inner`` those begin that go with a node of ``outer``
     starts: NDArray
-    operator: PairsOperator
+    T: sparse.csr_matrix  # the operator
     alone: bool
 
     def __len__(self) -> int:
-        return int(self.operator.T.shape[0])
+        return int(self.T.shape[0])
 
     def spread(self, rows: Array, columns: Array, what: Any) -> Array:
         """``what(rows_i, columns_j)`` for all pairs (i, j)."""
@@ -183,7 +162,7 @@ def product_graph(
     T = _joint(steps, rows, columns, (starts, rank), int(sizes.sum()))
     T.data *= scale
     first = begin[labels[outer]]
-    return Pairs(outer, inner, sizes, first, starts, PairsOperator(T), alone)
+    return Pairs(outer, inner, sizes, first, starts, T, alone)
 
 
 def _joint(

@@ -77,7 +77,7 @@ class _Call:
         return self.framed(found, X.index) if is_part else found
 
     def framed(self, values: NDArray, index: Any) -> Any:
-        """Values with the names of their columns and the index of the rows."""
+        """Return values with their column names and the index of the rows."""
         import pandas as pd
 
         if values.ndim == 1:

@@ -175,7 +175,7 @@ class Rows:
         return max(1, int(mebibytes * 2**20))
 
     def block_rows(self, n_columns: int) -> int:
-        """Rows of a block with so many columns."""
+        """Return the number of rows in a block with this many columns."""
         width = 8 * max(n_columns, self._width, 1)
         return max(1, int(min(self.memory * _BLOCK_SHARE, _BLOCK_BYTES)) // width)
 
@@ -332,7 +332,7 @@ class Rows:
         return sample.rows()
 
     def resume(self, error: BlockError) -> Rows:
-        """Return this source with what was summed before an error: a fit of it continues from there.
+        """Return this source with the sums from before an error: a fit continues from there.
 
         The rows before the error must be the same; ``self`` may be another source of them, such as one
         that reads a repaired file.
@@ -344,7 +344,7 @@ class Rows:
         return resumed
 
     def map(self, function: Callable[[Any], Any], n_columns: int) -> Rows:
-        """Return the source with ``function`` applied to X of each block; it makes ``n_columns`` of it."""
+        """Return a source that applies ``function`` to X of each block and yields ``n_columns`` columns."""
         mapped = copy.copy(self)
         mapped._maps = (*self._maps, function)
         mapped._width = max(self._width, n_columns)

@@ -21,7 +21,9 @@ class SummedRows(Rows):
     def moments(self, folds: Any = None, *, full_yy: bool = False, squares: bool = False) -> Any:
         """Return the moments; folds and the rows themselves are not known."""
         if folds is not None:
-            raise ValueError("Moments of all rows know no folds: fix n_components, or fit Rows.")
+            raise ValueError(
+                "Moments of all rows cannot be split into folds: fix n_components, or fit Rows."
+            )
         if full_yy and self._moments.yy.ndim == 1:
             raise ValueError(
                 "Moments with full_yy=False do not serve here: sum by Moments.from_data."

@@ -135,7 +135,7 @@ def components(data: ReportData) -> Section | None:
 
 def _component_scores(curve: ComponentCurveDisplay) -> Figure:
     caption = (
-        f"The score of every number of components in cross-validation, with standard errors. The "
+        f"Cross-validated score by number of components, with standard errors. The "
         f"ring marks the choice, {curve.chosen}. "
         "A curve that falls again to the right is overfitting."
     )

@@ -35,13 +35,13 @@ def summary(data: ReportData) -> Section:
         r2 = float(np.mean([display.r2 for display in data.by_output]))
         text.append(
             f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
-            f"{data.kind}. 100 % is perfect, 0 % is as good as the mean."
+            f"{data.kind}. 100 % is perfect, 0 % is no better than predicting the mean."
         )
     text += [f"{notice[0].upper()}{notice[1:]}" for notice in getattr(search, "notices_", ())]
     if search.best_score_ - error <= search.baseline_score_:
         text.append(
-            "The chosen model is not clearly better than predicting the mean: these inputs may say "
-            "nothing about these outputs."
+            "The chosen model is not clearly better than predicting the mean: these inputs may "
+            "carry no information about these outputs."
         )
     return Section("The model" if data.is_validation else "Summary", text, cards=cards)
 

@@ -36,7 +36,7 @@ def scores(data: ReportData) -> Section:
     section.text.append(_how_many(data, display, outlying))
     if data.model is not data.search.best_estimator_:
         section.text.append(
-            "Shown for a map of low rank beside the chosen model, which has no components."
+            "Shown for a low-rank map next to the chosen model, which has no components."
         )
     if display.q is not None:
         section.figures.append(_influence(data, display, rows))

@@ -112,7 +112,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         )
     if data.trust is None:
         text.append(
-            "The model file has no domain: whether rows are like those of the fit is unknown."
+            "The model file has no domain, so these rows cannot be compared with the training rows."
         )
     else:
         text.append(data.trust.summary())

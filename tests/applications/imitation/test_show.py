@@ -202,7 +202,7 @@ def test_mocap_road(tmp_path, renderer, command):
 
 def test_bad_arguments_are_told_in_one_line(command):
     for arguments, message in (
-        (("--mocap", "a.bvh", "--video", "b.mp4"), "exclude each other"),
+        (("--mocap", "a.bvh", "--video", "b.mp4"), "cannot be combined"),
         (("-o", "page.txt"), "must end in one of .html"),
         (("-o", "nowhere/page.html"), "there is no directory nowhere"),
     ):
@@ -239,7 +239,7 @@ def test_video_road(tmp_path, lesson, monkeypatch):
     )
     assert story.q.shape == (10, 7) and story.arm.inside_limits(story.q).all()
     assert not story.held.all()
-    with pytest.raises(ValueError, match=r"background has shape .* they must be alike"):
+    with pytest.raises(ValueError, match=r"background has shape .* they must be equal"):
         imageio.imwrite(tmp_path / "small.png", room)
         stories.video_story(tmp_path / "clip.mp4", tmp_path / "small.png", [(1, 1)])
     with pytest.raises(FileNotFoundError, match=r"nothing\.mp4 is not a file"):
@@ -258,7 +258,7 @@ def test_a_film_without_a_person_is_told_before_the_lesson(tmp_path, monkeypatch
     imageio.mimwrite(tmp_path / "empty.mp4", frames, fps=30, quality=9, macro_block_size=1)
     imageio.imwrite(tmp_path / "room.png", room)
     monkeypatch.setattr(stories, "teach", None)  # the long part; it would be called with None
-    with pytest.raises(ValueError, match="nobody is to be seen"):
+    with pytest.raises(ValueError, match="no person is visible"):
         stories.video_story(tmp_path / "empty.mp4", tmp_path / "room.png", [(50, 50)])
 
 

@@ -219,7 +219,7 @@ def test_light_that_changed_since_the_background_was_taken(background, skin):
     seen = Camera(background, skin, follow_light=True).view(dimmed)
     assert (seen.person != wanted.person).mean() < 0.02 < (off.person != wanted.person).mean()
     assert abs(seen.n_skin - wanted.n_skin) < 0.1 * wanted.n_skin
-    with pytest.raises(ValueError, match="must be alike"):
+    with pytest.raises(ValueError, match="must be equal"):
         Camera(background, skin, follow_light=True).view(image[:50])
 
 
