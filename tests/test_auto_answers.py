@@ -17,7 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import ladder as ladder_module
 from isthmus.auto.answers import Answers
-from isthmus.auto.blends import blend_weights
+from isthmus.auto.blend_trial import BlendTrial
+from isthmus.auto.blends import best_shares, blend_weights
 from isthmus.auto.input_widths import negative_evidence, scale_inputs
 from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import LADDER
@@ -25,7 +26,7 @@ from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
-from isthmus.auto.trials import BlendTrial, Trial
+from isthmus.auto.trials import Trial
 from isthmus.features.treatments import NormalVariate, SavitzkyGolay
 from isthmus.persistence.errors import CorruptedFileError
 from isthmus.persistence.laws import check_state
@@ -189,13 +190,22 @@ def test_rows_that_no_fold_leaves_out_have_no_error():
 def test_tables_predict_as_the_trees_do(kind, monkeypatch):
     from isthmus.auto import trees
 
-    grown = []
+    grown, shares = [], np.ones((1, 1))
     tables = trees._tables
     monkeypatch.setattr(trees, "_tables", lambda models: grown.append(models) or tables(models))
+    if kind == "extra":
+        # The second is left out, the others share all trees.
+        monkeypatch.setattr(trees, "best_shares", lambda losses: np.array([[0.5], [0.05], [0.45]]))
+        shares = np.array([[0.5], [0.45]]) / 0.95
     search = TreeSearch(kind, cv=3).fit(X, Y)
-    places = trees._places(X, search.best_params_["ranked"])[0]
-    peer = np.column_stack([np.reshape(m.predict(places), (60, -1)) for m in grown[0]])
+    peer = 0.0
+    for models, share, ranked in zip(grown, shares, [kind == "boosting", True], strict=False):
+        places = trees._places(X, ranked)[0]
+        peer = peer + share * np.column_stack(
+            [np.reshape(m.predict(places), (60, -1)) for m in models]
+        )
     assert_allclose(search.predict(X), peer * Y.std(axis=0) + Y.mean(axis=0), rtol=1e-6)
+    assert len(grown) == len(shares)
 
 
 def test_boosting_knows_no_units_of_the_inputs():
@@ -211,7 +221,7 @@ def test_boosting_knows_no_units_of_the_inputs():
 def test_trees_see_values_or_ranks(ranked):
     """Large values that are rare decide the output, or most values near the end of a long tail.
 
-    In eight draws values were chosen every time, and ranks in six: otherwise the rows were not sure.
+    In eight draws values had most of the trees every time, and ranks in seven.
     """
     draw = np.random.default_rng(5)
     A = np.exp(draw.normal(size=(120, 6)) * (4.0 if ranked else 1.0))
@@ -220,10 +230,11 @@ def test_trees_see_values_or_ranks(ranked):
 
 
 @pytest.mark.parametrize(("noise", "leaf"), [(0.0, 1), (3.0, 4)])
-def test_leaves_are_larger_only_where_that_is_surely_better(noise, leaf):
+def test_leaves_are_larger_where_that_is_better(noise, leaf):
     """Steps without noise want leaves of one row; noise that drowns them wants larger ones.
 
-    In ten draws leaves of one row were chosen every time without noise, larger ones in six with it.
+    In ten draws leaves of one row had most of the trees every time without noise, larger ones in eight
+    with it.
     """
     draw = np.random.default_rng(7)
     A = draw.uniform(size=(150, 5))
@@ -231,14 +242,14 @@ def test_leaves_are_larger_only_where_that_is_surely_better(noise, leaf):
     assert TreeSearch(cv=3).fit(A, b).best_params_["min_samples_leaf"] == leaf
 
 
-def test_another_setting_must_be_better_by_a_standard_error():
-    from isthmus.auto.trees import _surely_best
-
-    first = np.tile([1.0, 1.2], 50)
-    unsure = first - np.tile([0.6, -0.5], 50)  # better by 0.05, 0.9 standard errors
-    sure = first - np.tile([0.6, -0.3], 50)  # by 0.15, more than three
-    assert _surely_best([first, unsure, first + 1]) == 0
-    assert _surely_best([first, unsure, sure]) == 2
+def test_settings_share_the_trees_by_how_sure_the_rows_are():
+    """Losses that are 0, 1 and 3 standard errors larger than the least, in the same rows."""
+    first = np.tile([1.0, 1.2, 0.7], 40)
+    wave = np.tile([1.0, -1.0], 60)
+    losses = [first + wave + t / np.sqrt(120) for t in (0, 1, 3)]
+    losses = np.stack([first, losses[1], losses[2]])[:, :, None]
+    expected = np.exp([0, -0.5, -4.5])
+    assert_allclose(best_shares(losses)[:, 0], expected / expected.sum(), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ name                 file                what it is
 ``Chain``            ``chains.py``       each target corrected by what the others are predicted to be
 ``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths
 ``EvidenceSearch``   ``evidence.py``     treatments, kernels and widths averaged by their evidence
+``pls_paths``        ``pls_stack.py``    PLS of all folds at once, every number of components
+``TailScaler``       ``tails.py``        columns with long tails, bent in and scaled
 ``PrincipalSearch``  ``principal.py``    principal components, ranks and ridge weights of all treatments
 ``BlockSearch``      ``block_search.py`` several blocks of inputs, each with its own weight
 ``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables

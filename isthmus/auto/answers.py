@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.maps import FoundModel, KernelModel
-from isthmus.auto.trials import BlendTrial, Trial, fit_weighted, simplest_good, standard_error
+from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
 
 PREFERENCES = ("accurate", "simple", "small")

@@ -65,15 +65,23 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
 
 def _may_be_best(errors: Array, scale: Array) -> Array:
     """Weights (n_methods, n_targets) that fall with the paired difference to the best method."""
-    n = errors.shape[1]
-    squares = errors**2 / np.where(scale > 0, scale / n, 1.0)
+    squares = errors**2 / np.where(scale > 0, scale / errors.shape[1], 1.0)
     squares = (1 - _SHARED) * squares + _SHARED * squares.mean(axis=2, keepdims=True)
-    best = squares.mean(axis=1).argmin(axis=0)
-    least = np.take_along_axis(squares, best[None, None, :], axis=0)[0]
+    return best_shares(squares)
+
+
+def best_shares(losses: Array) -> Array:
+    r"""Return weights (n_methods, n_targets) in proportion to :math:`\exp(-t^2 / 2)`.
+
+    ``t`` is by how many standard errors the mean of the losses (n_methods, n_samples, n_targets) of a
+    method is larger than the least, in the same rows.
+    """
+    best = losses.mean(axis=1).argmin(axis=0)
+    least = np.take_along_axis(losses, best[None, None, :], axis=0)[0]
     found = []
-    for own in squares:
+    for own in losses:
         off = own - least
-        error = np.maximum(off.std(axis=0) / np.sqrt(n), np.finfo(float).tiny)
+        error = np.maximum(off.std(axis=0) / np.sqrt(len(off)), np.finfo(float).tiny)
         found.append(np.exp(-0.5 * (off.mean(axis=0) / error) ** 2))
     return np.array(found) / np.sum(found, axis=0)
 

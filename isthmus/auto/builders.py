@@ -12,6 +12,7 @@ from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
 from isthmus.auto.principal import PrincipalSearch
 from isthmus.auto.problem import Problem
 from isthmus.auto.stages import RobustSearch
+from isthmus.auto.tails import TailScaler
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
 from isthmus.model_selection import ComponentSearchCV
@@ -74,7 +75,8 @@ def robust(problem: Problem) -> Any:
 
 
 def kernel(problem: Problem) -> Any:
-    return kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
+    search = kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
+    return search if problem.treatments else search.set_params(tails=problem.tails)
 
 
 def rough_kernel(problem: Problem) -> Any:
@@ -100,7 +102,9 @@ def kernels(problem: Problem, names: Any) -> Any:
 
 
 def process(problem: Problem) -> Any:
-    bank = {"autoscaled": StandardScaler()}
+    bank: dict[str, Any] = {"autoscaled": StandardScaler()}
+    if problem.tails:
+        bank["long tails bent in"] = TailScaler()
     return EvidenceSearch(bank, random_state=problem.random_state)
 
 

@@ -19,6 +19,7 @@ from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import DISTANCES
 from isthmus.auto.maps import KernelModel, LinearMap
+from isthmus.auto.tails import TailScaler
 from isthmus.auto.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
@@ -119,7 +120,7 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Z = rows
         if treatment is not None:
             treatment = clone(treatment)
-            if weights is not None and isinstance(treatment, StandardScaler):
+            if weights is not None and isinstance(treatment, StandardScaler | TailScaler):
                 treatment.fit(rows, sample_weight=weights)
             else:
                 treatment.fit(rows)

@@ -17,6 +17,7 @@ from isthmus.auto.chains import Chain
 from isthmus.auto.clock import check_time
 from isthmus.auto.input_widths import scale_inputs
 from isthmus.auto.maps import KernelModel, LinearMap
+from isthmus.auto.tails import TailScaler
 from isthmus.features import Landmarks
 from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
@@ -59,6 +60,8 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Whether each target is corrected by what the others are predicted to be.
     widths : sequence of float, default=WIDTHS
         Inverse widths to compare, times what the median rule gives.
+    tails : bool, default=False
+        Whether columns whose long tails are bent in are tried too.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         random_state: int = 0,
         chain: bool = False,
         widths: Any = WIDTHS,
+        tails: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -87,20 +91,21 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
         self.chain = chain
         self.widths = widths
+        self.tails = tails
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> KernelSearch:
         """Choose, then fit."""
-        scaler = StandardScaler(with_std=self.scale).fit(X, sample_weight=sample_weight)
-        Z = scaler.transform(X)
         given = np.asarray(y, dtype=np.float64)
         unit = spreads(given.reshape(len(given), -1))
         Y = given.reshape(len(given), -1) / unit
-        folds = list(check_cv(self.cv).split(Z, Y))
+        folds = list(check_cv(self.cv).split(Y))
         names = (self.kernel,) if isinstance(self.kernel, str) else tuple(self.kernel)
-        best = min(
-            (self._search(name, Z, Y, folds, sample_weight) for name in names),
-            key=lambda choice: choice.error,
-        )
+        scalers = [StandardScaler(with_std=self.scale), *([TailScaler()] if self.tails else [])]
+        tried = []
+        for scaler in scalers:
+            Z = scaler.fit(X, sample_weight=sample_weight).transform(X)
+            tried += [(scaler, Z, self._search(name, Z, Y, folds, sample_weight)) for name in names]
+        scaler, Z, best = min(tried, key=lambda found: found[2].error)
         enough = max(_ROWS_PER_INPUT * Z.shape[1], _ROWS_FOR_WIDTHS)
         may_vary = best.kernel == "rbf" and len(Z) >= enough and Z.shape[1] > 1
         may_vary = may_vary and len(np.unique(Z, axis=0)) >= enough  # twins tell nothing new
@@ -256,12 +261,14 @@ def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choic
     """Set the ridge weight of each target with the least squared error of left-out rows."""
     choice.errors = np.full(Y.shape[1], np.inf)
     choice.alpha = np.zeros(Y.shape[1])
-    choice.left_out = np.zeros(Y.shape)
-    weights = spectrum.root[:, None] ** 2
+    choice.left_out = np.full(Y.shape, np.nan)
+    rows = np.sort(np.concatenate([test for _, test in folds]))
+    observed, root = Y[rows], (spectrum.root[rows] / np.sqrt(len(rows)))[:, None]
     # From the largest down: of two that are as good the larger is kept.
     alphas = spectrum.alphas[::-1]
     for alpha, predicted in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
-        errors = np.nanmean(weights * (Y - predicted) ** 2, axis=0)
+        off = root * (observed - predicted[rows])
+        errors = np.einsum("nq,nq->q", off, off)
         better = errors < choice.errors
         choice.errors[better] = errors[better]
         choice.alpha[better] = alpha

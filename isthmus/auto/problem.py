@@ -42,6 +42,8 @@ class Problem:
         Inner folds; None is shuffled k-fold.
     heavy : bool
         Whether outputs have wild cells, for which a robust loss is worth its time.
+    tails : bool
+        Whether inputs have wild cells, so that kernels also try columns whose tails are bent in.
     n_jobs : int or None
         Trees that grow side by side.
     blocks : list of slice or None
@@ -61,6 +63,7 @@ class Problem:
     treatments: dict[str, Any] | None = None
     cv: Any = None
     heavy: bool = False
+    tails: bool = False
     n_jobs: int | None = None
     blocks: Any = None
 

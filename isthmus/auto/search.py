@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from isthmus._linalg import Array
 from isthmus._validation import check_option, check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
+from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Mean
 from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
@@ -21,13 +22,7 @@ from isthmus.auto.problem import Problem, Rung, check_outputs
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.treated import default_treatments
-from isthmus.auto.trials import (
-    BlendTrial,
-    Trial,
-    baseline_score,
-    each_warning_once,
-    results_table,
-)
+from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
 from isthmus.auto.trust import domain_of, order_notice
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.inspection.intervals import sorted_errors
@@ -266,6 +261,7 @@ class MethodSearchCV(FittedSearch):
             random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
             heavy=not missing and has_wild_cells(Y), blocks=blocks,
+            tails=scale and not missing and has_wild_cells(X),
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:
@@ -320,7 +316,8 @@ class MethodSearchCV(FittedSearch):
             mean.run(lambda *told: None, np.inf)
             members.append(mean)
             blend = BlendTrial(BLEND, X, as_given, splits, problem, **options)
-            blend.blend(members)
+            left = limit - sum(member.refit_seconds for member in members)
+            blend.blend(members, left, keep=on_interrupt == "keep")
             board.add(blend)
         return Answers(trials, members, blend)
 

@@ -17,6 +17,7 @@ from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.maps import LinearMap
+from isthmus.auto.pls_stack import pls_paths
 from isthmus.features.treatments import (
     Detrend,
     GapDerivative,
@@ -27,7 +28,6 @@ from isthmus.features.treatments import (
     Whittaker,
 )
 from isthmus.problems.ridge import RidgeSpectrum
-from isthmus.regression import PLS
 
 _MOST_RANKS = 25
 _PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
@@ -148,22 +148,21 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Z = left[:, keep] * singular[keep]
         folds = list(check_cv(self.cv).split(Z, Y))
         most = min(_MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
+        everyone = np.arange(len(Y))
+        probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])
+        *left_out, whole = pls_paths(
+            Z, Y, [*(train for train, _ in folds), everyone], [*(Z[test] for _, test in folds), probes],
+            most,
+        )  # fmt: skip
         paths = np.full((most, *Y.shape), np.nan)
-        for train, test in folds:
-            model = PLS(most, scale=False).fit(Z[train], Y[train])
-            path = np.asarray(model.predict_path(Z[test]))
-            paths[: len(path), test] = path
-            paths[len(path) :, test] = path[-1]
+        for (_, test), path in zip(folds, left_out, strict=True):
+            paths[:, test] = path
         weights = self._rank_weights((paths - Y) ** 2)
         self.left_out_ = np.einsum("rq,rnq->nq", weights, paths) * unit
-        whole = PLS(most, scale=False).fit(Z, Y)
-        probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])
-        path = np.asarray(whole.predict_path(probes))
-        weights[len(path) - 1] += weights[len(path) :].sum(axis=0)
-        chosen = np.einsum("rq,rnq->qn", weights[: len(path)], path)  # (n_targets, 1 + rank)
+        chosen = np.einsum("rq,rnq->qn", weights, whole)  # (n_targets, 1 + rank)
         coef = (chosen[:, 1:] - chosen[:, :1]) @ right[keep] * unit[:, None]
         self.best_estimator_ = LinearMap.of(coef, chosen[:, 0] * unit - coef @ centre, flat)
-        self.best_params_ = {"n_components": weights[: len(path)].argmax(axis=0) + 1}
+        self.best_params_ = {"n_components": weights.argmax(axis=0) + 1}
         self.n_features_in_ = rows.shape[1]
         return self
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks, spreads
 from isthmus._validation import validate_data
+from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel
 
@@ -21,7 +22,7 @@ _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
 _EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
 _BOOSTED = ((True, 20),)
-_SURE = 1.0  # standard errors by which another setting must be better than the first
+_LEAST_SHARE = 0.1  # settings with fewer of the trees are left out
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -76,10 +77,10 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
     their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
-    bins, and ranks. Outputs are in units of their spreads. Values and leaves of one row are kept unless
-    another setting is better by a standard error in the same left-out rows. Their errors are those of
-    infinitely many trees: of ``m`` trees less ``1 / m`` of the variance between them, since with few trees
-    large leaves would win only because they vary less.
+    bins, and ranks. Outputs are in units of their spreads. Settings share the trees by how sure left-out
+    rows are that another is better: with few rows, or a few large outputs, the best of them is often not
+    the best for new rows. Their errors are those of infinitely many trees: of ``m`` trees less ``1 / m``
+    of the variance between them, since with few trees large leaves would win only because they vary less.
 
     Parameters
     ----------
@@ -96,6 +97,8 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     best_estimator_ : Forest
     best_params_ : dict
+        ``ranked`` and ``min_samples_leaf`` of the setting with the most trees, and ``share``, its part of
+        them.
     """
 
     def __init__(
@@ -116,18 +119,27 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Y = np.round((Y - means) / unit, _DIGITS)
         settings = _EXTRA if self.kind == "extra" else _BOOSTED
         scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
-        best = 0
+        shares = np.ones(1)
         if len(settings) > 1:
             folds = list(check_cv(self.cv).split(rows, Y))
-            best = _surely_best([
-                self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
-                for ranked, leaf in settings
-            ])  # fmt: skip
-        ranked, leaf = settings[best]
-        places, ends = scales[ranked]
-        self.best_params_ = {"ranked": ranked, "min_samples_leaf": leaf}
-        tables = _tables(self._grow(leaf, places, Y, sample_weight, _N_TREES))
-        self.best_estimator_ = _forest(tables, ends, unit, means, given.ndim == 1)
+            losses = [self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
+                      for ranked, leaf in settings]  # fmt: skip
+            shares = best_shares(np.stack(losses)[:, :, None])[:, 0]
+            shares = np.where(shares < _LEAST_SHARE, 0.0, shares)
+            shares /= shares.sum()
+        forests = []
+        for k in np.flatnonzero(shares):
+            (ranked, leaf), (places, ends) = settings[k], scales[settings[k][0]]
+            n_trees = max(1, round(shares[k] * _N_TREES))
+            tables = _tables(self._grow(leaf, places, Y, sample_weight, n_trees))
+            forests.append(_forest(tables, ends, unit * shares[k], means * shares[k]))
+        ranked, leaf = settings[int(shares.argmax())]
+        self.best_params_ = {
+            "ranked": ranked,
+            "min_samples_leaf": leaf,
+            "share": float(shares.max()),
+        }
+        self.best_estimator_ = _join(forests, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -167,16 +179,6 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
         return [trees.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
-
-
-def _surely_best(errors: list[Array]) -> int:
-    """The first setting, or the best of those that are better than it by one standard error."""
-    gains = [errors[0] - own for own in errors]
-    sure = [
-        float(gain.mean()) if gain.mean() > _SURE * gain.std() / np.sqrt(len(gain)) else 0.0
-        for gain in gains
-    ]
-    return int(np.argmax(sure))
 
 
 Tables = tuple[list[Any], NDArray]
@@ -228,7 +230,7 @@ def _tables(models: list[Any]) -> Tables:
     return found, constants
 
 
-def _forest(tables: Tables, ends: Ends, unit: Array, means: Array, flat: bool) -> Forest:
+def _forest(tables: Tables, ends: Ends, unit: Array, means: Array) -> Forest:
     """One table of all trees, its thresholds in the units of the inputs and its values in the outputs'."""
     nodes, constants = tables
     sizes = [len(tree[0]) for tree in nodes]
@@ -251,5 +253,23 @@ def _forest(tables: Tables, ends: Ends, unit: Array, means: Array, flat: bool) -
     forest.roots_ = roots
     forest.intercept_ = means + constants * unit
     forest.n_features_in_ = len(ends)
-    forest.flat_ = flat
     return forest
+
+
+def _join(forests: list[Forest], flat: bool) -> Forest:
+    """The sum of forests as one."""
+    starts = np.cumsum([0, *(forest.n_nodes for forest in forests[:-1])]).astype(np.int32)
+    whole = Forest()
+    for part in ("left_", "right_"):
+        nodes = [getattr(forest, part) for forest in forests]
+        shifted = [
+            np.where(own < 0, -1, own + start) for own, start in zip(nodes, starts, strict=True)
+        ]
+        setattr(whole, part, np.concatenate(shifted).astype(np.int32))
+    for part in ("feature_", "threshold_", "value_"):
+        setattr(whole, part, np.concatenate([getattr(forest, part) for forest in forests]))
+    whole.roots_ = np.concatenate([forest.roots_ + start for forest, start in zip(forests, starts)])
+    whole.intercept_ = np.sum([forest.intercept_ for forest in forests], axis=0)
+    whole.n_features_in_ = forests[0].n_features_in_
+    whole.flat_ = flat
+    return whole

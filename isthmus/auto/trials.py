@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -181,18 +182,36 @@ class Trial:
         return float(scorer(_Told().fit(predicted.reshape(shape)), self.X[test], self.y[test]))
 
     def _fold(self, i: int, train: NDArray, test: NDArray, limit: float) -> Array:
+        with until(limit):
+            predicted, self.fit_seconds[i], seconds = self._fit_and_predict(train, test)
+        self.predict_seconds += seconds
+        return predicted
+
+    def _fit_and_predict(self, train: NDArray, test: NDArray) -> tuple[Array, float, float]:
+        """Return predictions of the test rows, and the seconds that the fit and they took."""
         own = None if self.inner is None else self.inner(train)
         problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
         model = self.rung.build(problem)
         weights = None if self.weights is None else self.weights[train]
         begin = time.perf_counter()
-        with until(limit):
-            fit_weighted(model, self.X[train], self.y[train], weights)
+        fit_weighted(model, self.X[train], self.y[train], weights)
         fitted = time.perf_counter()
         predicted = model.predict(_as_trained(self.X[test], self.X[train]))
-        self.predict_seconds += time.perf_counter() - fitted
-        self.fit_seconds[i] = fitted - begin
-        return np.asarray(predicted).reshape(len(test), -1)
+        seconds = time.perf_counter() - fitted
+        return np.asarray(predicted).reshape(len(test), -1), fitted - begin, seconds
+
+    def without_pairs(self) -> list[Array]:
+        """Return, for each fold, its training rows predicted by models that saw neither fold.
+
+        The rows of the fold itself are NaN.
+        """
+        found = [np.full(self.Y.shape, np.nan) for _ in self.splits]
+        for a, b in combinations(range(len(self.splits)), 2):
+            (train, one), other = self.splits[a], self.splits[b][1]
+            both = np.concatenate([one, other])
+            predicted = self._fit_and_predict(np.setdiff1d(train, other), both)[0]
+            found[a][other], found[b][one] = predicted[len(one) :], predicted[: len(one)]
+        return found
 
 
 def _as_trained(rows: Array, train: Array) -> Array:
@@ -202,26 +221,6 @@ def _as_trained(rows: Array, train: Array) -> Array:
     inside the fold, it would not be there.
     """
     return np.where((train == train[0]).all(axis=0), train[0], rows)
-
-
-class BlendTrial(Trial):
-    """The blend of other trials; its weights in a fold are those of the rows that other folds leave out."""
-
-    def blend(self, trials: Sequence[Trial]) -> None:
-        """Blend trials that are done.
-
-        Rows that come later in time than those of a fold are not among its training rows, and have no
-        say in its weights.
-        """
-        for i, (train, test) in enumerate(self.splits):
-            weights = None if self.weights is None else self.weights[train]
-            own = blend_weights(self.Y[train], [t.predictions[train] for t in trials], weights)
-            predicted = sum(w * t.predictions[test] for w, t in zip(own, trials, strict=True))
-            self.predictions[test] = predicted
-            self.scores[i] = self.score_of(test, np.asarray(predicted))
-            self.fit_seconds[i] = sum(trial.fit_seconds[i] for trial in trials)
-        self.predict_seconds = sum(trial.predict_seconds for trial in trials)
-        self.status = "done" if np.isfinite(self.scores).all() else "no score"
 
 
 class _Told(RegressorMixin, BaseEstimator):

@@ -24,6 +24,7 @@ _CLASSES = {
     "isthmus.auto.maps": "KernelModel LinearMap",
     "isthmus.auto.principal": "PrincipalSearch",
     "isthmus.auto.stages": "RobustSearch",
+    "isthmus.auto.tails": "TailScaler",
     "isthmus.auto.treated": "PathSearch RidgeSearch TreatedSearch",
     "isthmus.auto.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
