@@ -157,7 +157,8 @@ def strike(step, number, before):
     return True
 
 # All commands share one writer. fit, which has two files, and predict meet SIGKILL and either Ctrl-C or
-# SIGTERM, which have one handler, at every step, predict in blocks all in turns; of the others every second step is struck.
+# SIGTERM, which have one handler, at every step; at the steps of the others the three take turns, at every
+# second one but in blocks.
 # After one step is before the next but for an instant; predict tries both.
 sides = (True, False) if name == "predict" else (True,)
 turns = [numbers[:2], numbers[2:]] if name in ("fit", "predict") else [numbers]
