@@ -115,16 +115,23 @@ def coefficient_intervals(
     )
     if method == "jackknife":
         coefs = _refits(model, X, Y, weights, _all_but_one(len(X)), n_jobs)
-        error = np.sqrt((len(X) - 1) * coefs.var(axis=0))
+        error = np.sqrt(len(X) - 1) * _deviations(coefs)
         reach = stats.t.ppf((1 + level) / 2, len(X) - 1) * error
         lower, upper = coef - reach, coef + reach
     else:
         draws = _with_replacement(len(X), n_resamples, random_state)
         coefs = _refits(model, X, Y, weights, draws, n_jobs)
-        error = coefs.std(axis=0, ddof=1)
+        error = _deviations(coefs, ddof=1)
         lower, upper = np.quantile(coefs, [(1 - level) / 2, (1 + level) / 2], axis=0)
     coef, error, lower, upper = (as_fitted(model, a.T).T for a in (coef, error, lower, upper))
     return CoefficientIntervals(coef, error, lower, upper, level, method)
+
+
+def _deviations(coefs: Array, ddof: int = 0) -> Array:
+    """Standard deviations over the refits; squares of huge or tiny numbers leave the range of numbers."""
+    size = np.abs(coefs).max(axis=0)
+    size = np.where(size > 0, size, 1.0)
+    return np.asarray(size * (coefs / size).std(axis=0, ddof=ddof))
 
 
 def _all_but_one(n: int) -> Iterable[NDArray]:

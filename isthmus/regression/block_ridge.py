@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 
 from isthmus._linalg import EPS, Array, power_of_two, require_squares
 from isthmus._validation import check_alpha, check_flag
+from isthmus.kernels.distinct import sample_groups
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
@@ -43,8 +44,8 @@ class BlockRidge(LinearRegressor):
         are more than 1500). None: eleven values from 1e-8 to 100 times the squared norm of each block. A
         sequence with one value skips the search.
     cv : int, splitter or None, default=None
-        Folds whose test rows are disjoint, as k-fold; None leaves one row out. A fold is predicted by all
-        rows outside of it.
+        Folds whose test rows are disjoint, as k-fold; None leaves one row out, with its copies. A fold is
+        predicted by all rows outside of it.
     alpha_per_target : bool, default=False
         Whether each target has weights of its own, as in scikit-learn's ``RidgeCV``.
 
@@ -147,7 +148,9 @@ class BlockRidge(LinearRegressor):
     def _folds(self, rows: Array, Y: Array) -> list[NDArray]:
         n = len(rows)
         if self.cv is None:
-            return [np.array([i]) for i in range(n)]
+            groups = sample_groups(np.hstack([rows, Y]))
+            order = np.argsort(groups, kind="stable")
+            return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
         tests = [test for _, test in check_cv(self.cv).split(rows, Y)]
         if (np.bincount(np.concatenate(tests), minlength=n) > 1).any():
             raise ValueError(f"cv == {self.cv!r} tests a row twice; folds must be disjoint.")

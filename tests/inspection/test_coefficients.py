@@ -120,3 +120,16 @@ def test_the_chosen_number_of_components_is_held(data):
         coefficient_intervals(chosen, X, Y).standard_error,
         coefficient_intervals(fixed, X, Y).standard_error,
     )
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+@pytest.mark.parametrize("method", ["jackknife", "bootstrap"])
+def test_coefficients_in_any_unit_have_their_errors(method, unit):
+    """Inputs of 1e200 have coefficients of 1e-200, whose squares are zero."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    Y = X @ rng.normal(size=(3, 2)) + rng.normal(size=(30, 2))
+    options = {"method": method, "random_state": 0, "n_resamples": 20}
+    plain, other = (coefficient_intervals(PLS(2).fit(A, Y), A, Y, **options) for A in (X, unit * X))
+    for part in ("standard_error", "lower", "upper"):
+        assert_allclose(getattr(other, part) * unit, getattr(plain, part), rtol=1e-9)
