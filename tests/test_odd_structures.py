@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
 
 from isthmus import DependencyRegressor
 from isthmus.kernels import from_smiles
@@ -35,7 +36,8 @@ def test_answers_have_the_size_that_all_outputs_have():
     model = DependencyRegressor().fit(["cat"] * 12 + WORDS, ["kAt"] * 6 + ["kEt"] * 6 + SOUNDS)
     assert model.predict(["cat"])[0] in ("kAt", "kEt")
     letters = DependencyRegressor().fit(list("abcdefghijkl"), list("ABCDEFGHIJKL"))
-    found = letters.predict(["a", "z"])
+    with pytest.warns(UserWarning, match=r"nothing in common .* X\[1\]"):
+        found = letters.predict(["a", "z"])
     assert found[0] == "A" and len(found[1]) == 1
 
 
@@ -55,12 +57,53 @@ def test_one_symbol_has_one_answer_of_each_size():
         (WORDS, [*SOUNDS[1:], float("nan")], r"y\[11\] == nan, must be a string"),
         (WORDS, ["k"] * 12, "y is constant, every output is 'k'"),
         ("cats", SOUNDS, "X is one string; give a list"),
+        ([([0, 0], [(0, 1)])] * 11 + [None], SOUNDS, r"X\[11\] == None, must be a graph"),
+        ([w.encode() for w in WORDS], SOUNDS, "X has bytes: decode them"),
+        (
+            [list(map(ord, w)) for w in WORDS],
+            SOUNDS,
+            "X has rows of different lengths.*inputs=Kern",
+        ),
+        (np.eye(12), [list(map(ord, w)) for w in WORDS], "y has rows of diff.*outputs=KernelMap"),
         (WORDS, [([0, 0], [(0, 1)])] * 12, "y are graphs, which have no default kernel"),
     ],
 )
 def test_errors_name_the_sample(X, y, message):
     with pytest.raises(ValueError, match=message):
         DependencyRegressor().fit(X, y)
+
+
+def test_new_words_without_a_known_letter_are_told():
+    model = DependencyRegressor().fit(WORDS, SOUNDS)
+    with pytest.warns(UserWarning, match=r"1 of 2 inputs have nothing in common .* X\[1\]"):
+        model.predict([WORDS[0], "\u65e5\u672c"])
+
+
+class Mute(BaseEstimator):
+    """A generator that has nothing to say, or too little."""
+
+    def __init__(self, pairs=None):
+        self.pairs = pairs
+
+    def fit(self, X, y):
+        return self
+
+    def candidates(self, X, n_best=30):
+        return [([], [])] * len(X) if self.pairs is None else [self.pairs]
+
+
+@pytest.mark.parametrize(
+    ("generator", "message"),
+    [
+        (Mute(), "Mute.candidates returned 0 outputs and 0 log-probabilities for input 0"),
+        (Mute((["a"], [0.0])), "Mute.candidates returned 1 pairs for 4 inputs"),
+        (LogPool, "candidates == .*LogPool.*, must be 'auto', None or an object"),
+    ],
+    ids=["nothing", "one", "class"],
+)
+def test_errors_of_generators(generator, message):
+    with pytest.raises(ValueError, match=message):
+        DependencyRegressor(candidates=generator).fit(WORDS, SOUNDS)
 
 
 def test_errors_of_candidates_and_of_new_words():

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._linalg import Array
-from isthmus.dependency.held_out import HeldOut, rows_of_regression, total
+from isthmus.dependency.held_out import HeldOut, propose, rows_of_regression, total
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
@@ -82,7 +82,7 @@ class CandidateRanking:
 
         The generator is asked for as many as it was while the weight was chosen, or for ``n_best``.
         """
-        proposals = self.generator_.candidates(X, max(self.n_candidates, n_best))
+        proposals = propose(self.generator_, X, max(self.n_candidates, n_best))
         answers = []
         for i in range(0, len(proposals), _INPUTS_AT_ONCE):
             G = self.coefficients(X[i : i + _INPUTS_AT_ONCE])

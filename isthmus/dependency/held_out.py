@@ -15,7 +15,8 @@ from sklearn.model_selection import KFold
 from isthmus._linalg import Array
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.gram import gram_diagonal, length, take
+from isthmus.kernels.sequences.encoding import plain
 from isthmus.preimages.generators.neighbours import identity
 from isthmus.preimages.object_losses import ObjectLosses
 
@@ -26,6 +27,7 @@ _NO_SPREAD = 1e-9
 _FOLDS = 3  # each of them fits the generator once more
 _MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
 _MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
+_MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty words
 _MOST_COMPARED = 150  # rows by which generators are compared
 
 
@@ -56,9 +58,15 @@ class HeldOut:
         self.X, self.y, self.rows, self.n_candidates = X, y, rows, n_candidates
         splits = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0).split(np.arange(len(y)))
         # Those asked for are rows of the regression: their kernel values are there already.
-        self.folds = [(kept, np.intersect1d(held, rows)[:_MOST_HELD]) for kept, held in splits]
+        self.folds = [(kept, self._some(np.intersect1d(held, rows))) for kept, held in splits]
         self.folds = [fold for fold in self.folds if len(fold[1])]
+        self.by_place = all(_n_symbols(a) == _n_symbols(b) for a, b in zip(X, y))
         self._fitted: dict[tuple[int, int], Any] = {}
+
+    def _some(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return as many of the held-out rows as are asked for, one at least."""
+        symbols = np.cumsum([_n_symbols(self.X[i]) for i in held])
+        return held[: min(_MOST_HELD, max(1, int(np.searchsorted(symbols, _MOST_SYMBOLS))))]
 
     def _fit(self, generator: Any, fold: int) -> Any:
         """The generator fitted to a fold, once."""
@@ -69,7 +77,12 @@ class HeldOut:
         return self._fitted[key]
 
     def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, float]:
-        """Mean distances of first answers from the truth in one fold; a generator may be unable to fit."""
+        """Return mean distances of first answers from the truth in one fold.
+
+        Where every output is as long as its input, that is the share of wrong places: a kernel of words
+        finds a neighbour's answer near that has the right words at other places. A generator may be unable
+        to fit.
+        """
         held = self.folds[0][1][:_MOST_COMPARED]
         found: dict[str, float] = {}
         for name, generator in generators.items():
@@ -79,9 +92,12 @@ class HeldOut:
                 if name == list(generators)[-1] and not found:
                     raise
                 continue
-            answers = [objects[0] for objects, _ in fitted.candidates(take(self.X, held), 1)]
+            answers = [objects[0] for objects, _ in propose(fitted, take(self.X, held), 1)]
             truth = [self.y[i] for i in held]
-            found[name] = float(_distances(kernel_y, truth, [[z] for z in answers]).mean())
+            if self.by_place:
+                found[name] = _wrong_places(truth, answers)
+            else:
+                found[name] = float(_distances(kernel_y, truth, [[z] for z in answers]).mean())
         return found
 
     def table(
@@ -124,7 +140,7 @@ class HeldOut:
     ) -> tuple[Any, ...]:
         """Losses (alphas, candidates), log-probabilities, distances, hits, and candidates per row."""
         kept, held = self.folds[fold]
-        proposals = self._fit(generator, fold).candidates(take(self.X, held), self.n_candidates)
+        proposals = propose(self._fit(generator, fold), take(self.X, held), self.n_candidates)
         place = {row: i for i, row in enumerate(self.rows)}
         near = np.array([place[row] for row in kept if row in place])
         asked = np.array([place[row] for row in held])
@@ -146,6 +162,38 @@ class HeldOut:
             ),
             np.array([len(objects) for objects, _ in proposals]),
         )
+
+
+def propose(generator: Any, X: Any, n_best: int) -> list[tuple[list[Any], Array]]:
+    """Return candidates and log-probabilities of a fitted generator, which may be the user's own."""
+    proposals = list(generator.candidates(X, n_best))
+    name = type(generator).__name__
+    if len(proposals) != length(X):
+        raise ValueError(
+            f"{name}.candidates returned {len(proposals)} pairs for {length(X)} inputs: one per input "
+            "is needed."
+        )
+    for place, (objects, log_p) in enumerate(proposals):
+        if not len(objects) or len(objects) != len(log_p):
+            raise ValueError(
+                f"{name}.candidates returned {len(objects)} outputs and {len(log_p)} log-probabilities "
+                f"for input {place}: at least one output is needed, and as many log-probabilities."
+            )
+    return proposals
+
+
+def _n_symbols(sequence: Any) -> int:
+    """Length of a sequence; 0 of an object that has none, such as a graph."""
+    return len(sequence) if isinstance(sequence, (str, list, tuple, np.ndarray)) else 0
+
+
+def _wrong_places(truth: list[Any], answers: list[Any]) -> float:
+    """Share of the places of true outputs at which answers have another symbol, or none."""
+    wrong = sum(
+        abs(len(t) - len(z)) + sum(plain(a) != plain(b) for a, b in zip(t, z))
+        for t, z in zip(truth, answers)
+    )
+    return wrong / sum(map(len, truth))
 
 
 def _distances(kernel: Any, truth: list[Any], lists: list[Any], size: int = 8) -> Array:

@@ -91,13 +91,13 @@ class DependencyRegressor(
         ``NeighbourAnswers``, so that inputs and outputs align monotonically. None: the open search of
         ``preimage``. Generators and ranking do not use ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
-        ``"dual"``: one linear system, for a ridge map on all components of an exact kernel map; up to some
-        9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``).
-        ``"stages"``: one stage after the other; ``"auto"``: "dual" if possible.
+        "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
+        9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one
+        after the other; "auto": "dual" if possible.
     scale_y : bool, default=False
         Whether to divide outputs by their standard deviations before the map is fitted. Without it, a map
-        that shares something between outputs, such as a rank, depends on their units; plain ridge
-        regression does not. Only without an output kernel, which has units of its own.
+        that shares something between outputs, such as a rank, depends on their units; a ridge does not.
+        Only without an output kernel, which has units of its own.
     cv : int, list of splits or None, default=5
         Folds in which the map predicts the scores of held-out samples, on which a learned pre-image is
         trained (leave-one-out, in closed form, for an integer with the dual solver). Its ridge weight is
@@ -112,7 +112,7 @@ class DependencyRegressor(
     expansion_ : Expansion or None
         phi and T as one function, with r outputs; None if T is not linear.
     y_loadings_ : ndarray of shape (n_components_y, r) or None
-        Orthonormal columns that map those outputs to the output scores; None means the identity.
+        Orthonormal columns that map those outputs to the output scores; None: the identity.
     embedding_intercept_ : ndarray of shape (n_components_y,)
         Constant term of the output scores.
     search_ : {"candidates", "open"} or None
@@ -353,6 +353,7 @@ class DependencyRegressor(
         check_is_fitted(self)
         X = self._check_new(X)
         scores, dtype = self._scores(X), self._out_dtype(X)
+        self._warn_unrelated(X, scores)
         if self.outputs_ is None:
             if return_loss or options:
                 raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from isthmus.kernels import Gaussian, SequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
+from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import CandidateSearch
@@ -35,6 +37,9 @@ class StagesMixin:
     candidates: Any
     solver: str
     scale_y: bool
+    expansion_: Any
+    y_loadings_: Any
+    embedding_intercept_: Any
     outputs_: Any
     _vector_outputs: bool = True
     preimage_: Any
@@ -50,6 +55,9 @@ class StagesMixin:
         """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
         self.candidates_ = None
         self._default_inputs = self._default_outputs = None
+        for name, samples, stage in (("inputs", X, self.inputs), ("outputs", y, self.outputs)):
+            if stage is None:
+                check_default_kernel(name, samples)
         if self.inputs is None and are_graphs(X):
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
         elif self.inputs is None and are_strings(X, "X"):
@@ -129,6 +137,25 @@ class StagesMixin:
         deviations = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
         return np.where(deviations > 0, deviations, 1.0) * unit
 
+    def _warn_unrelated(self, X: Any, scores: Array) -> None:
+        """Tell of inputs that have nothing in common with the training inputs: the mean is predicted."""
+        if self.expansion_ is None or takes_vectors(self.expansion_.kernel, X):
+            return
+        if is_precomputed(self.expansion_.kernel):
+            return
+        constant = np.atleast_1d(self.expansion_.intercept)
+        if self.y_loadings_ is not None:
+            constant = constant @ self.y_loadings_.T
+        apart = np.abs(scores - (constant + self.embedding_intercept_)).max(axis=1)
+        places = np.flatnonzero(apart <= 1e-12 * np.abs(scores).max())
+        if len(places):
+            warnings.warn(
+                f"{len(places)} of {len(scores)} inputs have nothing in common with the training inputs "
+                f"(the first is X[{places[0]}]; its kernel values are zero): they get the mean's answer.",
+                UserWarning,
+                stacklevel=4,
+            )
+
     # -- candidates ----------------------------------------------------------------------------
 
     def _fit_candidates(self, X: Any, Y: Any, inputs: Any) -> None:
@@ -138,7 +165,8 @@ class StagesMixin:
         if generator is None:
             return
         is_auto = isinstance(generator, str) and generator == "auto"
-        if not is_auto and not all(hasattr(generator, name) for name in ("fit", "candidates")):
+        has_methods = all(hasattr(generator, name) for name in ("fit", "candidates"))
+        if not is_auto and (isinstance(generator, type) or not has_methods):
             raise ValueError(
                 f"candidates == {generator!r}, must be 'auto', None or an object with fit(X, y) and "
                 "candidates(X, n_best), such as those of isthmus.preimages."
@@ -236,6 +264,28 @@ class StagesMixin:
 
 def _of_strings() -> KernelMap:
     return KernelMap(kernel=SequenceKernel(0.3, normalise=True))
+
+
+def check_default_kernel(stage: str, samples: Any) -> None:
+    """Refuse samples without a default kernel: bytes, some graphs, numbers in rows of different lengths."""
+    if not isinstance(samples, (list, tuple)) or not len(samples):
+        return
+    name = "X" if stage == "inputs" else "y"
+    if any(isinstance(sample, (bytes, bytearray)) for sample in samples):
+        raise ValueError(f"{name} has bytes: decode them to strings.")
+    kinds = [are_graphs([sample]) for sample in samples]
+    if any(kinds) and not all(kinds):
+        place = kinds.index(False)
+        raise ValueError(f"{name}[{place}] == {samples[place]!r}, must be a graph like the others.")
+    rows = [s for s in samples if isinstance(s, (list, tuple, np.ndarray))]
+    are_numbers = len(rows) == len(samples) and all(
+        len(row) and np.isscalar(row[0]) and not isinstance(row[0], str) for row in rows
+    )
+    if are_numbers and len({len(row) for row in rows}) > 1:
+        raise ValueError(
+            f"{name} has rows of different lengths, which are not vectors: if they are sequences of "
+            f"symbols, give {stage}=KernelMap(kernel=SequenceKernel(0.3, normalise=True))."
+        )
 
 
 def are_strings(samples: Any, name: str) -> bool:

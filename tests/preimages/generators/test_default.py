@@ -67,6 +67,18 @@ def test_outputs_in_another_order_are_searched_for():
     assert turned.score(NEW, [s[::-1] for s in WANTED]) > 0.5
 
 
+def test_outputs_as_long_as_inputs_are_compared_place_by_place():
+    """Words of two letters that come in every order: a neighbour has the right ones at wrong places."""
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), 12)) for _ in range(60)]
+    y = [x.translate(str.maketrans("abc", "pqr")) for x in X]
+    found = DependencyRegressor().fit(X, y)
+    assert found.search_ == "candidates"
+    first = found.candidates_.cv_results_["generators"]
+    assert first["aligned"] < 0.05 and first["neighbours"] > 0.3  # shares of wrong places
+    assert found.predict(X[:3]) == y[:3]
+
+
 def test_few_rows_and_vectors_have_no_candidates():
     few = DependencyRegressor(map=Ridge(1e-6)).fit(WORDS[:12], SOUNDS[:12])
     assert few.search_ == "open" and few.predict(WORDS[:2]) == SOUNDS[:2]
