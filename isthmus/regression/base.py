@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from isthmus._linalg import Array, column_signs, safe_cholesky
 from isthmus._validation import (
@@ -21,7 +21,7 @@ from isthmus._validation import (
     check_number,
     check_option,
     check_weights,
-    validate_data,
+    refuse_dask,
 )
 from isthmus.problems import (
     Folds,
@@ -37,7 +37,7 @@ from isthmus.problems.missing import expected_form
 from isthmus.problems.paths import FoldPath
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows, as_rows
-from isthmus.regression.crossval import Task, choose_components
+from isthmus.regression.crossval import Task, choose_components, fold_paths
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
 from isthmus.regression.streamed import check_targets, fit_source
@@ -91,9 +91,8 @@ class LatentRegression(FittedMap, ABC):
         """
         if n * p * min(n, p) <= _SMALL:
             return RowForm
-        return (
-            MomentForm if p < n else GramForm
-        )  # as many centred rows as columns have a null space
+        # As many centred rows as columns have a null space.
+        return MomentForm if p < n else GramForm
 
     def _fold_form(self, n: int, p: int, n_components: int) -> type[Form]:
         """The form in which the folds of a cross-validation are solved first."""
@@ -274,6 +273,8 @@ class LatentRegression(FittedMap, ABC):
             "ensure_all_finite": finite,
         }
         y_checks = {"dtype": FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
+        if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray)):
+            refuse_dask(X=X, y=y)
         try:
             separately = (x_checks, y_checks)
             X, y = validate_data(self, X, y, reset=reset, validate_separately=separately)
@@ -291,11 +292,12 @@ class LatentRegression(FittedMap, ABC):
         self, form: Form, factors: Factors, X: Any | None = None, weights: Array | None = None
     ) -> None:
         """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
+        frame = form.frame
+        # From the coordinates of the form to those of the features, and to the basis that is shown.
         if form.is_dual:
             factors.scores = factors.along_scores  # X'T in the coordinates of the samples
         if form.is_dual or form.basis is not None:
             factors.lift(form.to_features)
-        frame = form.frame
         if factors.warning:
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
         turn = None if self._turn is None else self._turn(factors)
@@ -308,21 +310,24 @@ class LatentRegression(FittedMap, ABC):
             weights_x = factors.rotations
             if not factors.principal:
                 weights_x = weights_x / np.linalg.norm(weights_x, axis=0)
+
+        # Signs: the training score of largest absolute value is positive; without rows, the weight.
         if factors.scores is not None and weights is None:  # they carry weights, the rule does not
             signs = column_signs(factors.scores)
         elif X is None:
             signs = column_signs(weights_x)
         else:
-            # The scores of the rows of the user.
             A = factors.rotations / frame.x_scale[:, None]
             # A'X' is faster than X A, since rows are stored together.
             T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
             signs = column_signs(T, frame.x_mean @ A)
+
         self._nesting = None if turn is None else turn * signs
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
-        self.weight_, self.n_samples_ = frame.weight * frame.weight_unit, frame.n_samples
+        self.weight_ = frame.weight * frame.weight_unit
+        self.n_samples_ = frame.n_samples
         self.n_components_ = factors.rotations.shape[1]
         self.solver_ = factors.solver
         self.x_rotations_ = factors.rotations * signs
@@ -332,14 +337,16 @@ class LatentRegression(FittedMap, ABC):
         if frame.weight_unit != 1.0:
             with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
                 self.score_gram_ *= frame.weight_unit
+        self._explain(form, factors, signs)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
-        self.coef_ = coef[0] if self._y_is_1d else coef
         intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
+        self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-        # Loadings, and the share of the variances that each further component explains.
+    def _explain(self, form: Form, factors: Factors, signs: Array) -> None:
+        """Set loadings and the share of the variances that each further component explains."""
         gram, Q = factors.gram, factors.y_loadings
         lengths = gram.diagonal()
         is_orthogonal = np.count_nonzero(gram) == len(gram)  # scores of PLS and of PCR
@@ -363,8 +370,8 @@ class LatentRegression(FittedMap, ABC):
             overlap = np.tril(gram * (Q.T @ Q))
             squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
         gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
-        x_total, y_total = form.x_squares.sum(), form.y_squares.sum()
-        self.x_explained_variance_ratio_ = explained / x_total
+        y_total = form.y_squares.sum()
+        self.x_explained_variance_ratio_ = explained / form.x_squares.sum()
         self.y_explained_variance_ratio_ = gain / y_total if y_total > 0 else np.zeros(len(Q.T))
 
     def __sklearn_tags__(self) -> Any:
@@ -383,18 +390,6 @@ class LatentRegression(FittedMap, ABC):
 
         def task(i: int, split: Split) -> list[tuple[int, list[FoldPath]]]:
             form = folds.without(split)
-            return [(i, self._fold_paths(form, split.test, n_components, alphas))]
+            return [(i, fold_paths(self, form, split.test, n_components, alphas))]
 
         return [partial(task, i, split) for i, split in enumerate(splits)]
-
-    def _fold_paths(
-        self, form: Form, test: NDArray, n_components: int, alphas: list
-    ) -> list[FoldPath]:
-        """Predictions for test rows, of every number of components and ridge weight."""
-        form, R, loadings = self._solve_path(form, n_components, alphas)
-        scores = R.T @ form.coordinates(test).T  # one product for all ridge weights
-        ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
-        return [
-            FoldPath(T.T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
-            for T, Q in zip(np.split(scores, ends), loadings, strict=True)
-        ]

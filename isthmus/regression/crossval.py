@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
-from isthmus.problems import CheckedRows, MomentForm, Moments, Split
+from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.missing import unit_of_seen
 from isthmus.problems.parallel import thread_map
@@ -156,6 +156,19 @@ def fold_tasks(
     return estimator._fold_tasks(folds, splits, n_components, alphas)
 
 
+def fold_paths(
+    estimator: Any, form: Form, test: NDArray, n_components: int, alphas: list[Any]
+) -> list[FoldPath]:
+    """Predictions for test rows, of every number of components and ridge weight."""
+    form, R, loadings = estimator._solve_path(form, n_components, alphas)
+    scores = R.T @ form.coordinates(test).T  # one product for all ridge weights
+    ends = np.cumsum([Q.shape[1] for Q in loadings])[:-1]
+    return [
+        FoldPath(T.T, Q * form.frame.y_scale[:, None], form.frame.y_mean)
+        for T, Q in zip(np.split(scores, ends), loadings, strict=True)
+    ]
+
+
 def _expected(
     estimator: Any, rows: CheckedRows, split: Split, ranks: list[int], alphas: list[Any]
 ) -> list[FoldPath]:
@@ -167,7 +180,7 @@ def _expected(
     form, model = estimator._expected_form(*rows.take(split.train), max(ranks))
     form.data = CheckedRows(model.filled(rows.X[split.test]), rows.Y, None)
     everything = np.arange(len(split.test))
-    return estimator._fold_paths(form, everything, max(ranks), alphas)
+    return fold_paths(estimator, form, everything, max(ranks), alphas)
 
 
 def _ridge_in_units(alpha: Any, unit: float) -> Any:

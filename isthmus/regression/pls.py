@@ -21,7 +21,7 @@ from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
 from isthmus.problems.rows import RowScores, off
 from isthmus.regression.base import LatentRegression
-from isthmus.regression.crossval import Task
+from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
 from isthmus.regression.kernel_pls import solve_dual
 
@@ -196,7 +196,8 @@ class PLS(LatentRegression):
         for b, split in enumerate(stack.splits):
             i = stack.start + b
             if lost[b]:
-                yield i, self._fold_paths(stack.folds.without(split), split.test, n_components, [])
+                form = stack.folds.without(split)
+                yield i, fold_paths(self, form, split.test, n_components, [])
                 continue
             loadings = path.y_loadings[b].T * stack.y_scale[b][:, None]
             T = stack.coordinates(b) @ path.rotations[b].T
