@@ -172,5 +172,6 @@ def _compressed(model: Any) -> Any:
         name, last = model.steps[-1]
         return Pipeline([*model.steps[:-1], (name, _compressed(last))])
     if isinstance(model, KernelModel):
-        return compress(model, tol=_TOLERANCE)
+        # With few rows all points are needed, and what is kept of the compression comes on top.
+        return min(model, compress(model, tol=_TOLERANCE), key=count_numbers)
     return model

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
 from isthmus.regression import IndicatorClassifier
+from isthmus.tables.categories import pick_labels
 from isthmus.tables.pairs import Pair, Reading, read_pair
 
 
@@ -79,6 +80,9 @@ def fit_auto(
             **options,
         }
         X, y = pair.X, pair.Y
+        if "classes" in pair.origin:
+            y = np.array(pick_labels(pair.Y, pair.origin["classes"]["labels"]))
+            del options["target_names"]
     _require_numbers(X)
     names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)

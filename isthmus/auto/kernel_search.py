@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
 _N_LANDMARKS = 800
 _ROWS_PER_INPUT = 5  # for a width of its own
 _ROWS_FOR_WIDTHS = 50
+_NUMBERS_AT_ONCE = 1_000_000  # of left-out predictions that are compared in one step
 _N_GROUPS = 3  # of folds, in which widths per input are judged
 
 
@@ -266,11 +268,16 @@ def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choic
     observed, root = Y[rows], (spectrum.root[rows] / np.sqrt(len(rows)))[:, None]
     # From the largest down: of two that are as good the larger is kept.
     alphas = spectrum.alphas[::-1]
-    for alpha, predicted in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
-        off = root * (observed - predicted[rows])
-        errors = np.einsum("nq,nq->q", off, off)
-        better = errors < choice.errors
-        choice.errors[better] = errors[better]
-        choice.alpha[better] = alpha
-        choice.left_out[:, better] = predicted[:, better]
+    paths = spectrum.left_out(Y, folds, alphas)
+    at_once = max(1, _NUMBERS_AT_ONCE // Y.size)
+    for begin in range(0, len(alphas), at_once):
+        predicted = np.array(list(islice(paths, at_once)))
+        off = root * (observed - predicted[:, rows])
+        errors = np.einsum("anq,anq->aq", off, off)
+        best = errors.argmin(axis=0)
+        least = errors[best, np.arange(Y.shape[1])]
+        better = np.flatnonzero(least < choice.errors)
+        choice.errors[better] = least[better]
+        choice.alpha[better] = alphas[begin + best[better]]
+        choice.left_out[:, better] = predicted[best[better], :, better].T
     return choice

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, Seed, begin, paired_difference
+from isthmus.cli.console import Json, Quiet, Seed, begin
+from isthmus.cli.fit_tables import tell_fit
 from isthmus.cli.options import (
     Categories,
     Header,
@@ -209,7 +210,7 @@ def fit(
                 progress("writing the report", 0, 1)
                 search.report(page, row_names=data.ids, command=_command_line(), **shapes)
             save(search, model, sign=key)
-    _tell(console, search, output, report)
+    tell_fit(console, search, output, report)
 
 
 @contextmanager
@@ -308,88 +309,3 @@ def _block_columns(blocks: list[dict[str, Any]]) -> dict[str, slice]:
 
 def _command_line() -> str:
     return shlex.join(["isthmus", *sys.argv[1:]])
-
-
-_MOST_OUTPUTS = 12  # of a table in the terminal
-_RULES = {
-    "accurate": "the blend, unless one method is better in the rows left out",
-    "simple": "the simplest within one standard error of the best",
-    "small": "one map of low rank",
-}
-
-
-def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
-    rows = [
-        [
-            name,
-            told["label"],
-            f"{told['score']:.4f} ± {told['standard_error']:.4f}",
-            f"{told['numbers']:,}",
-            f"{told['rows_per_second']:,.0f}",
-        ]
-        for name, told in search.answers_.items()
-    ]
-    return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
-
-
-def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
-    import numpy as np
-
-    from isthmus.inspection import figures_of_merit
-
-    # Rows that no fold left out, the first ones of folds in time, have no prediction.
-    guess = search.cv_predictions_
-    known = np.where(np.isnan(guess), np.nan, search._training[1])
-    figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
-    rows = [
-        [name, *(f"{each[key]:.4g}" for key in ("rmse", "bias", "slope", "rpd", "rpiq"))]
-        for name, each in figures.items()
-    ]
-    return ["output", "RMSECV", "bias", "slope", "RPD", "RPIQ"], rows
-
-
-def _tell(console: Any, search: Any, output: str, report: str | None) -> None:
-    from isthmus.cli.blocks import importance_table
-
-    results = search.cv_results_
-    rows = []
-    for k, status in enumerate(results["status"]):
-        done = status == "done"
-        chosen = " *" if results["method"][k] == search.best_method_ else ""
-        rows.append(
-            [
-                results["label"][k] + chosen,
-                f"{results['mean_test_score'][k]:.4f} ± {results['standard_error'][k]:.4f}"
-                if done
-                else status,
-                paired_difference(
-                    results["difference_to_best"][k], results["difference_standard_error"][k]
-                ),
-                f"{results['mean_fit_time'][k]:.2f}",
-            ]
-        )
-    header = ["method", "R2", "difference", "fit s"]
-    title = "Cross-validation: standard errors over the folds, difference from the best"
-    console.table(title, header, rows)
-    rank = search.rank_
-    with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
-    console.say(f"* {_RULES[search.prefer]}{with_rank}.")
-    console.table("Three answers", *_answers(search))
-    if len(search.target_names_) <= _MOST_OUTPUTS:
-        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
-    if search.blocks_ is not None:
-        console.table("Blocks of inputs", *importance_table(search))
-    # Fewer than asked for: the rank of the data bounds them.
-    if rank is not None and search.n_components not in ("auto", rank):
-        console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
-    if search.best_score_ <= search.baseline_score_:
-        console.notice("the model is no better than predicting the mean.")
-    console.say(f"Model: {output}")
-    if report is not None:
-        console.say(f"Report: open {report}")
-    # As many new tables as there were blocks, in the same order.
-    new = " ".join(shlex.quote(f"{name}_new.csv") for name in search.blocks_ or ()) or "new.csv"
-    console.say(f"Next: isthmus predict {shlex.quote(output)} {new} -o out.csv --interval 0.95")
-    console.result(
-        {"model": output, "report": report, "seconds": search.seconds_, **search.training_summary()}
-    )

@@ -79,6 +79,7 @@ def predict(
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
+    from isthmus.cli.app import InputError
     from isthmus.cli.blocks import open_rows
     from isthmus.cli.matching import file_of
     from isthmus.cli.models import load_model
@@ -91,6 +92,10 @@ def predict(
     with Outputs(inputs=[model, *read]) as outputs:
         table_file = plan(outputs, output, WRITABLE)
         search = load_model(model, trusted_key)
+        if interval is not None and "classes" in getattr(search, "origin_", {}):
+            raise InputError(
+                f"{model} predicts classes, which have no bounds: leave out --interval."
+            )
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
             rows = open_rows(search, new, reading, search.target_names_)
@@ -178,9 +183,11 @@ def _write(
     import numpy as np
 
     from isthmus.cli.console import current
+    from isthmus.tables.categories import pick_labels
     from isthmus.tables.writing import Writer
 
     names = list(search.target_names_)
+    classes = getattr(search, "origin_", {}).get("classes")
     if interval is not None:
         names = [each for name in names for each in (name, f"{name} lower", f"{name} upper")]
     texts: list[str] = []
@@ -188,6 +195,8 @@ def _write(
         # An output may be called "distance" itself.
         added = [_free_name(name, names) for name in ("distance", "outside", "reason")]
         names, texts = [*names, added[0]], added[1:]
+    if classes is not None:
+        texts = [classes["column"], *texts]
     id_column = rows.reader.id_column
     suffix = ".csv" if output == "-" else os.path.splitext(output)[1].lower()
 
@@ -222,13 +231,14 @@ def _write(
                     )
                 bounds = [np.where(empty, np.nan, bound) for bound in bounds]
                 values = np.stack([values, *bounds], axis=2).reshape(len(X), -1)
+            labels = [] if classes is None else [pick_labels(values, classes["labels"])]
             if found is None or trust is None:
-                writer.append(ids, values)
+                writer.append(ids, values, labels)
                 continue
             found.add(trust, ids, withheld)
             words = ["yes" if out else "no" for out in trust.outside]
             values = np.column_stack([values, trust.distance])
-            writer.append(ids, values, [words, trust.reasons])
+            writer.append(ids, values, [*labels, words, trust.reasons])
         # An empty table is an input error, not an empty answer.
         if not writer.n_rows:
             raise ValueError(f"{rows.reader.path} has no rows.")

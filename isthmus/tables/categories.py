@@ -34,3 +34,16 @@ def expand(values: NDArray, names: Sequence[str], levels: Mapping[str, Sequence[
         known = list(levels[name])
         columns += [(values[:, k] == known.index(v)).astype(float) for v in sorted(known)]
     return np.column_stack(columns)
+
+
+def indicate(codes: NDArray, levels: Sequence[str]) -> NDArray:
+    """Replace codes of classes by an indicator of each, in the order of their names; two have one."""
+    columns = expand(codes[:, None], ["class"], {"class": levels})
+    return columns[:, 1:] if len(levels) == 2 else columns
+
+
+def pick_labels(values: NDArray, labels: Sequence[str]) -> list[str]:
+    """Return the class of each row from predicted indicators; ``labels`` are sorted."""
+    if values.shape[1] == 1:
+        return [labels[int(value > 0.5)] for value in values[:, 0]]
+    return [labels[int(k)] for k in values.argmax(axis=1)]

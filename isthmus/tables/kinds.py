@@ -103,7 +103,7 @@ def decide(
             columns.append(Column(name, k, asked[k], "as you said", True))
         elif k in known:
             kind, _ = _guess(cells, decimal)
-            kind = kind if kind in ("boolean", "date") else "number"
+            kind = kind if kind in ("boolean", "date", "category") else "number"
             columns.append(Column(name, k, kind, "asked for by name", True))
         else:
             kind, why = _guess(cells, decimal)

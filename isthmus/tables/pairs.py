@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.categories import expand, expand_names
+from isthmus.tables.categories import expand, expand_names, indicate
 from isthmus.tables.errors import TableError, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
@@ -75,9 +75,7 @@ def read_pair(x_file: str, y_file: str | None, target_columns: list[str], readin
             y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
         shared.check_groups()
         if y_file is not None:
-            outputs = y_reader.columns_of(target_columns) or _inputs(
-                y_reader, shared.groups(y_reader)
-            )
+            outputs = _outputs(y_reader, target_columns, shared)
             x, *of_x = _read(x_reader, [_inputs(x_reader, shared.groups(x_reader))], shared)
             y, *of_y = _read(y_reader, [outputs], shared)
             x, y = align(x, y, reading.tell)
@@ -99,7 +97,9 @@ def read_pair(x_file: str, y_file: str | None, target_columns: list[str], readin
             reading.tell(sentence)
         shared.check_unused()
         levels = {n: sorted(x_reader.levels[n]) for n in x.names if n in x_reader.levels}
+        classes = (x_reader if y_file is None else y_reader).levels
     pair = _check(x, y, x_reader, levels, reading.tell)
+    _indicate_classes(pair, y, classes)
     if together:
         pair.groups = _group_numbers(together[0])
     return pair
@@ -120,8 +120,7 @@ def read_blocks(
         readers = [shared.open(path, key="X") for path in x_files]
         y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
         shared.check_groups()
-        outputs = y_reader.columns_of(target_columns) or _inputs(y_reader, shared.groups(y_reader))
-        y, *together = _read(y_reader, [outputs], shared)
+        y, *together = _read(y_reader, [_outputs(y_reader, target_columns, shared)], shared)
         tables = []
         for reader in readers:
             table, *own = _read(reader, [_inputs(reader, shared.groups(reader))], shared)
@@ -149,6 +148,7 @@ def read_blocks(
         for table, reader, own in zip(tables, readers, levels, strict=True)
     ]
     pair = join_pairs(parts, block_names(x_files))
+    _indicate_classes(pair, y, y_reader.levels)
     if together:
         pair.groups = _group_numbers(align(first, together[0], _be_silent)[1])
     return pair
@@ -277,6 +277,35 @@ def _inputs(reader: TableReader, outputs: Sequence[Column]) -> list[Column]:
     if not inputs:
         raise TableError(f"{reader.path} has no input columns left.")
     return inputs
+
+
+def _outputs(reader: TableReader, asked: list[str], shared: _Shared) -> list[Column]:
+    """The columns of a table of outputs; a category among them holds classes and needs no option."""
+    columns = reader.columns_of(asked) or _inputs(reader, shared.groups(reader))
+    return [replace(c, is_asked=True) if c.kind == "category" else c for c in columns]
+
+
+def _indicate_classes(pair: Pair, y: Table, levels: dict[str, list[str]]) -> None:
+    """Turn one output of classes into indicators; several outputs must be numbers."""
+    classes = [name for name in y.names if name in levels]
+    if not classes:
+        return
+    name = classes[0]
+    if len(y.names) > 1:
+        raise TableError(
+            f"{y.path}: column {name!r} holds classes, {some(sorted(levels[name]))}, beside other "
+            f"outputs; predict it by itself: --target-columns {name}."
+        )
+    without = np.flatnonzero(y.values[:, 0] < 0)
+    if len(without):
+        raise TableError(
+            f"{y.path}: row {y.line(int(without[0]))} has no class in the column {name!r}; fill it, or "
+            "leave the row out."
+        )
+    labels = sorted(levels[name])
+    pair.Y = indicate(y.values[:, 0], levels[name])
+    pair.target_names = [f"{name}={label}" for label in labels[len(labels) == 2 :]]
+    pair.origin["classes"] = {"column": name, "labels": labels}
 
 
 def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table]:

@@ -1,0 +1,121 @@
+"""What ``isthmus fit`` shows: the comparison, three answers, errors or classes."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from math import isnan
+from typing import Any
+
+from isthmus.cli.console import paired_difference
+
+_MOST_OUTPUTS = 12  # of a table in the terminal
+_RULES = {
+    "accurate": "the blend, unless one method is better in the rows left out",
+    "simple": "the simplest within one standard error of the best",
+    "small": "one map of low rank",
+}
+
+
+def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
+    rows = [
+        [
+            name,
+            told["label"],
+            f"{told['score']:.4f} ± {told['standard_error']:.4f}",
+            f"{told['numbers']:,}",
+            f"{told['rows_per_second']:,.0f}",
+        ]
+        for name, told in search.answers_.items()
+    ]
+    return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
+
+
+def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
+    import numpy as np
+
+    from isthmus.inspection import figures_of_merit
+
+    # Rows that no fold left out, the first ones of folds in time, have no prediction.
+    guess = search.cv_predictions_
+    known = np.where(np.isnan(guess), np.nan, search._training[1])
+    figures = figures_of_merit(known, np.nan_to_num(guess)).table(search.target_names_)
+    rows = [
+        [name, *(f"{each[key]:.4g}" for key in ("rmse", "bias", "slope", "rpd", "rpiq"))]
+        for name, each in figures.items()
+    ]
+    return ["output", "RMSECV", "bias", "slope", "RPD", "RPIQ"], rows
+
+
+def _confusions(search: Any, classes: dict[str, Any]) -> tuple[float, list[str], list[list[str]]]:
+    """Share of the rows left out whose class is right, and how often each class is taken for another."""
+    import numpy as np
+
+    from isthmus.tables.categories import pick_labels
+
+    known = ~np.isnan(search.cv_predictions_).any(axis=1)
+    labels = classes["labels"]
+    true = pick_labels(search._training[1][known], labels)
+    guessed = pick_labels(search.cv_predictions_[known], labels)
+    pairs = Counter(zip(true, guessed, strict=True))
+    rows = [[own, *(str(pairs[own, other]) for other in labels)] for own in labels]
+    right = sum(pairs[label, label] for label in labels) / len(true)
+    return right, ["class", *(f"as {label}" for label in labels)], rows
+
+
+def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None:
+    """Show the comparison, the answers, the errors or the classes, and what to do next."""
+    from isthmus.cli.blocks import importance_table
+
+    results = search.cv_results_
+    rows = []
+    for k, status in enumerate(results["status"]):
+        done = status == "done"
+        seconds = results["mean_fit_time"][k]
+        chosen = " *" if results["method"][k] == search.best_method_ else ""
+        rows.append(
+            [
+                results["label"][k] + chosen,
+                f"{results['mean_test_score'][k]:.4f} ± {results['standard_error'][k]:.4f}"
+                if done
+                else status,
+                paired_difference(
+                    results["difference_to_best"][k], results["difference_standard_error"][k]
+                ),
+                "" if isnan(seconds) else f"{seconds:.2f}",
+            ]
+        )
+    header = ["method", "R2", "difference", "fit s"]
+    title = "Cross-validation: standard errors over the folds, difference from the best"
+    console.table(title, header, rows)
+    rank = search.rank_
+    with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
+    console.say(f"* {_RULES[search.prefer]}{with_rank}.")
+    console.table("Three answers", *_answers(search))
+    classes = search.origin_.get("classes")
+    if classes is not None:
+        accuracy, header, rows = _confusions(search, classes)
+        console.say(
+            f"Classes of {classes['column']}: {accuracy:.1%} of the rows left out are right."
+        )
+        console.table("Rows left out, by their class and the predicted one", header, rows)
+    elif len(search.target_names_) <= _MOST_OUTPUTS:
+        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
+    if search.blocks_ is not None:
+        console.table("Blocks of inputs", *importance_table(search))
+    # Fewer than asked for: the rank of the data bounds them.
+    if rank is not None and search.n_components not in ("auto", rank):
+        console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
+    if search.best_score_ <= search.baseline_score_:
+        console.notice("the model is no better than predicting the mean.")
+    console.say(f"Model: {output}")
+    if report is not None:
+        console.say(f"Report: open {report}")
+    # As many new tables as there were blocks, in the same order.
+    new = " ".join(shlex.quote(f"{name}_new.csv") for name in search.blocks_ or ()) or "new.csv"
+    asks = "" if classes is not None else " --interval 0.95"
+    console.say(f"Next: isthmus predict {shlex.quote(output)} {new} -o out.csv{asks}")
+    told = {"model": output, "report": report, "seconds": search.seconds_}
+    if classes is not None:
+        told["accuracy"] = accuracy
+    console.result({**told, **search.training_summary()})
