@@ -15,6 +15,7 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.kernels import RBF, median_gamma
+from isthmus.projections import SIR, KernelSIR
 from isthmus.regression import OPLS, BlockRidge, MultiblockPLS, SequentialPLS, SparseFactors
 
 BLOCKS = [[0, 1], [2, 3]]
@@ -102,3 +103,11 @@ def test_widths_that_float64_cannot_hold(data):
         median_gamma(data[0] * 1e200)
     kernel = RBF(median_gamma(data[0] * 1e90))
     assert_allclose(kernel(data[0] * 1e90), RBF(median_gamma(data[0]))(data[0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_projections_name_the_power_of_ten(unit, data):
+    X, Y = data
+    for projection in (SIR(1), KernelSIR(1)):
+        with pytest.raises(ValueError, match="multiply X by"):
+            projection.fit(X * unit, Y[:, 0])

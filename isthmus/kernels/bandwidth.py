@@ -85,6 +85,7 @@ def _some(X: Any, most: int, random_state: Any, weights: Array | None) -> tuple[
 def _of_pairs(weights: Array | None) -> Array | None:
     if weights is None:
         return None
+    weights = weights / weights.max()  # products of huge or tiny weights leave the range of numbers
     i, j = np.triu_indices(len(weights), 1)
     return np.asarray(weights[i] * weights[j])
 

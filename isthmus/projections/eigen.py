@@ -271,17 +271,18 @@ def solve_features(
     whitening: Array,
     n: float,
     cross: Array,
-    square: Array | None,
+    root: Array | None,
     method: str,
     r: int | None = None,
 ) -> Axes:
-    """Form 1: ``F' G F = cross cross' + square``, with ``whitening`` of :func:`ridge_whitening`."""
+    """Form 1: ``F' G F = cross cross' + root' root``, with ``whitening`` of :func:`ridge_whitening`."""
     if method == "generalised":
         B = whitening.T @ cross
-        extra = None if square is None else whitening.T @ square @ whitening
+        half = None if root is None else root @ whitening
     else:
         B = cross / np.sqrt(n)
-        extra = None if square is None else square / n
+        half = None if root is None else root / np.sqrt(n)
+    extra = None if half is None else half.T @ half
     eigenvalues, w, total = _leading_of_sum(B, extra, r)
     if method == "generalised":
         return Axes(eigenvalues, np.sqrt(n) * (whitening @ w), total)

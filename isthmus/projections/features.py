@@ -87,7 +87,8 @@ class FeatureFit(Fit):
         root = problem.coupling.root(self.n, moments.y_mean, yy, self.n_rows)
         self.cross = np.sqrt(self.factor_x * factor_y) * (moments.xy @ root)
         weight = problem.coupling.x_weight
-        self.square = weight * (self.xx @ self.xx) if weight else None
+        # Of K in F' K F: its square would leave the range of numbers for huge or tiny weights.
+        self.root = np.sqrt(weight) * self.xx if weight else None
 
     def solve(self, ridge: Ridge, r: int | None) -> Axes:
         alpha = ridge.at(self.trace)
@@ -99,7 +100,7 @@ class FeatureFit(Fit):
         method = self.problem.method
         may_tie = alpha == 0 and method == "generalised"
         most = None if may_tie else r
-        axes = solve_features(whitening, self.n, self.cross, self.square, method, most)
+        axes = solve_features(whitening, self.n, self.cross, self.root, method, most)
         if may_tie:
             axes = settle_ties(axes, axes.coef.T @ axes.coef, r)
         axes.coef = axes.coef * np.sqrt(self.factor_x)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, require_squares
 from isthmus._validation import validate_data
 from isthmus.kernels import Linear
 from isthmus.projections.base import KernelProjection, OutputSide, Projection, seed_of
@@ -141,6 +141,7 @@ class SIR(_Sliced):
 
     def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        require_squares("X", X)
         return KernelSide(X, Linear(), None, weights)
 
     def _finish(self, fit: Any, axes: Any, ridge: Any, inputs: KernelSide) -> None:

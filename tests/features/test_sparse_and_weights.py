@@ -113,7 +113,7 @@ class TestKernels:
         X = data[0]
         for metric in ("sqeuclidean", "cityblock", RBF(0.2)):
             plain = median_gamma(np.repeat(X, counts, axis=0), metric=metric)
-            for weights in (counts, 3.7 * counts):
+            for weights in (counts, 3.7 * counts, 1e-250 * counts, 1e250 * counts):
                 found = median_gamma(X, metric=metric, sample_weight=weights)
                 assert_allclose(found, plain, rtol=1e-12)
 
@@ -219,10 +219,12 @@ def test_weights_are_copies(data, counts, estimator):
 
 @pytest.mark.parametrize("estimator", EXACT + DENSE_ONLY[:1] + DENSE_ONLY[2:], ids=name)
 def test_a_common_factor_changes_nothing(data, counts, estimator):
+    """Nor one whose square leaves the range of float64."""
     X, Y = data[0], outputs_for(estimator, data[1])
     once = fitted(estimator, X, Y, sample_weight=counts)
-    often = fitted(estimator, X, Y, sample_weight=0.037 * counts)
-    same(answers(often, X), answers(once, X))
+    for factor in (0.037, 1e-250, 1e250):
+        often = fitted(estimator, X, Y, sample_weight=factor * counts)
+        same(answers(often, X), answers(once, X))
 
 
 @pytest.mark.parametrize("estimator", EXACT + RIDGES + DENSE_ONLY, ids=name)

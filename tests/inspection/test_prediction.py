@@ -233,3 +233,16 @@ def test_the_units_of_outputs_are_those_of_their_intervals(model, method, units,
         assert_allclose(getattr(other, bound) / units, getattr(plain, bound), rtol=1e-5, atol=1e-6)
     if method == "gaussian":
         assert_allclose(other.degrees_of_freedom, plain.degrees_of_freedom, rtol=1e-6)
+
+
+def test_rounding_of_the_level_takes_no_further_row(rng):
+    """0.56 times 25 is 14.000000000000002 in float64, and the bound is the 14th error, not the 15th."""
+    X = rng.normal(size=(24, 3))
+    y = X[:, 0] + rng.normal(size=24)
+    model = PLS(2).fit(X, y)
+    bounds = [
+        prediction_interval(model, X, y, X[:5], level=level, method="jackknife+").upper
+        for level in (0.5599, 0.56, 0.5601)
+    ]
+    assert_allclose(bounds[0], bounds[1], rtol=0)
+    assert (bounds[2] > bounds[1]).all()

@@ -140,7 +140,7 @@ def test_forms_agree_with_the_definition(method):
     }
     whitening = ridge_whitening(F.T @ F, alpha)[0]
     features = solve_features(whitening, n, F.T @ Q, None, method, 4)
-    square = solve_features(whitening, n, np.zeros((7, 1)), F.T @ G @ F, method, 4)
+    square = solve_features(whitening, n, np.zeros((7, 1)), Q.T @ F, method, 4)
     Z = F @ features.coef
     b = features.coef
     if method == "generalised":  # the scale that is promised
