@@ -150,6 +150,8 @@ def test_models_saved_in_python_are_predicted(tables, run, tmp_path):
     assert_allclose(found["distance"], want.distance, rtol=1e-6)
     assert list(found["outside"] == "yes") == list(want.outside)
     assert list(found["reason"].fillna("")) == want.reasons
+    _, out, _ = run("inspect", "trusted.isthmus")
+    assert "PLS with its domain and intervals" in out and re.search(r"components +2\n", out)
     code, out, _ = run("report", "trusted.isthmus", "X.csv", "Y.csv", "-o", "r.html")
     assert code == 0 and "RMSEP" in out
     page = (tmp_path / "r.html").read_text("utf-8")
