@@ -60,6 +60,7 @@ class PlainModel(TrustLayer):
         self.residual_quantiles_ = getattr(model, "residual_quantiles_", None)
         if self.residual_quantiles_ is not None:
             self.n_samples_ = len(self.residual_quantiles_)
+            self.best_score_ = model.best_score_
         example = np.asarray(self.predict_rows(np.zeros((1, self.n_features_in_))))
         if example.dtype.kind not in "biuf":
             raise InputError(

@@ -110,6 +110,9 @@ def predict(
         console.say(found.summary())
         if interval is not None and found.causes:
             console.say(found.rule())
+        # What the fit warned of has happened if the new rows have moved.
+        for notice in getattr(search, "notices_", ()) if found.has_moved else ():
+            console.notice(f"at the fit, {notice}")
         told = {
             "outside": found.causes.total(), "causes": found.causes, "flagged": found.first,
             "shift_p_value": found.shift, "withheld": found.withheld,
@@ -153,6 +156,13 @@ class Outside:
         from isthmus.inspection.trust import tell_outside
 
         return tell_outside(self.n_rows, self.causes, self.shift)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the rows lie farther out as a whole than chance takes them."""
+        from isthmus.inspection.trust import RARE
+
+        return self.shift < RARE
 
     @property
     def shift(self) -> float:

@@ -308,7 +308,8 @@ class Domain:
         if guess is not None and statistic == "output":
             return "predicted " + self._beyond(statistic, guess)
         ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
-        times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
+        # A row just outside is not "1 times" as far out.
+        times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}" if ratio >= 2 else f"{ratio:.3g}"
         times = f"{times} times the limit" if ratio < 1e4 else "far beyond the limit"
         if statistic == "range":
             return self._beyond("range", x)

@@ -17,7 +17,7 @@ FAR = 9.0
 _FEWEST_ROWS = 8  # of which a shift of the whole is told
 LEVEL = 0.95  # share of ordinary rows inside
 _RARE_COUNT = 0.01  # so many rows outside are told if chance alone takes them there less often
-_RARE = 0.001  # a shift is told if chance alone gives it less often
+RARE = 0.001  # a shift is told if chance alone gives it less often
 
 
 class OutsideDomainWarning(UserWarning):
@@ -66,7 +66,7 @@ class Trust:
         """Whether more rows are outside than chance takes there, or some far out, or all have moved."""
         n = int(self.outside.sum())
         rare = stats.binom.sf(n - 1, len(self.outside), 1 - LEVEL) < _RARE_COUNT
-        return bool(rare or (self.distance > FAR).any() or self.shift_p_value < _RARE)
+        return bool(rare or (self.distance > FAR).any() or self.shift_p_value < RARE)
 
     def summary(self) -> str:
         """Return sentences: how many rows are outside and why most of them, and if all have moved."""
@@ -97,7 +97,7 @@ def tell_outside(
         cause, most = causes.most_common(1)[0]
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
         told += f", {of} of them by the {cause}"
-    if shift >= _RARE:
+    if shift >= RARE:
         return f"{told}."
     told += f". As a whole they lie farther out than the training rows (p = {shift:.1g})"
     if n < n_rows:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import EPS, Array
 from isthmus._validation import check_array, check_weights, validate_data
 from isthmus.inspection._domain_parts import MOST_ROWS
+from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import sorted_errors
@@ -248,6 +249,23 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.estimator_.score(self._rows(X), y, **given)
 
+    def training_summary(self) -> dict[str, Any]:
+        """What a model file tells about the training, in the types of JSON."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        last = split_model(self)[1]
+        return {
+            "label": f"{type(last).__name__} with its domain and intervals",
+            "model": " ".join(repr(self.estimator).split()),
+            "n_components": _count(last),
+            "n_samples": int(getattr(last, "n_samples_", self.n_samples_)),
+            "n_features": int(self.n_features_in_),
+            "n_targets": len(self.target_names_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "target_names": self.target_names_,
+            "score": self.best_score_,
+        }
+
     @property
     def classes_(self) -> NDArray:
         """Labels of a classifier."""
@@ -266,3 +284,9 @@ def _names_of(y: Any) -> Any:
     """Names of the outputs of a frame or a series; None for others."""
     name = getattr(y, "name", None)
     return [name] if isinstance(name, str) else getattr(y, "columns", None)
+
+
+def _count(model: Any) -> int | None:
+    """Number of components, if the model has them."""
+    n = getattr(model, "n_components_", None)
+    return None if n is None else int(np.max(n))

@@ -150,6 +150,8 @@ def test_models_saved_in_python_are_predicted(tables, run, tmp_path):
     assert_allclose(found["distance"], want.distance, rtol=1e-6)
     assert list(found["outside"] == "yes") == list(want.outside)
     assert list(found["reason"].fillna("")) == want.reasons
+    _, out, _ = run("inspect", "trusted.isthmus")
+    assert "PLS with its domain and intervals" in out and re.search(r"components +2\n", out)
     code, out, _ = run("report", "trusted.isthmus", "X.csv", "Y.csv", "-o", "r.html")
     assert code == 0 and "RMSEP" in out
     page = (tmp_path / "r.html").read_text("utf-8")
@@ -162,6 +164,25 @@ def test_models_saved_in_python_are_predicted(tables, run, tmp_path):
     isthmus.save(isthmus.DependencyRegressor().fit(["ab", "ba", "aab"] * 4, Y[:12]), "s.isthmus")
     code, _, err = run("predict", "s.isthmus", "X.csv", "-o", "out.csv")
     assert code == 1 and "predicts nothing from a table of numbers" in err
+
+
+@pytest.mark.filterwarnings("ignore:the rows look ordered")  # the command tells it
+def test_later_rows_of_a_drifting_table_bring_back_what_the_fit_warned_of(run, tmp_path):
+    """Errors follow a slow wave that no input has; the inputs walk on after the fit."""
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((140, 5)), axis=0)
+    X[100:] += 30
+    y = X.sum(axis=1) + 3 * np.sin(np.arange(140) / 8)
+    names = list("abcde")
+    pd.DataFrame(X[:100], columns=names).assign(y=y[:100]).to_csv("old.csv", index=False)
+    pd.DataFrame(X[100:], columns=names).to_csv("later.csv", index=False)
+    pd.DataFrame(X[:100], columns=names).to_csv("same.csv", index=False)
+    assert run("fit", "old.csv", "-t", "y", "-o", "w.isthmus", "-m", "pls")[0] == 0
+    code, out, err = run("predict", "w.isthmus", "later.csv", "-o", "out.csv")
+    assert code == 0 and "As a whole they lie farther out" in out
+    assert "at the fit, the rows look ordered" in err and "--cv time" in err
+    _, _, err = run("predict", "w.isthmus", "same.csv", "-o", "out.csv")
+    assert "ordered" not in err
 
 
 def test_json_and_quiet(tables, run):
