@@ -40,6 +40,7 @@ HEAD = [
     "s to fit",
     "MB",
     "chosen first",
+    "splits: commit",
 ]
 HELD = 100  # words that are asked for in a fold of cross-validation
 
@@ -384,24 +385,30 @@ CITED: dict[str, list[str]] = {
 def sequence_rows(
     found: Callable[[str, str, str], list[dict[str, Any]]],
     old: Callable[[str, str, str], list[str] | None],
+    run: Callable[[str, str, str], str],
 ) -> Iterator[list[str]]:
-    """Return the rows of all sets from the cells of a part, a set and a method, or from an old row."""
+    """Return the rows of all sets from the cells of a part, a set and a method, or from an old row.
+
+    The last column tells what was run.
+    """
     for name in SETS:
         for method in methods_of(name):
-            if cells := found("sequences", name, method):
-                yield row(name, method, cells)
-            elif kept := old("sequences", name, method):
-                yield kept
+            key = "sequences", name, method
+            if cells := found(*key):
+                yield [*row(name, method, cells), run(*key)]
+            elif kept := old(*key):
+                yield [*kept, run(*key)]
         if name in CITED:
-            yield CITED[name]
+            yield [*CITED[name], "cited"]
 
 
 # -- the document -----------------------------------------------------------------------------
 
 SEQUENCES = """\
 In per cent: answers that are right as a whole, wrong symbols (edits per true symbol where lengths
-differ) and true answers among the ten best; mean and standard deviation of three splits; a row
-without deviations is of the first split alone.
+differ) and true answers among the ten best; mean and standard deviation of splits. The last column
+has their number, one being the first alone, and the commit; `earlier code`: a row of three splits, or
+of the first where there is no deviation, printed before cells were kept and not run again.
 Processor time per answer and of the fit with all choices; memory beyond what the interpreter and
 the data had taken. Settings are chosen by cross-validation of training words alone; the last column
 has those of the first split. While methods were made, NETtalk was looked at in other random splits,

@@ -36,9 +36,10 @@ class CandidateRanking:
 
     ``generator_`` is fitted to all rows, ``rows_`` are those of the regression, ``alpha_`` and ``weight_``
     what was chosen, and ``cv_results_`` the figures that it was chosen by: ``"loss"``, ``"exact"``:
-    held-out distance and share of exact answers, by ridge (rows) and weight (columns); ``"alpha"``,
-    ``"weight"``: their values; ``"covered"``: share of the held-out rows whose true output was proposed;
-    ``"generators"``: held-out distance of the first answers of each generator that was tried.
+    held-out distance (the share of wrong places where every output is as long as its input, otherwise that
+    of images under the output kernel) and share of exact answers, by ridge (rows) and weight (columns);
+    ``"alpha"``, ``"weight"``: their values; ``"covered"``: share of the held-out rows whose true output was
+    proposed; ``"generators"``: held-out distance of the first answers of each generator that was tried.
     """
 
     def __init__(

@@ -77,12 +77,7 @@ class HeldOut:
         return self._fitted[key]
 
     def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, float]:
-        """Return mean distances of first answers from the truth in one fold.
-
-        Where every output is as long as its input, that is the share of wrong places: a kernel of words
-        finds a neighbour's answer near that has the right words at other places. A generator may be unable
-        to fit.
-        """
+        """Return mean distances of first answers from the truth in one fold; some may be unable to fit."""
         held = self.folds[0][1][:_MOST_COMPARED]
         found: dict[str, float] = {}
         for name, generator in generators.items():
@@ -94,11 +89,19 @@ class HeldOut:
                 continue
             answers = [objects[0] for objects, _ in propose(fitted, take(self.X, held), 1)]
             truth = [self.y[i] for i in held]
-            if self.by_place:
-                found[name] = _wrong_places(truth, answers)
-            else:
-                found[name] = float(_distances(kernel_y, truth, [[z] for z in answers]).mean())
+            found[name] = float(self._apart(kernel_y, truth, [[z] for z in answers]).mean())
         return found
+
+    def _apart(self, kernel_y: Any, truth: list[Any], lists: list[Any]) -> Array:
+        """How far all objects of each true output are from it.
+
+        Where every output is as long as its input, that is the number of wrong places over the mean
+        length: a kernel of words finds objects near that have the right words at other places.
+        """
+        if not self.by_place:
+            return _distances(kernel_y, truth, lists)
+        wrong = [_wrong_places(t, z) for t, own in zip(truth, lists) for z in own]
+        return np.array(wrong) / np.mean([len(t) for t in truth])
 
     def table(
         self, generator: Any, kernel_x: Any, kernel_y: Any, alphas: list[float], weight: Any
@@ -152,7 +155,7 @@ class HeldOut:
         return (
             np.concatenate(losses, axis=1),
             np.concatenate([log_p for _, log_p in proposals]),
-            _distances(kernel_y, truth, [objects for objects, _ in proposals]),
+            self._apart(kernel_y, truth, [objects for objects, _ in proposals]),
             np.array(
                 [
                     identity(t) == identity(z)
@@ -187,13 +190,10 @@ def _n_symbols(sequence: Any) -> int:
     return len(sequence) if isinstance(sequence, (str, list, tuple, np.ndarray)) else 0
 
 
-def _wrong_places(truth: list[Any], answers: list[Any]) -> float:
-    """Share of the places of true outputs at which answers have another symbol, or none."""
-    wrong = sum(
-        abs(len(t) - len(z)) + sum(plain(a) != plain(b) for a, b in zip(t, z))
-        for t, z in zip(truth, answers)
-    )
-    return wrong / sum(map(len, truth))
+def _wrong_places(truth: Any, answer: Any) -> int:
+    """Number of places at which an answer has another symbol than the true output, or only one has any."""
+    differ = sum(plain(a) != plain(b) for a, b in zip(truth, answer))
+    return differ + abs(len(truth) - len(answer))
 
 
 def _distances(kernel: Any, truth: list[Any], lists: list[Any], size: int = 8) -> Array:
