@@ -220,12 +220,8 @@ class GraphTarget:
         total: Any = 0.0
         n, u, m = X.shape
         for Pe, Pf in zip(self.steps, self._mixed(P, self._cross_alike())):
-            Y = X @ Pf.transpose(0, 2, 1)
-            if u <= 64:
-                total = total + Pe.toarray() @ Y
-            else:
-                flat = Y.transpose(1, 0, 2).reshape(u, n * m)
-                total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
+            flat = (X @ Pf.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(u, n * m)
+            total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
         return np.asarray(total)
 
     def _own_alike(self) -> Array | None:
