@@ -134,14 +134,14 @@ class GraphTarget:
         """The same on the product graph of all candidates and all points."""
         n_points, n, m = len(self.labels), *q.shape
         scale = (1.0 - float(self.kernel.stop)) ** 2
-        pairs = product_graph(steps, rows, (0, n_points), scale, alone=False)
+        pairs = product_graph(steps, rows, (0, n_points), scale)
         Q = pairs.spread(q.ravel(), self.q, np.multiply)
         degrees = np.maximum((codes > 0).sum(axis=2), 1).ravel()
         roots = pairs.spread(np.sqrt(degrees), np.sqrt(self.degrees), np.multiply)
         max_iter = int(self.kernel.max_iter)
         R = iteration.conjugate_gradients(pairs.T.dot, Q, roots, tol, max_iter).value
         R *= pairs.spread(np.ones(n * m), self.weights, np.multiply)
-        return pairs.sums(R, np.arange(n) * m) if n > 1 else np.array([R.sum()])
+        return pairs.sums(R, np.arange(n) * m)
 
     def _with_points(self, codes: Ints, labels: Ints) -> Transitions:
         """The points first, then the candidates one after another."""
@@ -220,12 +220,8 @@ class GraphTarget:
         total: Any = 0.0
         n, u, m = X.shape
         for Pe, Pf in zip(self.steps, self._mixed(P, self._cross_alike())):
-            Y = X @ Pf.transpose(0, 2, 1)
-            if u <= 64:
-                total = total + Pe.toarray() @ Y
-            else:
-                flat = Y.transpose(1, 0, 2).reshape(u, n * m)
-                total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
+            flat = (X @ Pf.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(u, n * m)
+            total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
         return np.asarray(total)
 
     def _own_alike(self) -> Array | None:

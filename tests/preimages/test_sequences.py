@@ -11,10 +11,11 @@ from sklearn.linear_model import Ridge
 from isthmus import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.kernels import Normalised, SequenceKernel, SpectrumKernel, SubsequenceKernel
+from isthmus.papers.kernel_dependency_thesis.probing import probed_weight
 from isthmus.preimages import CandidateSearch, Nearest, SequenceSearch, make_preimage
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
-from isthmus.preimages.ngram_index import NgramIndex, largest_remainder, probed_weight
+from isthmus.preimages.ngram_index import NgramIndex, largest_remainder
 from isthmus.preimages.sequence_moves import neighbours
 from isthmus.preimages.sequences import _Search
 from isthmus.projections import COIR, MORP

@@ -22,7 +22,6 @@ from isthmus._linalg import Array
 
 Step = Callable[[Array], Array]
 """A linear operator."""
-_DENSE = 48  # nodes up to which the transitions of one graph are a dense matrix
 _LOOK = 4  # steps between two looks at the change
 
 
@@ -39,8 +38,7 @@ class Solution:
 class Operator:
     """``X -> scale M * sum_e P_e X P'_e^T``; ``alike`` are kernel values of edge labels, None: 0/1.
 
-    The transitions of a small graph are a dense matrix, for which products are fastest; those of a
-    large one stay sparse, so that the cost is edges times nodes.
+    Transitions are sparse, so that the cost is edges times nodes.
     """
 
     def __init__(
@@ -55,17 +53,12 @@ class Operator:
         if alike is not None:  # the sum over the labels of the one graph is taken first
             right = [sum(a * P for a, P in zip(row, right)) for row in alike]
         self.M = M
-        self.is_small = M.shape[1] <= _DENSE
-        self.pairs = [
-            (P, np.ascontiguousarray(C.toarray().T) if self.is_small else C)
-            for P, C in zip(rows, right)
-            if P.nnz and C.nnz
-        ]
+        self.pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
 
     def __call__(self, X: Array) -> Array:
         total = np.zeros_like(X)
         for P, C in self.pairs:
-            total += P @ (X @ C if self.is_small else (C @ X.T).T)
+            total += P @ (C @ X.T).T
         total *= self.M
         return total
 

@@ -249,7 +249,7 @@ class _Work:
         packed, transitions, stop = self.packed, self.transitions, float(self.kernel.stop)
         assert transitions is not None
         a, b, c, d = self._places(i, first, last)
-        pairs = product_graph(transitions, (a, b), (c, d), (1.0 - stop) ** 2, last == first + 1)
+        pairs = product_graph(transitions, (a, b), (c, d), (1.0 - stop) ** 2)
         if self.kernel.termination == "proper":
             Q = pairs.spread(self.q[a:b], self.q[c:d], np.multiply)
         else:

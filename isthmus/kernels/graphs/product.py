@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from isthmus._linalg import Array
 from isthmus.kernels.graphs.packed import Packed
 
 Ints = NDArray[np.int64]
-_LARGE = 64  # nodes from which the order of the nodes is worth a thought
 _MOST = 2**23  # transitions of a product graph, 16 bytes each while it is made
 
 
@@ -96,73 +94,53 @@ class Transitions:
         whole = 0.5 * (float(rows.sum()) * m + float(columns.sum()) * n) + 6.0 * n * m
         return both + 5.0 * float(pairs) <= whole and both <= _MOST
 
-    def order(self, a: int, b: int) -> Ints:
-        """Nodes of one graph such that neighbours lie near each other, in the cache and in fact."""
-        if b - a < _LARGE:
-            return np.arange(b - a)
-        own = slice(self.first[a], self.first[b])
-        ends = (self.heads[own] - a, self.tails[own] - a)
-        pattern = sparse.csr_matrix((self.values[own], ends), shape=(b - a, b - a))
-        return reverse_cuthill_mckee(pattern, symmetric_mode=False)
-
 
 @dataclass
 class Pairs:
     """Pairs of nodes with the same label, and the operator on numbers that belong to them.
 
-    The pairs of a node of the column of graphs stand together, from ``starts`` on; ``outer`` are these
-    nodes in the order of their pairs, ``inner`` those of the one graph, label after label.
+    The pairs of a node of the column of graphs stand together, in the order of these nodes; ``inner`` are
+    the nodes of the one graph, label after label.
     """
 
-    outer: Ints
     inner: Ints
-    sizes: Ints  # how many pairs the nodes of ``outer`` have
-    first: Ints  # where in ``inner`` those begin that go with a node of ``outer``
-    starts: NDArray
+    sizes: Ints  # how many pairs the nodes of the column have
+    first: Ints  # where in ``inner`` those begin that go with a node of the column
+    starts: NDArray  # where the pairs of a node of the column begin
     T: sparse.csr_matrix  # the operator
-    alone: bool
 
     def __len__(self) -> int:
         return int(self.T.shape[0])
 
     def spread(self, rows: Array, columns: Array, what: Any) -> Array:
         """``what(rows_i, columns_j)`` for all pairs (i, j)."""
-        shift = np.repeat(self.starts[self.outer] - self.first, self.sizes)
+        shift = np.repeat(self.starts - self.first, self.sizes)
         j = self.inner[np.arange(len(self)) - shift]
-        return np.asarray(what(rows[np.repeat(self.outer, self.sizes)], columns[j]))
+        return np.asarray(what(np.repeat(rows, self.sizes), columns[j]))
 
     def sums(self, R: Array, nodes: Ints) -> Array:
         """Sums over graphs that begin with these nodes; zero where a graph has no pair."""
-        if self.alone:
-            return np.array([R.sum()])
         begin = self.starts[nodes]
         empty = np.diff(begin, append=len(R)) == 0
         return np.where(empty, 0.0, np.add.reduceat(np.append(R, 0.0), begin))
 
 
 def product_graph(
-    steps: Transitions, rows: tuple[int, int], columns: tuple[int, int], scale: float, alone: bool
+    steps: Transitions, rows: tuple[int, int], columns: tuple[int, int], scale: float
 ) -> Pairs:
-    """Nodes ``rows`` of some graphs against the nodes ``columns`` of one.
-
-    ``alone``: the rows are one graph, too, and may be taken in any order.
-    """
+    """Nodes ``rows`` of some graphs against the nodes ``columns`` of one."""
     (a, b), (c, d) = rows, columns
     labels, own = steps.labels[a:b], steps.labels[c:d]
     counts = np.bincount(own, minlength=steps.n_labels)
     begin = np.cumsum(counts) - counts
-    inner = steps.order(c, d)
-    inner = inner[np.argsort(own[inner], kind="stable")]
+    inner = np.argsort(own, kind="stable")
     rank = np.empty(d - c, dtype=np.int32)
     rank[inner] = np.arange(d - c) - begin[own[inner]]
-    outer = steps.order(a, b) if alone else np.arange(b - a)
-    sizes = counts[labels[outer]]
-    starts = np.empty(b - a, dtype=np.int32)
-    starts[outer] = np.cumsum(sizes) - sizes
+    sizes = counts[labels]
+    starts = (np.cumsum(sizes) - sizes).astype(np.int32)
     T = _joint(steps, rows, columns, (starts, rank), int(sizes.sum()))
     T.data *= scale
-    first = begin[labels[outer]]
-    return Pairs(outer, inner, sizes, first, starts, T, alone)
+    return Pairs(inner, sizes, begin[labels], starts, T)
 
 
 def _joint(

@@ -9,6 +9,7 @@ Sec. 2.5, A2.7, Bayesian MRS         ``MetropolisedGibbsRegression`` (``sampler.
 Sec. 2.5.2, Langevin law             ``matrix_langevin``, ``von_mises_fisher``
 Ch. 3, pre-images                    ``isthmus.preimages``
 Sec. 3.4, A3.4, cross-entropy        ``cross_entropy.py``: the search and its families
+Sec. 3.4.4, probing                  ``probing.py``: weights of n-grams from kernel values
 Sec. 4.2, l1 reduced sets            ``reduce_l1``, ``l1_coefficients`` (``sparse.py``)
 Sec. 4.3.1, 4.3.2, matching pursuit  ``reduce_by_matching_pursuit``; ``isthmus.compress``
 Sec. 4.3.3, l0 reduced sets          ``reduce_l0``, ``l0_coefficients`` (``sparse.py``)
