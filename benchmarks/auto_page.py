@@ -49,9 +49,10 @@ where there are more than {MOST_ROWS_OF_A_PROCESS} rows.
 
 `benchmarks/auto.py` measures, `benchmarks/auto_page.py` writes this page from
 `benchmarks/auto.jsonl`, whose cells name the commit that they are of."""
-LOOKED_AT_TEXT = """Settings that hold for all data were chosen while these were looked at, so
-that this is no blind
-test."""
+LOOKED_AT_TEXT = """\
+A cell whose code is "earlier" is of an earlier run, to three digits; where only the best of the
+other methods was kept ("best"), the rank is at most 2. Settings that hold for all data were chosen
+while these were looked at, so that this is no blind test."""
 ASIDE_TEXT = (
     """No rule of the search was chosen with these. They have been run with several versions."""
 )
@@ -118,10 +119,11 @@ class Row:
             shown.append(f"({text})" if errors and len(errors) < len(self.ours) else text)
         if self.errors[BEST]:
             shown[1] = f"best {self.errors[BEST][1]:.3f}"
-        seconds = np.mean([cell["seconds"] for cell in self.cells])
+        timed = [cell["seconds"] for cell in self.cells if "seconds" in cell]
+        seconds = f"{np.mean(timed):.1f}" if timed else "-"
         codes = sorted({cell["code"] for cell in self.cells})
         return [self.name, str(len(self.ours)), *shown, str(self.rank), f"{self.worst:.3f}",
-                f"{self.coverage:.3f}", f"{seconds:.1f}", " ".join(codes)]  # fmt: skip
+                f"{self.coverage:.3f}", seconds, " ".join(codes)]  # fmt: skip
 
 
 def rows_of(store: Store, names: tuple[str, ...]) -> list[Row]:

@@ -42,7 +42,8 @@ class MethodSearchCV(FittedSearch):
 
     with the variances of all rows. Three answers follow, all of them judged on the same rows left out:
     the most accurate, the best of the methods and of their convex blend, whose weights in a fold are found
-    from what the methods predict in the other folds, [B1996]_, [LPH2007]_; the simplest, which is the first
+    from what the methods predict in the other folds (with fewer than 40 rows by models that have not seen
+    the fold either, so that its score is fair), [B1996]_, [LPH2007]_; the simplest, which is the first
     method of the ladder within one standard error of the best, [HTF2009]_ Sec. 7.10; and the smallest, one
     map of low rank.
 

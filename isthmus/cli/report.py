@@ -97,11 +97,15 @@ def report(
         # One table more than the model was fitted on: the last holds the outputs.
         if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
             x_files, y_file = x_files[:-1], x_files[-1]
-        targets = split_names(target_columns) or search.target_names_
+        classes = getattr(search, "origin_", {}).get("classes")
+        known = search.target_names_ if classes is None else [classes["column"]]
+        targets = split_names(target_columns) or known
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
             X, y, ids = _read(search, x_files, y_file, targets, reading)
         Y = np.asarray(y.values)
+        if classes is not None:
+            Y = _indicate(y, classes)
         if Y.shape != (len(X), len(search.target_names_)):
             raise InputError(
                 f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
@@ -136,6 +140,11 @@ def _read(
     from isthmus.tables.pairs import Reading, align
     from isthmus.tables.table import read_groups
 
+    classes = getattr(search, "origin_", {}).get("classes")
+    if classes is not None and y_file is None:
+        raise InputError(
+            "the model predicts classes: give them in a table of their own, as Y or with -y."
+        )
     inner = targets if y_file is None else []
     new = open_rows(search, x_files, reading, targets, outputs=inner)
     try:
@@ -153,8 +162,10 @@ def _read(
     if y_file is None:
         return X, y, table.ids
     likely = getattr(search, "origin_", {}).get("id_column")
-    with Reading(reading.header, progress=reading.progress).open(
-        y_file, likely_id=likely, numeric=targets, key="Y"
+    levels = {} if classes is None else {targets[0]: classes["labels"]}
+    types = [f"{name}=category" for name in levels]
+    with Reading(reading.header, types=types, progress=reading.progress).open(
+        y_file, likely_id=likely, numeric=targets, key="Y", categories=levels or False
     ) as other:
         # Without a header all columns of Y are outputs, in the order of training.
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
@@ -165,3 +176,17 @@ def _read(
 def _short(value: float) -> str:
     """A figure in four digits; a dash if the rows do not determine it."""
     return "-" if value != value else f"{value:.4g}"
+
+
+def _indicate(y: Any, classes: dict[str, Any]) -> Any:
+    """Indicators of the classes of a table, all of which the model must know."""
+    from isthmus.cli.app import InputError
+    from isthmus.tables.categories import indicate
+
+    unknown = (y.values[:, 0] < 0).nonzero()[0]
+    if len(unknown):
+        raise InputError(
+            f"{y.path}: row {y.line(int(unknown[0]))} has no class that the model knows in the column "
+            f"{classes['column']!r}; it knows {', '.join(classes['labels'])}."
+        )
+    return indicate(y.values[:, 0], classes["labels"])

@@ -59,6 +59,19 @@ def test_a_table_of_classes_is_shown_and_bounds_are_refused(run):
     assert code != 0 and "predicts classes, which have no bounds" in err
 
 
+def test_new_classes_are_reported_on(run):
+    write(NAMES[CODES])
+    assert run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", "-q", *FIT)[0] == 0
+    code, out, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "r.html")
+    assert code == 0, err
+    assert "kind=virginica" in out and Path("r.html").exists()
+    code, _, err = run("report", "m.isthmus", "all.csv", "-o", "r2.html")
+    assert code != 0 and "give them in a table of their own" in err
+    write(["rose", *NAMES[CODES][1:]])
+    code, _, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "r2.html")
+    assert code != 0 and "has no class that the model knows" in err
+
+
 def test_classes_beside_numbers_and_rows_without_class_are_named(run):
     labels = [str(name) for name in NAMES[CODES]]
     write(labels)
