@@ -416,7 +416,7 @@ differ) and true answers among the ten best; mean and standard deviation of spli
 has their number, one being the first alone, and the commit; `earlier code`: a row of three splits, or
 of the first where there is no deviation, printed before cells were kept and not run again.
 Processor time per answer and of the fit with all choices; memory beyond what the interpreter and
-the data had taken. Settings are chosen by cross-validation of training words alone; the last column
+the data had taken. Settings are chosen by cross-validation of training words alone; `chosen first`
 has those of the first split. While methods were made, NETtalk was looked at in other random splits,
 of 500 to 2000 training words; the handwriting only in fold 0, and CB513 not at all.
 
