@@ -16,7 +16,7 @@ from isthmus.regression.linear import LinearRegressor
 
 _RELATIVE_ALPHAS = np.logspace(-6, 2, 9)
 _MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
-_SWEEPS = 3
+_SWEEPS = 3  # over the blocks; a sweep that changes nothing is the last
 
 
 class BlockRidge(LinearRegressor):
