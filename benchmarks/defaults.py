@@ -4,7 +4,7 @@
 of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
 
 Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
-by 0.1 and more, and two runs of the same code by up to 0.25. Of 110 calls (median in brackets):
+by 0.1 and more, and two runs of the same code by up to 0.25. Of 120 calls (median in brackets):
 
 ==========================  ====================  ===================================================
 call                        ratio                 what is left
