@@ -4,21 +4,24 @@
 of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
 
 Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
-by 0.1 and more. Of 110 calls:
+by 0.1 and more, and two runs of the same code by up to 0.25. Of 120 calls (median in brackets):
 
-==========================  =============  ==========================================================
-call                        ratio          what is left
-==========================  =============  ==========================================================
-fits below 2 ms             1.1 to 1.7     checks by scikit-learn, 0.25 to 0.3 ms, instead of our own
-PLS, 2 ms and more          0.65 to 1.35   with ten components scores are orthogonalised twice
-PCR, 2 ms and more          0.99 to 1.21   checks
-reduced rank, Stiefel       1.03 to 1.46   checks, and ||X||^2 for a ridge weight without units
-ManifoldPLS, 2 ms and more  0.93 to 1.32   checks
-predict, transform          0.89 to 1.18   within the scatter
-n_components="auto"         0.72 to 1.30
-ComponentSearchCV           0.46 to 1.26   PLS: scores are orthogonalised twice
-SIR, COIR, MORP             0.22 to 0.25
-==========================  =============  ==========================================================
+==========================  ====================  ===================================================
+call                        ratio                 what is left
+==========================  ====================  ===================================================
+fits below 2 ms             1.12 to 1.61 (1.34)   checks by scikit-learn, 0.26 ms, instead of our own
+PLS, 2 ms and more          0.59 to 1.37 (1.03)   with ten components scores are orthogonalised twice
+PCR, 2 ms and more          0.95 to 1.35 (1.11)   checks
+reduced rank, 2 ms or more  0.95 to 1.56 (1.37)   ||X||^2 of the ridge weight without units: 7 to 17 %
+Stiefel, 2 ms and more      1.08 to 1.36 (1.28)   the same
+ManifoldPLS, 2 ms or more   0.95 to 1.46 (1.20)   checks
+predict, transform          0.80 to 1.28 (1.00)   within the scatter
+n_components="auto"         0.88 to 1.44 (1.01)   PLS: scores are orthogonalised twice
+ComponentSearchCV           0.50 to 1.27 (1.06)   the same
+SIR, COIR, MORP             0.23 to 0.27
+==========================  ====================  ===================================================
+
+A Lanczos iteration of our own for ||X||^2 was tried: it is no faster than ARPACK's from 100 to 600 columns.
 """
 
 from __future__ import annotations

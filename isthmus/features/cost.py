@@ -16,11 +16,11 @@ An eigendecomposition counts as 9 n^3 and is exact up to 3000 rows; a Cholesky f
 n^3 / 3 and is exact up to 9000. Counts do not depend on the machine, nor on the cost of kernel values.
 """
 EIGEN_OPERATIONS = 9.0  # times n^3
-FACTOR_OPERATIONS = 1.0 / 3.0
+FACTOR_OPERATIONS = 1.0 / 3.0  # times n^3, of a Cholesky factor
 EIGEN_BYTES = 3 * 8.0  # times n^2: the Gram matrix, its eigenvectors and their work space
-FEW_LANDMARKS = 500
-_LANDMARK_SHARE = 0.75
-_RIDGE_SHARE = 0.1
+FEW_LANDMARKS = 500  # of a source whose number of rows is not known
+_LANDMARK_SHARE = 0.75  # of the rows of an exact solution at the same cost
+_RIDGE_SHARE = 0.1  # of the ridge weight: what is left out stays small beside it
 _LEAST_ERROR = 1e-12  # of a trace: less is rounding
 _LANDMARK_ARRAYS = 4  # features, coordinates, and as much again by the regression after them
 

@@ -13,7 +13,7 @@ from isthmus.expansion import Expansion
 from isthmus.kernels.gram import gram, length
 from isthmus.kernels.wrappers import is_precomputed
 
-_MEAN_RIDGE = 1e-10
+_MEAN_RIDGE = 1e-10  # of the mean diagonal: equal points would make the system singular
 
 
 class MapExpansions:

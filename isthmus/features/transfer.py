@@ -19,7 +19,7 @@ from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_count, check_flag, check_number, check_rank, validate_data
 
 _FOLDS = 5  # of the standards
-_FEWEST_JUDGED = 3
+_FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
 _BLOCK = 2**20  # numbers of windows that are decomposed at a time
 

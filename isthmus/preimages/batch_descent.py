@@ -12,10 +12,10 @@ from isthmus._linalg import Array
 
 Objective = Callable[[Array, NDArray], tuple[Array, Array]]
 
-_MEMORY = 8
-_BACKTRACKS = 25
-_ARMIJO = 1e-4
-_ROUNDING = 1e3
+_MEMORY = 8  # pairs of step and change of gradient
+_BACKTRACKS = 25  # halvings take a step below the rounding of float32
+_ARMIJO = 1e-4  # share of the promised decrease that a step must reach
+_ROUNDING = 1e3  # times tol: a slope below it, with no decrease to be found, has settled
 
 
 class Outcome(NamedTuple):

@@ -15,7 +15,7 @@ from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
 from isthmus.preimages.targets import Targets, parts
 
-_HALVINGS = 12
+_HALVINGS = 12  # at most, of a step that raises the loss
 
 
 class FixedPoint(Preimage):

@@ -22,7 +22,9 @@ from isthmus.preimages.noised import ALPHAS, LEVELS, NoisedRegression
 from isthmus.preimages.ranks import column_ranks, ranks
 from isthmus.preimages.targets import Targets, parts
 
-_ALPHAS, _AGAINST_NOISE = (1e-3, 1e-2, 3e-2, 1e-1), (0.3, 1.0, 3.0)
+# Ridge weights that are tried, and larger ones if the scores are noisy.
+_ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
+_AGAINST_NOISE = (0.3, 1.0, 3.0)
 _ENOUGH = 20  # objects: the neighbours of fewer say nothing about noise
 _MOST_NEIGHBOURS = 1000  # objects whose nearest neighbours are looked for
 

@@ -25,7 +25,7 @@ from isthmus.kernels.selection import landmark_factor
 
 LEVELS = (0.0, 0.125, 0.25, 0.5, 1.0)
 """Noise in units of the columns' standard deviations: none, and up to as much as the objects vary."""
-ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # ridge weights that are tried, decades
 MOST_CENTRES = 1000  # of the regression: n x 1000 numbers, and n 1000^2 operations a level
 _FOLDS = 5  # one of them is held out
 _LEAST_ERROR = 1e-3  # of the largest: an error below it does not make its level count for more

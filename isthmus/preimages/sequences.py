@@ -28,7 +28,7 @@ from isthmus.preimages.targets import Targets
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
 SIZES = ("auto", "mean", "ridge", "exact")
 _EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
-_WINDOW = 5
+_WINDOW = 5  # symbols on either side of the length that is read off the target
 _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
 

@@ -19,7 +19,7 @@ _RELATIVE_ALPHAS = np.logspace(
     -8, 2, 11
 )  # the range of ComponentSearchCV: raw spectra take the least
 _MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
-_SWEEPS = 3
+_SWEEPS = 3  # over the blocks; a sweep that changes nothing is the last
 
 
 class BlockRidge(LinearRegressor):

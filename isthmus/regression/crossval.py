@@ -29,7 +29,7 @@ from isthmus.problems.splits import without_empty
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 """Work that yields splits with their paths, one for each ridge weight."""
 
-_MAX_RANKS = 50
+_MAX_RANKS = 50  # beyond, ranks are spaced on a logarithmic scale
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
 _POWER_STEPS = 30  # give a norm to a few per cent, enough to place a grid

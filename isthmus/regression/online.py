@@ -21,7 +21,7 @@ from isthmus.regression.rank_descent import (
 )
 from isthmus.regression.scales import winsorise
 
-_DEFAULT_PULL = 0.5
+_DEFAULT_PULL = 0.5  # of the block's mean squared singular value
 _LEAST = 1e-3  # of what there is to explain of an output: an exact fit has no scale
 _RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none
 

@@ -19,7 +19,7 @@ _JUMP = 0.75  # of a jump between alike values and others: 1.345 of this is one 
 _LEAST = (
     1e-3  # of the spread of an output: an exact fit has no scale, and must not outweigh all others
 )
-_AUTO_RIDGE = 1e-6
+_AUTO_RIDGE = 1e-6  # of the largest squared singular value, and the least share of a row left out
 
 
 def middle_and_spread(Y: Array, weights: Array | None) -> tuple[Array, Array]:

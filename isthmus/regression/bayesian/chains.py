@@ -27,8 +27,9 @@ from isthmus.regression.bayesian.posteriors import (
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
 
+# The bounds that are recommended for rank-normalised R-hat and four chains.
 GOOD_RHAT, GOOD_ESS = 1.01, 400.0
-_LEAST_DRAWS = 8
+_LEAST_DRAWS = 8  # of a chain: halves of four are the shortest whose variances mean something
 
 
 @dataclass(frozen=True)

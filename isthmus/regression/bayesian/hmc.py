@@ -9,7 +9,7 @@ from isthmus._solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_w
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.posteriors import Posterior
 
-_MAX_STEPS = 32
+_MAX_STEPS = 32  # of a trajectory: bounds the cost of a draw where steps are short
 _LENGTH = 2.0  # of the longest trajectory, in deviations: a quarter turn is pi / 2
 # Steps swing less than with 0.05 of [HG2014]_, so that the mean of their logarithms, which is kept, is
 # less on the small side: acceptance 0.85, not 0.90, after 500 steps towards a target of 0.8.

@@ -30,7 +30,7 @@ from isthmus.regression.bayesian.noise import Noise, noise_mode
 from isthmus.regression.bayesian.problem import Prior, Problem, interpolates
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shake
 
-_ROUNDS = 4
+_ROUNDS = 4  # of one noise level and the map in turn, each a closed form
 _MOST_ROUNDS, _SETTLED = (
     300,
     1e-9,

@@ -15,7 +15,9 @@ from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.problem import Problem
 
-_MOST_RANKS, _LOO_ROWS, _LOO_DRAWS = 10, 1000, 1000
+_MOST_RANKS = 10  # each costs a run of the chains
+# Rows and draws that a score is made of at most: its cost is their product.
+_LOO_ROWS, _LOO_DRAWS = 1000, 1000
 _PATIENCE = 2  # ranks that may fail to help before the search ends
 
 
