@@ -394,7 +394,7 @@ LAWLESS = {
     "more classes": (SVC(), put("classes_", np.arange(9)), "inconsistent numbers"),
     "counts of a regression": (SVR(), put("_n_support", np.int32([9**9, 9**9])), "inconsistent numbers"),
     "constants": (SVC(), put("_intercept_", np.ones(0)), "must be|inconsistent numbers"),
-    "own kernel": (SVR(), lambda state, _: state.update(kernel="precomputed"), "kernel of its own"),
+    "own kernel": (SVR(), lambda state, _: state.update(kernel="precomputed"), "custom kernel"),
     "no vectors": (SVR(), lambda state, _: state.pop("support_vectors_"), "no arrays of support"),
 }  # fmt: skip
 

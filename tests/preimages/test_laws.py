@@ -90,9 +90,8 @@ def test_the_best_of_given_objects():
 def test_every_method_is_here():
     kinds = {
         name
-        for name in preimages.__all__
-        if isinstance(getattr(preimages, name), type)
-        and issubclass(getattr(preimages, name), Preimage)
+        for name, kind in vars(preimages).items()
+        if isinstance(kind, type) and issubclass(kind, Preimage)
     }
     on_trial = {type(method).__name__ for method, _ in [*METHODS, POLYNOMIAL]} | {"CandidateSearch"}
     assert kinds - {"Preimage"} - set(STRUCTURED) == on_trial

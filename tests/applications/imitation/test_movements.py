@@ -216,7 +216,7 @@ def test_weights_must_sum_to_one():
     model = MorphableModel([stroke(0), stroke(1)])
     with pytest.raises(ValueError, match=r"weights sum to 1\.5"):
         model.morph([1.0, 0.5])
-    with pytest.raises(ValueError, match="one a prototype"):
+    with pytest.raises(ValueError, match="one per prototype"):
         model.morph([1.0])
 
 
