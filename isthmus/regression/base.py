@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from isthmus._linalg import Array, column_signs, safe_cholesky
 from isthmus._validation import (
@@ -21,7 +21,7 @@ from isthmus._validation import (
     check_number,
     check_option,
     check_weights,
-    refuse_dask,
+    validate_data,
 )
 from isthmus.problems import (
     Folds,
@@ -273,8 +273,6 @@ class LatentRegression(FittedMap, ABC):
             "ensure_all_finite": finite,
         }
         y_checks = {"dtype": FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
-        if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray)):
-            refuse_dask(X=X, y=y)
         try:
             separately = (x_checks, y_checks)
             X, y = validate_data(self, X, y, reset=reset, validate_separately=separately)
@@ -337,7 +335,6 @@ class LatentRegression(FittedMap, ABC):
         if frame.weight_unit != 1.0:
             with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
                 self.score_gram_ *= frame.weight_unit
-        self._explain(form, factors, signs)
         coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
             self.x_rotations_ / self.x_scale_[:, None]
         ).T
@@ -345,8 +342,7 @@ class LatentRegression(FittedMap, ABC):
         self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-    def _explain(self, form: Form, factors: Factors, signs: Array) -> None:
-        """Set loadings and the share of the variances that each further component explains."""
+        # Loadings, and the share of the variances that each further component explains.
         gram, Q = factors.gram, factors.y_loadings
         lengths = gram.diagonal()
         is_orthogonal = np.count_nonzero(gram) == len(gram)  # scores of PLS and of PCR
