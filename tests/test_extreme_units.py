@@ -14,6 +14,7 @@ from isthmus import (
     ReducedRankRegression,
     StiefelRegression,
 )
+from isthmus.features import InstrumentTransfer
 from isthmus.kernels import RBF, median_gamma
 from isthmus.projections import SIR, KernelSIR
 from isthmus.regression import OPLS, BlockRidge, MultiblockPLS, SequentialPLS, SparseFactors
@@ -111,3 +112,12 @@ def test_projections_name_the_power_of_ten(unit, data):
     for projection in (SIR(1), KernelSIR(1)):
         with pytest.raises(ValueError, match="multiply X by"):
             projection.fit(X * unit, Y[:, 0])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_a_transfer_names_the_power_of_ten(unit, data):
+    """Squares of 1e-200 are zero: the spectra of the secondary instrument would not count."""
+    X = data[0]
+    for rows, spectra in ((X * unit, X), (X, X * unit)):
+        with pytest.raises(ValueError, match=r"multiply [Xy] by"):
+            InstrumentTransfer().fit(rows, spectra)

@@ -15,7 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import Array, require_squares, row_blocks
 from isthmus._validation import check_count, check_flag, check_number, check_rank, validate_data
 
 _FOLDS = 5  # of the standards
@@ -125,6 +125,8 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_flag("identity", self.identity)
         rows, Y = validate_data(self, X, y, multi_output=True, dtype=np.float64, y_numeric=True)
         Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        require_squares("X", rows)
+        require_squares("y", Y)
         self._learn(rows, Y)
         self._judge(rows, Y)
         return self

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from isthmus._linalg import Array
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.trust import LEVEL
+from isthmus.kernels.distinct import sample_groups
 
 MOST_ROWS = 2000  # that a domain is made of
 _FOLDS = 5
@@ -35,16 +36,28 @@ def some_rows(rows: NDArray, most: int) -> NDArray:
     return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
-def part_of_folds(n: int, folds: Folds | None) -> tuple[NDArray, Folds]:
-    """All rows, or a part of very many, and the folds in their numbers."""
+def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
+    """All rows, or a part of very many, and the folds in their numbers.
+
+    What a row is decides its fold, not its place; copies are left out together.
+    """
+    n = len(rows)
+    groups = sample_groups(rows)
     if folds is None:
-        folds = list(
-            KFold(min(_FOLDS, n // 2 + 1), shuffle=True, random_state=0).split(np.zeros(n))
-        )
-    kept = some_rows(np.arange(n), MOST_ROWS)
+        m = int(groups.max(initial=0)) + 1
+        if m < 3:
+            groups, m = np.arange(n), n
+        folds = [
+            (np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test)))
+            for train, test in KFold(min(_FOLDS, m // 2 + 1), shuffle=True, random_state=0).split(
+                np.zeros(m)
+            )
+        ]
+    order = np.argsort(groups, kind="stable")
+    kept = order[some_rows(np.arange(n), MOST_ROWS)]
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
-    parts = [tuple(place[rows][place[rows] >= 0] for rows in fold) for fold in folds]
+    parts = [tuple(np.sort(place[part][place[part] >= 0]) for part in fold) for fold in folds]
     return kept, [(a, b) for a, b in parts if len(a) > 2 and len(b)]
 
 

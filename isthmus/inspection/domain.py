@@ -161,7 +161,7 @@ class Domain:
         self.before, last = split_model(model)
         if self.before and hasattr(self.before[-1], "points_"):  # landmarks before a linear map
             last = self.before.pop()
-        kept, folds = part_of_folds(len(rows), folds)
+        kept, folds = part_of_folds(rows, folds)
         found = self._build(last, rows[kept], folds, scale)
         if left_out is not None:
             known, guess = (

@@ -82,7 +82,7 @@ class Judge(ABC):
     def scores(self, Z: Array, train: NDArray, test: NDArray) -> Array:
         """A score for each output, (q,), of the test rows by coordinates of all rows."""
         _, first, copy_of = np.unique(self.groups[train], return_index=True, return_inverse=True)
-        counts: Array = np.bincount(copy_of, self.weights[train]).astype(np.float64)
+        counts = np.bincount(copy_of, self.weights[train]).astype(np.float64)
         known = train[first]
         k = min(N_NEIGHBOURS, len(known))
         found: Any = NearestNeighbors(n_neighbors=k).fit(Z[known])

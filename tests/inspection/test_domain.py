@@ -166,6 +166,21 @@ def test_units_do_not_matter(rng):
     assert_allclose(other.distance, plain.distance, rtol=1e-6)
 
 
+@pytest.mark.parametrize("n", [60, 700])
+def test_the_order_of_rows_does_not_matter(n):
+    """With 700 rows some are drawn as neighbours."""
+    rng = np.random.default_rng(1)
+    X, new = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 6)), rng.normal(size=(30, 6))
+    y = X[:, 0] + rng.normal(size=n)
+
+    def check(rows):
+        return Domain.of(LinearRegression().fit(X[rows], y[rows]), X[rows], y[rows]).check(new)
+
+    plain, turned = check(np.arange(n)), check(rng.permutation(n))
+    assert_allclose(turned.distance, plain.distance, rtol=1e-7)
+    assert (turned.outside == plain.outside).all() and plain.outside.any()
+
+
 def test_a_column_that_never_varied_is_left_out(rng):
     X, Y = low_rank(rng, 50, 6)
     X[:, 2] = 0.1
