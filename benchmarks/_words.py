@@ -442,8 +442,9 @@ of 500 to 2000 training words; the handwriting only in fold 0, and CB513 not at 
 
 
 def verdict(sequences: list[list[str]]) -> str:
-    """What the table says, in words: word error with candidates over that of the joint n-gram model."""
+    """What the table says, in words: errors with candidates over those of the two closest rivals."""
     exact = {(row[0], row[1]): row[4].split()[0] for row in sequences}
+    symbols = {(row[0], row[1]): float(row[5].split()[0]) for row in sequences}
     said = []
     for name in dict.fromkeys(row[0] for row in sequences):
         pair = [exact.get((name, way), "-") for way in ("ours, candidates", "joint n-gram")]
@@ -451,5 +452,11 @@ def verdict(sequences: list[list[str]]) -> str:
             ratio = (100 - float(pair[0])) / (100 - float(pair[1]))
             said.append(
                 f"- {name}: word error with candidates is {ratio:.2f} of the joint n-gram's."
+            )
+        ways = [(name, way) for way in ("ours, candidates", "classifier per place")]
+        if all(way in symbols for way in ways):
+            ratio = symbols[ways[0]] / symbols[ways[1]]
+            said.append(
+                f"- {name}: symbol error with candidates is {ratio:.2f} of the classifier's per place."
             )
     return "\n".join(said)
