@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
+from isthmus._validation import check_option
+from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
 from isthmus.preimages.generators.alignment import Cuts, cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.places import PlaceClassifier
@@ -50,8 +51,10 @@ class AlignedClassifier(Generator, BaseEstimator):
     C : float or sequence of float, default=(0.3, 1.0, 3.0)
         Inverse ridge weight of the logistic regression. Several: the one of the largest likelihood on a
         held-out quarter of at most 500 rows.
-    chain : bool, default=True
-        Whether the classifier sees the chunk before. Without it the places are independent.
+    chain : bool or "auto", default="auto"
+        Whether the classifier sees the chunk before. Without it the places are independent. A chunk that
+        nearly always repeats the one before carries errors on, place by place: "auto" tries both on the
+        held-out rows of ``C`` if every output is as long as its input, and otherwise sees it.
     prune : float, default=1e-4
         Least probability of a chunk that is considered; 0: all.
     max_iter : int, default=200
@@ -69,6 +72,8 @@ class AlignedClassifier(Generator, BaseEstimator):
         Mean log-likelihood per place of the alignment's own model, 0 at best. Nan without alignment.
     C_ : float
         The inverse ridge weight.
+    chain_ : bool
+        Whether the classifier sees the chunk before.
 
     Examples
     --------
@@ -87,7 +92,7 @@ class AlignedClassifier(Generator, BaseEstimator):
         max_length: int = 4,
         max_chunk: int | str = "auto",
         C: Any = (0.3, 1.0, 3.0),
-        chain: bool = True,
+        chain: bool | str = "auto",
         prune: float = 1e-4,
         max_iter: int = 200,
     ) -> None:
@@ -142,20 +147,20 @@ class AlignedClassifier(Generator, BaseEstimator):
             else SymbolWindows(self.window, self.max_length)
         )
         choices = [float(value) for value in np.atleast_1d(self.C)]
+        self.chain_ = self.chain is not False
         self.C_ = self._choose(X, labels, choices) if len(choices) > 1 else choices[0]
+        if isinstance(self.chain, str):
+            check_option("chain", self.chain, ("auto",))
+            self.chain_ = self._choose_chain(X, labels)
         self._windows.fit(X)
         self.places_ = self._fit_places(X, labels, self.C_)
         return self
 
     def _choose(self, X: list[Any], labels: list[Ints], choices: list[float]) -> float:
         """Return the C of the largest likelihood on rows that were not fitted."""
-        order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
-        symbols = np.cumsum([len(X[i]) for i in order])
-        order = order[: max(8, int(np.searchsorted(symbols, _TRIAL_PLACES)))]
-        n_held = len(order) // 4
-        if n_held < 1:
+        held, kept = self._split(X)
+        if not len(held):
             return choices[len(choices) // 2]
-        held, kept = order[:n_held], order[n_held:]
         self._windows.fit([X[i] for i in kept])
         features, groups = self._features([X[i] for i in held])
         before, target = self._targets([labels[i] for i in held])
@@ -164,6 +169,37 @@ class AlignedClassifier(Generator, BaseEstimator):
             places = self._fit_places([X[i] for i in kept], [labels[i] for i in kept], C)
             values.append(places.log_likelihood(features, groups, before, target))
         return choices[int(np.argmax(values))]
+
+    def _split(self, X: list[Any]) -> tuple[Ints, Ints]:
+        """Return rows that are held out for choices, a quarter, and rows that are fitted then."""
+        order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
+        symbols = np.cumsum([len(X[i]) for i in order])
+        order = order[: max(8, int(np.searchsorted(symbols, _TRIAL_PLACES)))]
+        n_held = len(order) // 4
+        return order[:n_held], order[n_held:]
+
+    def _choose_chain(self, X: list[Any], labels: list[Ints]) -> bool:
+        """Return whether held-out outputs have at most as many wrong places with a chain as without."""
+        held, kept = self._split(X)
+        if not len(held) or any(len(chunk) != 1 for chunk in self.labels_):
+            return True
+        self._windows.fit([X[i] for i in kept])
+        truth = [[self.labels_[label][0] for label in labels[i]] for i in held]
+        wrong = []
+        for chain in (True, False):
+            self.chain_ = chain
+            self.places_ = self._fit_places(
+                [X[i] for i in kept], [labels[i] for i in kept], self.C_
+            )
+            found = self.candidates([X[i] for i in held], 1)
+            wrong.append(
+                sum(
+                    plain(a) != b
+                    for (answers, _), own in zip(found, truth)
+                    for a, b in zip(answers[0], own)
+                )
+            )
+        return wrong[0] <= wrong[1]
 
     def _fit_places(self, X: list[Any], labels: list[Ints], C: float) -> PlaceClassifier:
         silent = self.labels_.index(()) if () in self.labels_ else None
@@ -177,7 +213,7 @@ class AlignedClassifier(Generator, BaseEstimator):
         """The chunk before and the chunk of all places; before the first, and without a chain, is none."""
         none = np.array([len(self.labels_)])
         before = np.concatenate([np.append(none, row[:-1]) for row in labels])
-        return before if self.chain else np.full_like(before, none[0]), np.concatenate(labels)
+        return before if self.chain_ else np.full_like(before, none[0]), np.concatenate(labels)
 
     # -- candidates ----------------------------------------------------------------------------
 
@@ -194,14 +230,14 @@ class AlignedClassifier(Generator, BaseEstimator):
         before = np.array([len(self.labels_)])
         chain, kept, reach = [], [], []
         for place in scores:
-            step = place.log_probabilities(before if self.chain else before[:0])
+            step = place.log_probabilities(before if self.chain_ else before[:0])
             best = step.max(axis=0)  # of every chunk after the one that favours it most
             inside = best >= min(least, best.max())
             chain.append(step[:, inside])
             kept.append(place.labels[inside])
             reach.append(best)
             before = kept[-1]
-        if not self.chain:
+        if not self.chain_:
             chain[1:] = [
                 np.broadcast_to(step, (len(a), step.shape[1])) for a, step in zip(kept, chain[1:])
             ]

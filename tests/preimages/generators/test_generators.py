@@ -181,6 +181,28 @@ def test_answers_are_of_the_kind_of_the_outputs():
         assert type(answer) is type(kind("a"))
 
 
+def test_a_chain_that_carries_errors_on_is_not_taken():
+    """States that last long, seen through noise: after a wrong one the chain stays with it."""
+    rng = np.random.default_rng(0)
+    X, y = [], []
+    for _ in range(60):
+        state = np.cumsum(rng.random(80) < 0.04) % 2
+        seen = np.where(rng.random(80) < 0.4, 1 - state, state)
+        X.append("".join(map("ab".__getitem__, seen)))
+        y.append("".join(map("pq".__getitem__, state)))
+    found = {}
+    for chain in (True, False, "auto"):
+        model = AlignedClassifier(chain=chain, C=1.0).fit(X[:40], y[:40])
+        answers = [own[0] for own, _ in model.candidates(X[40:], 1)]
+        found[chain] = np.mean([a != b for z, t in zip(answers, y[40:]) for a, b in zip(z, t)])
+    assert found[False] < found[True] - 0.1
+    assert found["auto"] == found[False] and model.chain_ is False
+    words, sounds = dictionary(30, 3)
+    assert AlignedClassifier(C=1.0).fit(words, sounds).chain_  # lengths differ
+    with pytest.raises(ValueError, match="chain == 'perhaps'"):
+        AlignedClassifier(chain="perhaps").fit(X, y)
+
+
 # -- joint n-grams -----------------------------------------------------------------------------
 
 
