@@ -153,7 +153,7 @@ CASES = {
         {"X.csv": with_cell(GOOD_X, 3, 1, "")}, ("fit", "X.csv", "Y.csv", "-m", "stiefel"),
         "does not take them: fill them, or use one of: pls", 1,
     ),
-    "components no number": ({}, (*FIT, "--components", "many"), "'many' must be auto or a whole", 2),
+    "components no number": ({}, (*FIT, "--components", "many"), "'many' must be auto or an integer", 2),
     "components zero": ({}, (*FIT, "--components", "0"), "must be auto or an integer > 0", 2),
     "one fold": ({}, ("fit", "X.csv", "Y.csv", "--cv", "1"), "'--cv'", 2),
     "scale": ({}, (*FIT, "--scale", "maybe"), "must be auto, yes or no", 2),
