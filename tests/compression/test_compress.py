@@ -715,7 +715,7 @@ def test_pipelines_and_searches(digits):
         compress(make_pipeline(StandardScaler(), Ridge()).fit(X, y), 10)
     with pytest.raises(ValueError, match="refit=False"):
         compress(GridSearchCV(SVR(), {"C": [1]}, refit=False).fit(X, y), 10)
-    with pytest.raises(TypeError, match="around the kernel model inside it"):
+    with pytest.raises(TypeError, match="wrap the kernel model inside it"):
         CompressedClassifier(make_pipeline(StandardScaler(), SVC()), 10).fit(X, y)
 
 
