@@ -70,7 +70,7 @@ BENCH ?=
 bench: $(VENV)/.dev
 	$(PY) benchmarks/_suite.py $(BENCH)
 
-# Model files that are changed at random; the tests do so for twenty seconds.
+# Model files that are changed at random; the tests do so for ten seconds.
 FUZZ_SECONDS ?= 3600
 fuzz: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(PY) tests/persistence/fuzz.py --seconds $(FUZZ_SECONDS)

@@ -435,8 +435,8 @@ def test_sparse_matrices_point_into_themselves(name, tmp_path):
 
 
 def test_fuzzer(tmp_path):
-    """Twenty seconds of files that are changed at random; ``make fuzz`` takes an hour."""
-    seconds = os.environ.get("ISTHMUS_FUZZ_SECONDS", "20")
+    """Ten seconds of files that are changed at random; ``make fuzz`` takes an hour."""
+    seconds = os.environ.get("ISTHMUS_FUZZ_SECONDS", "10")
     done = subprocess.run(
         [sys.executable, HERE / "fuzz.py", "--seconds", seconds], capture_output=True, text=True,
         env=os.environ | {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"},
