@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from isthmus import MethodSearchCV
 from isthmus.auto import answers as answers_module
@@ -17,6 +18,7 @@ from isthmus.auto.ladder import LADDER
 from isthmus.auto.problem import Rung
 from isthmus.auto.treated import RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
+from isthmus.problems.parallel import blas_threads
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4))
@@ -83,3 +85,22 @@ def test_methods_that_add_nothing_are_stopped():
     assert status["stiefel"] == "done"  # as good as the others
     simple = MethodSearchCV(names, cv=3, prefer="simple").fit(A, B)
     assert set(simple.cv_results_["status"]) == {"done"}  # nothing is blended, nothing is stopped
+
+
+@pytest.mark.parametrize(("n_rows", "threads"), [(60, 1), (1001, 2)])
+def test_small_matrices_have_one_thread(monkeypatch, n_rows, threads):
+    """Two threads are allowed here; a search over few rows takes one, and gives the other back."""
+    seen = []
+    fold = trials_module.Trial._fold
+
+    def watched(self, *rest):
+        seen.append(blas_threads())
+        return fold(self, *rest)
+
+    monkeypatch.setattr(trials_module.Trial, "_fold", watched)
+    rows = np.resize(X, (n_rows, 4))
+    with threadpool_limits(2, "blas"):
+        if blas_threads() < 2:
+            pytest.skip("linear algebra here has one thread only")
+        MethodSearchCV("ridge", cv=2, treatments=None).fit(rows, np.resize(Y, (n_rows, 2)))
+        assert set(seen) == {threads} and blas_threads() == 2

@@ -26,6 +26,7 @@ from isthmus.auto.trials import Trial, baseline_score, each_warning_once, result
 from isthmus.auto.trust import domain_of, order_notice
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.inspection.intervals import sorted_errors
+from isthmus.problems.parallel import limit_threads
 
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 
@@ -225,7 +226,7 @@ class MethodSearchCV(FittedSearch):
         problem = self._problem(rows, Y)
         self.scale_ = problem.scale
         board = Leaderboard(self.verbose, progress, self.time_limit)
-        with each_warning_once():
+        with limit_threads(len(rows)), each_warning_once():
             answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
             self._fit_answers(answers, board, limit)
             self._judge(answers.choose(self.prefer), grouped=groups is not None)
