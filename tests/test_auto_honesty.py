@@ -77,13 +77,13 @@ def fold_optimism(seed, n=16, n_fresh=150):
 
 
 def test_few_rows_do_not_flatter_a_blend():
-    """The optimism over 160 draws of 16 rows is at most two and a half standard errors.
+    """The optimism over 500 draws of 16 rows is at most four standard errors.
 
-    A fair score fails once in 160 times. Weights from models that saw the fold are 3.1 standard errors
+    A fair score fails once in 30 000 times. Weights from models that saw the fold are 5.0 standard errors
     away: their error is a twelfth too small.
     """
-    found = np.array([fold_optimism(seed) for seed in range(160)])
-    assert found.mean() < 2.5 * found.std(ddof=1) / np.sqrt(len(found))
+    found = np.array([fold_optimism(seed) for seed in range(1000, 1500)])
+    assert found.mean() < 4.0 * found.std(ddof=1) / np.sqrt(len(found))
 
 
 def test_pairs_are_predicted_by_models_that_saw_neither_fold():
