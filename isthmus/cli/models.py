@@ -69,11 +69,3 @@ class PlainModel(TrustLayer):
             )
         names = [f"y{j}" for j in range(example.size)]
         self.target_names_ = list(getattr(model, "target_names_", names))
-
-    def predict_rows(self, rows: Any) -> Any:
-        """Predict checked rows."""
-        import warnings
-
-        with warnings.catch_warnings():  # the names have been matched
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self.estimator_.predict(rows)

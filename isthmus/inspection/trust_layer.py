@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +18,11 @@ from isthmus.inspection.trust import Trust
 class TrustLayer:
     """What a model can do that keeps its domain and the errors of rows left out.
 
-    A class that inherits from it has ``_rows``, which checks inputs, and ``predict_rows``.
+    A class that inherits from it has ``_rows``, which checks inputs, and ``estimator_``, or a
+    ``predict_rows`` of its own.
     """
 
+    estimator_: Any
     domain_: Domain | None = None
     residual_quantiles_: Array | None = None
     n_samples_: int
@@ -30,7 +33,9 @@ class TrustLayer:
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        raise NotImplementedError
+        with warnings.catch_warnings():  # the names have been matched
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.estimator_.predict(rows)
 
     def _named(self, values: NDArray, X: Any) -> Any:
         return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any
 
@@ -222,12 +221,6 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         finite = "allow-nan" if get_tags(self.estimator).input_tags.allow_nan else True
         checks = {"ensure_2d": False, "ensure_all_finite": finite, "input_name": "y"}
         return check_array(y, dtype=np.float64, **checks), True
-
-    def predict_rows(self, rows: Array) -> NDArray:
-        """Predict checked rows, an array with the columns of the fit."""
-        with warnings.catch_warnings():  # the names have been matched
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self.estimator_.predict(rows)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Score as the estimator does; rows outside are not told.
