@@ -21,8 +21,8 @@ from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import best_shares, blend_weights
 from isthmus.auto.input_widths import negative_evidence, scale_inputs
 from isthmus.auto.kernel_search import KernelSearch
-from isthmus.auto.ladder import LADDER
-from isthmus.auto.problem import Rung
+from isthmus.auto.ladder import LADDER, rungs_for
+from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
@@ -186,26 +186,37 @@ def test_rows_that_no_fold_leaves_out_have_no_error():
     assert_allclose(trial.losses, 9 / unit * trial.weights, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["extra", "boosting"])
-def test_tables_predict_as_the_trees_do(kind, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "n", "ranked", "shares"),
+    [
+        ("boosting", 60, [True], [1.0]),
+        ("extra", 99, [False, False, True], [0.5, 0.25, 0.25]),  # as they are beforehand
+        # The second, 0.25 * 0.1 of all, is left out; the others share its trees.
+        ("extra", 100, [False, True], [0.5 * 0.5 / 0.35, 0.25 * 0.4 / 0.35]),
+    ],
+)
+def test_tables_predict_as_the_trees_do(kind, n, ranked, shares, monkeypatch):
     from isthmus.auto import trees
 
-    grown, shares = [], np.ones((1, 1))
+    A, B = np.vstack([X, X + 0.1])[:n], np.vstack([Y, -Y])[:n]
+    grown = []
     tables = trees._tables
     monkeypatch.setattr(trees, "_tables", lambda models: grown.append(models) or tables(models))
-    if kind == "extra":
-        # The second is left out, the others share all trees.
-        monkeypatch.setattr(trees, "best_shares", lambda losses: np.array([[0.5], [0.05], [0.45]]))
-        shares = np.array([[0.5], [0.45]]) / 0.95
-    search = TreeSearch(kind, cv=3).fit(X, Y)
+    monkeypatch.setattr(trees, "best_shares", lambda losses: np.array([[0.5], [0.1], [0.4]]))
+    search = TreeSearch(kind, cv=3).fit(A, B)
     peer = 0.0
-    for models, share, ranked in zip(grown, shares, [kind == "boosting", True], strict=False):
-        places = trees._places(X, ranked)[0]
+    for models, share, is_ranked in zip(grown, shares, ranked, strict=True):
+        places = trees._places(A, is_ranked)[0]
         peer = peer + share * np.column_stack(
-            [np.reshape(m.predict(places), (60, -1)) for m in models]
+            [np.reshape(m.predict(places), (n, -1)) for m in models]
         )
-    assert_allclose(search.predict(X), peer * Y.std(axis=0) + Y.mean(axis=0), rtol=1e-6)
-    assert len(grown) == len(shares)
+    assert_allclose(search.predict(A), peer * B.std(axis=0) + B.mean(axis=0), rtol=1e-6)
+    assert_allclose(search.best_params_["share"], max(shares), rtol=1e-10)
+
+
+def test_trees_need_forty_rows():
+    names = [[rung.name for rung in rungs_for("auto", Problem(n, 5, 1))] for n in (39, 40)]
+    assert "trees" not in names[0] and "trees" in names[1]
 
 
 def test_boosting_knows_no_units_of_the_inputs():

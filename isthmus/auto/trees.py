@@ -20,8 +20,10 @@ from isthmus.auto.maps import FoundModel
 _N_TREES = 200
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
-_EXTRA = ((False, 1), (False, 4), (True, 1))  # whether inputs are ranks, and least rows of a leaf
-_BOOSTED = ((True, 20),)
+# Whether inputs are ranks, and least rows of a leaf; and the shares of the trees before any row is seen.
+_EXTRA = {(False, 1): 0.5, (False, 4): 0.25, (True, 1): 0.25}
+_BOOSTED = {(True, 20): 1.0}
+_ROWS_TO_CHOOSE = 100  # fewer cannot tell settings apart: the shares stay as they are
 _LEAST_SHARE = 0.1  # settings with fewer of the trees are left out
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
@@ -77,10 +79,12 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
     their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
-    bins, and ranks. Outputs are in units of their spreads. Settings share the trees by how sure left-out
-    rows are that another is better: with few rows, or a few large outputs, the best of them is often not
-    the best for new rows. Their errors are those of infinitely many trees: of ``m`` trees less ``1 / m``
-    of the variance between them, since with few trees large leaves would win only because they vary less.
+    bins, and ranks. Outputs are in units of their spreads. Settings share the trees: those of
+    scikit-learn have half of them beforehand, and a hundred rows or more change this by how sure left-out
+    rows are that another is better. With few rows, or a few large outputs, the best setting of left-out
+    rows is often not the best for new rows. Errors are those of infinitely many trees: of ``m`` trees less
+    ``1 / m`` of the variance between them, since with few trees large leaves would win only because they
+    vary less.
 
     Parameters
     ----------
@@ -117,14 +121,15 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         unit = spreads(Y)
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
-        settings = _EXTRA if self.kind == "extra" else _BOOSTED
+        before = _EXTRA if self.kind == "extra" else _BOOSTED
+        settings, shares = list(before), np.array(list(before.values()))
         scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
-        shares = np.ones(1)
-        if len(settings) > 1:
+        if len(settings) > 1 and len(rows) >= _ROWS_TO_CHOOSE:
             folds = list(check_cv(self.cv).split(rows, Y))
             losses = [self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
                       for ranked, leaf in settings]  # fmt: skip
-            shares = best_shares(np.stack(losses)[:, :, None])[:, 0]
+            shares = shares * best_shares(np.stack(losses)[:, :, None])[:, 0]
+            shares /= shares.sum()
             shares = np.where(shares < _LEAST_SHARE, 0.0, shares)
             shares /= shares.sum()
         forests = []
@@ -174,8 +179,9 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
             )
             return [clone(start).fit(places, column, sample_weight=weights) for column in Y.T]
+        half = places.shape[1] > _WIDE or len(places) < _ROWS_TO_CHOOSE
         trees = ExtraTreesRegressor(
-            n_trees if places.shape[1] <= _WIDE else n_trees // 2, min_samples_leaf=leaf,
+            n_trees // 2 if half else n_trees, min_samples_leaf=leaf,
             n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
         return [trees.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
