@@ -93,7 +93,8 @@ class RowForm(Form):
         """The standardised rows themselves, (n, p)."""
         if self.factor is not None:
             self.held = self.held - self.frame.x_mean
-            self.held *= self.factor
+            if (self.factor != 1.0).any():
+                self.held *= self.factor
             self.factor = None
         return self.held
 
