@@ -31,7 +31,8 @@ from _molecules import (
     molecule_rows,
 )
 from _ratings import RATINGS, RATINGS_HEAD, measure_ratings, rating_rows
-from _words import HEAD, METHODS, SEQUENCES, SETS, measure_alone, methods_of, sequence_rows, verdict
+from _words import METHODS, SETS, measure_alone, methods_of
+from _words_page import HEAD, SEQUENCES, sequence_rows, verdict
 from graph_kernels import measure as measure_graphs
 from graph_kernels import rows as kernel_rows
 

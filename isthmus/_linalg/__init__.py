@@ -86,6 +86,11 @@ def safe_cholesky(gram: Array) -> Array:
     return np.asarray(L * norms[:, None], dtype=np.float64)
 
 
+def inverse_root(gram: Array) -> Array:
+    """Inverse of the lower Cholesky factor, of a Gram matrix as above."""
+    return np.asarray(lapack.dtrtri(safe_cholesky(gram), lower=1)[0], dtype=np.float64)
+
+
 def column_signs(scores: Array, means: Array | float = 0.0) -> Array:
     """+1 or -1 a column: its entry of largest absolute value becomes positive; of a tie, the first.
 

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_array, check_option
 from isthmus.auto.clock import check_time
+from isthmus.auto.maps import InnerSearch
 from isthmus.auto.splits import is_curve
 from isthmus.auto.treated import RidgeSearch
 from isthmus.features import BlockTreatments
@@ -28,7 +27,7 @@ from isthmus.regression.blocks import resolve_blocks
 _MOST_RANKS = 25
 
 
-class BlockSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class BlockSearch(InnerSearch):
     """Choose a treatment for each block, then fit one map to all blocks.
 
     A block whose columns are points of a curve takes the treatment of the bank with the least error of
@@ -86,11 +85,6 @@ class BlockSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.best_params_["n_components"] = model.n_components_
         self.n_features_in_ = rows.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
     def _step(self, name: str) -> Any:
         if name == "autoscaled":

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import DISTANCES
-from isthmus.auto.maps import KernelModel, LinearMap
+from isthmus.auto.maps import InnerSearch, KernelModel, LinearMap
 from isthmus.auto.tails import TailScaler
 from isthmus.auto.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma, shifted_gram
@@ -34,7 +33,7 @@ _LEAST = 0.01  # weights below, for every target, are left out
 _WIDTHS = {"rbf": np.logspace(-3.5, 1.75, 8), "l2_laplacian": np.logspace(-2, 1, 5)}
 
 
-class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class EvidenceSearch(InnerSearch):
     r"""Ridge regressions and Gaussian processes, averaged for each target by their evidence.
 
     With the eigenvalues :math:`d_i` of a centred Gram matrix, the outputs :math:`p_i` in its eigenvectors
@@ -99,11 +98,6 @@ class EvidenceSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         self.n_features_in_ = rows.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
     def _prior(self) -> dict[str, float]:
         """Logarithms of the probabilities of the treatments before any row is seen."""

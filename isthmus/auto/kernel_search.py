@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
 from isthmus.auto.chains import Chain
 from isthmus.auto.clock import check_time
 from isthmus.auto.input_widths import scale_inputs
-from isthmus.auto.maps import KernelModel, LinearMap
+from isthmus.auto.maps import InnerSearch, KernelModel, LinearMap
 from isthmus.auto.tails import TailScaler
 from isthmus.features import Landmarks
 from isthmus.kernels import gram, median_gamma, shifted_gram
@@ -39,7 +37,7 @@ _NUMBERS_AT_ONCE = 1_000_000  # of left-out predictions that are compared in one
 _N_GROUPS = 3  # of folds, in which widths per input are judged
 
 
-class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelSearch(InnerSearch):
     """Kernel ridge regression: kernel and width for all targets, a ridge weight for each.
 
     One eigendecomposition of a Gram matrix gives the left-out predictions of all folds and ridge weights.
@@ -119,7 +117,7 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 scaler.scale_ = before / factors
                 scaler.with_std = True
         self.kernel_ = best.kernel
-        self.best_params_: dict[str, Any] = {"alpha": best.alpha}
+        self.best_params_ = {"alpha": best.alpha}
         if best.gamma is not None:
             self.best_params_["gamma"] = best.gamma
         chain = Chain(best.spectrum, best.alpha, Y, folds) if self.chain else None
@@ -128,11 +126,6 @@ class KernelSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.left_out_ = (best if chain is None else chain).left_out * unit
         self.n_features_in_ = Z.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
     def _widths_per_input(
         self, Z: Array, Y: Array, folds: Folds, weights: Array | None

@@ -1,4 +1,4 @@
-"""Fitted maps as plain arrays: what a search returns and a model file keeps."""
+"""What searches of a rung share, and what they find: maps as plain arrays, as a model file keeps them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
+
+
+class InnerSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A search of one rung: ``fit`` chooses, sets ``best_estimator_`` and ``best_params_``."""
+
+    best_estimator_: Any
+    best_params_: dict[str, Any]
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted model."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
 
 
 class FoundModel(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus.auto.maps import LinearMap
+from isthmus.auto.maps import InnerSearch, LinearMap
 from isthmus.auto.treated import outputs_in_spreads
 
 _MOST_RANKS = 25
@@ -21,7 +19,7 @@ _ALPHAS = (0.0, *np.logspace(-12, 0, 21))  # ridge weights, relative to the larg
 _ROUNDING = 1e-13  # eigenvalues below, relative to the largest
 
 
-class PrincipalSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PrincipalSearch(InnerSearch):
     r"""Ridge regression on leading principal components, rank and ridge weight for each target.
 
     The rows enter by their Gram matrix alone, which is :math:`X A^\top A X^\top` for treated rows
@@ -77,11 +75,6 @@ class PrincipalSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.best_params_ = {"n_components": ranks + 1, "alpha": weights * whole.values[0]}
         self.n_features_in_ = rows.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted map."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
 
 @dataclass

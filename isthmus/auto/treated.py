@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, spreads
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import Choice, choose_alphas
-from isthmus.auto.maps import LinearMap
+from isthmus.auto.maps import InnerSearch, LinearMap
 from isthmus.auto.pls_stack import pls_paths
 from isthmus.features.treatments import (
     Detrend,
@@ -56,7 +55,7 @@ def default_treatments() -> dict[str, Any]:
     }
 
 
-class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class RidgeSearch(InnerSearch):
     """Ridge regression with a ridge weight for each target, from one decomposition.
 
     Parameters
@@ -99,13 +98,8 @@ class RidgeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_features_in_ = rows.shape[1]
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted map."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
-
-class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PathSearch(InnerSearch):
     r"""Partial least squares, its numbers of components averaged for each target.
 
     With fifty rows the error of left-out rows has a second dip at twenty components as often as not, and a
@@ -182,13 +176,8 @@ class PathSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weights[weights < _LEAST] = 0.0
         return weights / weights.sum(axis=0)
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted map."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
-
-class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class TreatedSearch(InnerSearch):
     """A search with every treatment of a bank, blended by their left-out errors.
 
     With fifty rows the errors of treatments differ by less than they scatter: their blend predicts better
@@ -246,11 +235,6 @@ class TreatedSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.best_estimator_ = mix(models, [names[order[k]] for k in used], weights[used])
         self.n_features_in_ = rows.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
     def _treated(self, name: str, rows: Array) -> tuple[Any, Array]:
         treatment = self.treatments[name]

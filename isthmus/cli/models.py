@@ -50,7 +50,7 @@ class PlainModel(TrustLayer):
         self.n_features_in_ = getattr(model, "n_features_in_", None)
         if self.n_features_in_ is None or not hasattr(model, "predict"):
             raise InputError(
-                f"{path} holds a {type(model).__name__}, which predicts nothing from a table of numbers: "
+                f"{path} holds a {type(model).__name__}, which cannot predict from a table of numbers: "
                 "use it in Python with isthmus.load."
             )
         if hasattr(model, "feature_names_in_"):
@@ -64,7 +64,7 @@ class PlainModel(TrustLayer):
         example = np.asarray(self.predict_rows(np.zeros((1, self.n_features_in_))))
         if example.dtype.kind not in "biuf":
             raise InputError(
-                f"{path} holds a {type(model).__name__}, whose outputs are no numbers: use it in Python "
+                f"{path} holds a {type(model).__name__}, whose outputs are not numbers: use it in Python "
                 "with isthmus.load."
             )
         names = [f"y{j}" for j in range(example.size)]

@@ -186,7 +186,7 @@ def _indicate(y: Any, classes: dict[str, Any]) -> Any:
     unknown = (y.values[:, 0] < 0).nonzero()[0]
     if len(unknown):
         raise InputError(
-            f"{y.path}: row {y.line(int(unknown[0]))} has no class that the model knows in the column "
-            f"{classes['column']!r}; it knows {', '.join(classes['labels'])}."
+            f"{y.path}: row {y.line(int(unknown[0]))} has no class of the model in the column "
+            f"{classes['column']!r}; its classes are {', '.join(classes['labels'])}."
         )
     return indicate(y.values[:, 0], classes["labels"])

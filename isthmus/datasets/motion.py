@@ -1,4 +1,4 @@
-"""Loaders of movements: motion capture and writing. Whose they are is said here."""
+"""Loaders of movements: motion capture and writing. Whose they are: ``registry.py``."""
 
 from __future__ import annotations
 
@@ -6,46 +6,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
-from isthmus.datasets.registry import NOT_STATED, DataSet
+from isthmus.datasets.registry import LETTERS, MOCAP
 from isthmus.datasets.store import read_arrays
-
-_CMU_TERMS = (
-    "free for research and commercial use; acknowledge: The data used in this project was obtained "
-    "from mocap.cs.cmu.edu. The database was created with funding from NSF EIA-0196217."
-)
-
-
-def _mocap(name: str, title: str) -> DataSet:
-    return DataSet(
-        name,
-        f"cmu_mocap_{name}.npz",
-        title,
-        "Carnegie Mellon University Graphics Lab, mocap.cs.cmu.edu.",
-        _CMU_TERMS,
-        "CMU Graphics Lab Motion Capture Database.",
-        alone=True,
-    )
-
-
-MOCAP = {
-    row.name: row
-    for row in (
-        _mocap("arm", "CMU motion capture: 6 clips of arm movements, 38 joints"),
-        _mocap("walk", "CMU motion capture: 31 walks of three persons, 31 joints"),
-    )
-}
-
-LETTERS = DataSet(
-    "writing_letters",
-    "writing_letters.npz",
-    "340 handwritten capital letters as pen movements of 200 points",
-    "pbdlib, Idiap Research Institute (S. Calinon, E. Pignat).",
-    NOT_STATED,
-    "S. Calinon, A tutorial on task-parameterized movement learning and retrieval, Intelligent "
-    "Service Robotics 9 (2016) 1-29.",
-    alone=True,
-)
-
 
 # The rate at which the data base was recorded.
 _FPS = 120.0

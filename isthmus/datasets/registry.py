@@ -1,7 +1,4 @@
-"""The rows of ``registry.toml``: where a data set is kept, what it is, whose it is.
-
-The rows of sequences, graphs and movements stand with their loaders.
-"""
+"""The rows of ``registry.toml``: where a data set is kept, what it is, whose it is."""
 
 from __future__ import annotations
 
@@ -78,8 +75,15 @@ OBJECTS = _ROWS["objects"]
 MULTILABEL = _ROWS["multilabel"]
 TABLES = _ROWS["tables"]
 RAETSCH = _ROWS["raetsch"]
+GRAPHS = _ROWS["graphs"]
+MOCAP = _ROWS["mocap"]
+NETTALK = _ROWS["sequences"]["nettalk"]
+OCR_WORDS = _ROWS["sequences"]["ocr_words"]
+CB513 = _ROWS["sequences"]["cb513"]
 USPS = _ROWS["single"]["usps"]
 SILHOUETTES = _ROWS["single"]["silhouette_pose"]
 STATUE = _ROWS["single"]["statue_face_pose"]
 LETTER = _ROWS["single"]["letter"]
 SARCOS = _ROWS["single"]["sarcos"]
+JESTER = _ROWS["single"]["jester5k"]
+LETTERS = _ROWS["single"]["writing_letters"]

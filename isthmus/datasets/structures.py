@@ -1,4 +1,4 @@
-"""Loaders of sequences and graphs. Whose they are is said here."""
+"""Loaders of sequences and graphs. Whose they are: ``registry.py``."""
 
 from __future__ import annotations
 
@@ -10,80 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
-from isthmus.datasets.registry import NOT_STATED, DataSet
+from isthmus.datasets.registry import CB513, GRAPHS, JESTER, NETTALK, OCR_WORDS
 from isthmus.datasets.store import read_arrays
-
-
-def _structures(name: str, title: str, *, origin: str, cite: str, note: str = "") -> DataSet:
-    return DataSet(name, f"{name}.npz", f"{title}.", origin, NOT_STATED, cite, note, alone=True)
-
-
-GRAPHS = {
-    row.name: row
-    for row in (
-        _structures(
-            "mutag",
-            "MUTAG: 188 molecules, 7 kinds of atoms, 4 of bonds; are they mutagenic?",
-            origin="A. K. Debnath et al.; TU Dortmund collection of graph sets.",
-            cite="A. K. Debnath, R. L. Lopez de Compadre, G. Debnath, A. J. Shusterman and C. Hansch, "
-            "Structure-activity relationship of mutagenic aromatic and heteroaromatic nitro "
-            "compounds, Journal of Medicinal Chemistry 34 (1991) 786-797.",
-        ),
-        _structures(
-            "ptc_mr",
-            "PTC, male rats: 344 molecules, 18 kinds of atoms, 4 of bonds; are they carcinogenic?",
-            origin="Predictive Toxicology Challenge; TU Dortmund collection of graph sets.",
-            cite="C. Helma, R. D. King, S. Kramer and A. Srinivasan, The Predictive Toxicology "
-            "Challenge 2000-2001, Bioinformatics 17 (2001) 107-108.",
-        ),
-        _structures(
-            "enzymes",
-            "ENZYMES: 600 protein structures, 3 kinds of nodes, 6 classes of enzymes",
-            origin="K. M. Borgwardt et al.; TU Dortmund collection of graph sets.",
-            cite="K. M. Borgwardt, C. S. Ong, S. Schoenauer, S. V. N. Vishwanathan, A. J. Smola and "
-            "H.-P. Kriegel, Protein function prediction via graph kernels, Bioinformatics 21 (2005) "
-            "i47-i56.",
-        ),
-    )
-}
-
-NETTALK = _structures(
-    "nettalk",
-    "NETtalk: 20007 English words, letter for letter with phoneme and stress",
-    origin="T. J. Sejnowski and C. R. Rosenberg; UCI repository.",
-    cite="T. J. Sejnowski and C. R. Rosenberg, Parallel networks that learn to pronounce English "
-    "text, Complex Systems 1 (1987) 145-168.",
-    note="206 rows repeat a word with another reading.",
-)
-
-OCR_WORDS = _structures(
-    "ocr_words",
-    "Handwritten words: 6877 words, 52152 letters of 16 x 8 pixels, in ten folds",
-    origin="R. Kassel; B. Taskar, C. Guestrin and D. Koller.",
-    cite="B. Taskar, C. Guestrin and D. Koller, Max-margin Markov networks, Advances in Neural "
-    "Information Processing Systems 16 (2003).",
-    note="The first letter of every word, a capital, is left out.",
-)
-
-CB513 = _structures(
-    "cb513",
-    "CB513: 513 proteins, amino acids and secondary structure",
-    origin="J. A. Cuff and G. J. Barton.",
-    cite="J. A. Cuff and G. J. Barton, Evaluation and improvement of multiple sequence methods for "
-    "protein secondary structure prediction, Proteins 34 (1999) 508-519.",
-)
-
 
 # The largest int16: ratings are stored as hundredths.
 _NOT_RATED = 32767
-JESTER = _structures(
-    "jester5k",
-    "Jester: 100 jokes, their words, and their ratings by 5000 people",
-    origin="K. Goldberg et al.; recommenderlab.",
-    cite="K. Goldberg, T. Roeder, D. Gupta and C. Perkins, Eigentaste: a constant time collaborative "
-    "filtering algorithm, Information Retrieval 4 (2001) 133-151.",
-    note="Every person has rated 36 to 100 of the jokes.",
-)
 
 
 def load_graphs(name: str) -> Bunch:

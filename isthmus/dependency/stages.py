@@ -151,7 +151,8 @@ class StagesMixin:
         if len(places):
             warnings.warn(
                 f"{len(places)} of {len(scores)} inputs have nothing in common with the training inputs "
-                f"(the first is X[{places[0]}]; its kernel values are zero): they get the mean's answer.",
+                f"(the first is X[{places[0]}]; its kernel values are zero): they are "
+                "predicted by the mean.",
                 UserWarning,
                 stacklevel=4,
             )

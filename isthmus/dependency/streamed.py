@@ -40,7 +40,7 @@ def fit_source(model: Any, source: Rows) -> StreamedStages:
     map_ = _streamed_map(model.map)
     if type(inputs) is not KernelMap:
         raise ValueError(
-            f"inputs is a {type(inputs).__name__}: of Rows DependencyRegressor takes a KernelMap. For "
+            f"inputs is a {type(inputs).__name__}, must be a KernelMap with Rows. For "
             "others, fit a pipeline, such as make_pipeline(Landmarks(), PLS())."
         )
     if not model._linear_outputs():
@@ -88,12 +88,13 @@ def _streamed_map(given: Any) -> Any:
     if type(given) is Ridge:
         if not given.fit_intercept or given.positive or np.ndim(given.alpha):
             raise ValueError(
-                f"map == {given!r}: of Rows a Ridge has an intercept, one alpha, and any signs."
+                f"map == {given!r}: with Rows a Ridge needs fit_intercept=True, one alpha and "
+                "positive=False."
             )
         return ReducedRankRegression(alpha=given.alpha)
     if not isinstance(given, LatentRegression) or given.n_components == "auto":
         raise ValueError(
-            f"map == {given!r}: of Rows it must be Ridge, or a latent regression such as PLS or "
+            f"map == {given!r}: with Rows it must be Ridge, or a latent regression such as PLS or "
             "ReducedRankRegression with a fixed n_components."
         )
     check_source(given)

@@ -123,7 +123,7 @@ def _principal_axes(
         trace=float(np.maximum(values, 0).sum()),
         tol=options.rank_tol(F.dtype),
         noise=8.0 * float(np.finfo(F.dtype).eps) * total,
-        remedy=" More need a larger n_landmarks.",
+        remedy=" Raise n_landmarks for more.",
     )
     axes = vectors[:, :r] if m <= n else Fc.T @ (vectors[:, :r] / np.sqrt(values[:r]))
     scores = F @ axes.astype(F.dtype)

@@ -123,7 +123,7 @@ def _principal_axes(
         trace=float(np.maximum(values, 0).sum()),
         tol=options.rank_tol(dtype),
         noise=8.0 * float(np.finfo(dtype).eps) * total,
-        remedy=" More need a larger n_landmarks.",
+        remedy=" Raise n_landmarks for more.",
     )
     axes = vectors[:, :r]
     return means, values[:r].copy(), axes * column_signs(axes)

@@ -170,8 +170,8 @@ def _student_reach(fit: Linearised, centred: Array, level: float) -> Array:
     if (left < 1).any():
         worst = int(left.argmin())
         raise ValueError(
-            f"Target {worst} spends {fit.dof[worst]:.1f} of {fit.weight:g} degrees of freedom and "
-            "leaves less than one to estimate the noise: keep fewer components, use more ridge, or "
+            f"Target {worst} uses {fit.dof[worst]:.1f} of {fit.weight:g} degrees of freedom: "
+            "less than one is left to estimate the noise: keep fewer components, use more ridge, or "
             "method='jackknife+'."
         )
     # In units of the errors, whose squares may leave the range of numbers.

@@ -77,7 +77,7 @@ def check_direction(loss: Loss, Y: Any, Y_pred: Any) -> None:
     if np.isfinite(low) and np.isfinite(high) and not low - slack <= length <= high + slack:
         raise ValueError(
             f"the gradient of loss {loss!r} does not belong to its value: along it the value should rise "
-            f"by {length:.6g} a unit, and changes by {low:.6g} to {high:.6g}. It must be the derivative "
+            f"by {length:.6g} per unit, and changes by {low:.6g} to {high:.6g}. It must be the derivative "
             "with respect to Y_pred; isthmus.losses.check_gradient shows where it is not."
         )
 

@@ -54,14 +54,14 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     grid = search._grid(model, ranks, alphas, named, "r2")
     if grid.keep_squares:
         raise ValueError(
-            f"rule == {search.rule!r} needs the error of every row, of which Rows keep sums only: "
+            f"rule == {search.rule!r} needs the error of every row, and Rows keep sums only: "
             "use 'gain', 'best' or 'one_se'."
         )
     for name, scorer in grid.scorers.items():
         if not isinstance(scorer, str):
             raise ValueError(
-                f"scoring {name!r} needs the rows themselves: of Rows only r2, neg_mean_squared_error and "
-                "neg_root_mean_squared_error are known, from the moments of the folds."
+                f"scoring {name!r} needs the rows themselves: with Rows only r2, neg_mean_squared_error "
+                "and neg_root_mean_squared_error are known, from the moments of the folds."
             )
     found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
     errors = search._keep(found, prefix, np.array([part.weight for part in parts]))
@@ -76,7 +76,7 @@ def source_score(search: Any, scorer: Any, X: Any, y: Any, sample_weight: Any) -
         return None
     if repr(scorer) != repr(get_scorer("r2")):
         raise ValueError(
-            f"of Rows and Dask collections only R2 is known, not {scorer!r}: score arrays."
+            f"only R2 can be computed for Rows and Dask collections, not {scorer!r}: score arrays."
         )
     return float(search.best_estimator_.score(X, y, sample_weight))
 

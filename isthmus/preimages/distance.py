@@ -73,8 +73,8 @@ class Distance(Preimage):
         smallest = float(norms.min())
         if smallest <= 1e-14 * float(self._diagonal.max()):
             raise ValueError(
-                f"Target {int(norms.argmin())} has |Psi|^2 == {smallest:.3g}: a zero vector is at no "
-                "angle to anything. Use Learned() or Nearest() for it."
+                f"Target {int(norms.argmin())} has |Psi|^2 == {smallest:.3g}: the angle to a zero "
+                "vector is undefined. Use Learned() or Nearest() for it."
             )
         losses = self._fitted_losses(targets)
         correlations = 0.5 * (self._diagonal + norms[:, None] - losses)

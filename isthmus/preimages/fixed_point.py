@@ -124,8 +124,8 @@ class FixedPoint(Preimage):
                 warn_hopeless(int(hopeless.sum()))
         if not settled.all():
             warnings.warn(
-                f"{(~settled).sum()} of {len(settled)} targets did not settle in max_iter={self.max_iter} "
-                "iterations: raise max_iter or tol.",
+                f"{(~settled).sum()} of {len(settled)} targets did not converge in "
+                f"max_iter={self.max_iter} iterations: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -146,8 +146,8 @@ class Gradient(Preimage):
         assert best is not None
         if not best[2].all():
             warnings.warn(
-                f"{(~best[2]).sum()} of {len(targets)} targets did not settle in max_iter={self.max_iter} "
-                "steps: raise max_iter or tol.",
+                f"{(~best[2]).sum()} of {len(targets)} targets did not converge in "
+                f"max_iter={self.max_iter} steps: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

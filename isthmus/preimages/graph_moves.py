@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.preimages.best_seen import BestSeen
 
 Ints = NDArray[np.int64]
 
@@ -78,11 +79,11 @@ def relabelled(labels: Ints, n_labels: int) -> Ints:
     return out[(out != labels).any(axis=1)]
 
 
-def local_search(
+def descend_graph(
     target: Any,
     code: Ints,
     labels: Ints,
-    pool: Any,
+    seen: BestSeen,
     *,
     relabel: bool,
     goal: float,
@@ -107,7 +108,7 @@ def local_search(
             if len(codes) > screen and tags is labels:
                 codes = codes[target.promising(code, labels, codes, screen)]
             values = target.losses(codes, tags)
-            pool.add(codes, tags, values)
+            note_graphs(seen, codes, tags, values)
             best = int(values.argmin())
             if values[best] < value * (1.0 - 1e-9):
                 code, value, better = codes[best], float(values[best]), True
@@ -173,32 +174,6 @@ def random_code(m: int, n_edges: int, n_marks: int, rng: Any) -> Ints:
     return code
 
 
-class Pool:
-    """The best graphs that were looked at."""
-
-    def __init__(self, keep: int = 64) -> None:
-        self.keep = keep
-        self._known: dict[bytes, tuple[float, Ints, Ints]] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    @property
-    def lowest(self) -> float:
-        return min((value for value, _, _ in self._known.values()), default=np.inf)
-
-    def add(self, codes: Ints, labels: Ints, losses: Array) -> None:
-        """Take note of candidates."""
-        for row in np.argsort(losses, kind="stable")[: self.keep]:
-            if not np.isfinite(losses[row]):
-                break
-            tags = labels[row] if labels.ndim == 2 else labels
-            key = codes[row].tobytes() + tags.tobytes()
-            self._known.setdefault(key, (float(losses[row]), codes[row].copy(), tags.copy()))
-        if len(self._known) > 8 * self.keep:
-            kept = sorted(self._known.items(), key=lambda item: item[1][0])[: self.keep]
-            self._known = dict(kept)
-
-    def best(self, n: int) -> list[tuple[float, Ints, Ints]]:
-        """The n best: losses, codes, labels."""
-        return sorted(self._known.values(), key=lambda item: item[0])[:n]
+def note_graphs(seen: BestSeen, codes: Ints, labels: Ints, losses: Array) -> None:
+    """Take note of graphs, (n, m, m); their labels are (m,) for all of them, or (n, m)."""
+    seen.add(losses, lambda row: (codes[row], labels if labels.ndim == 1 else labels[row]))

@@ -17,6 +17,7 @@ from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
@@ -24,6 +25,7 @@ from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
+_KEPT = 64  # graphs of a search that compete at its end
 _NEAR = 3  # fitted graphs from which local search begins
 _SHAKES = 40  # shaken copies of the best for each random start, if the budget allows
 _ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
@@ -239,7 +241,7 @@ class _Search:
         self.target.rules = rules if rules.are_any else None
         known = set(owner.node_names_)
         self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
-        self.pool = moves.Pool()
+        self.seen = BestSeen(_KEPT)
         self.goal = 1e-6 * norm
         self.any_size = True
 
@@ -252,7 +254,7 @@ class _Search:
         else:
             self._descend(sizes, with_cross_entropy=method == "auto")
         return [
-            self.target.graph(code, labels) for _, code, labels in self.pool.best(max(n_best, 8))
+            self.target.graph(code, labels) for _, (code, labels) in self.seen.best(max(n_best, 8))
         ]
 
     def _sizes(self) -> Ints:
@@ -288,7 +290,7 @@ class _Search:
             left = self.budget(int(m)) - self.target.n_evaluated
             if left >= _ROUNDS * self.owner.n_samples:
                 self._improve(*self._cross_entropy(int(m)))
-            if self.pool.lowest <= self.goal:
+            if self.seen.lowest <= self.goal:
                 return
         self._shaken_until(shakes, 1.0)
 
@@ -297,17 +299,18 @@ class _Search:
         for round_ in rounds:
             if self._shake(round_):
                 return True
-            size = len(self.pool.best(1)[0][2]) if len(self.pool) else int(self.owner.sizes_.max())
+            best = self.seen.best(1)
+            size = len(best[0][1][1]) if best else int(self.owner.sizes_.max())
             if self.target.n_evaluated > share * self.budget(size):
                 break
         return False
 
     def _shake(self, round_: int) -> bool:
         """Local search from one of the best graphs, some changes away; now and then of another size."""
-        best = self.pool.best(1 + round_ % 2 * 2)
+        best = self.seen.best(1 + round_ % 2 * 2)
         if not best:  # nothing that was looked at is as asked
             return False
-        _, code, labels = best[self.rng.randint(len(best))]
+        _, (code, labels) = best[self.rng.randint(len(best))]
         marks = len(self.owner.edge_names_)
         if self.any_size and round_ % 5 == 4:
             return self._improve(*moves.resized(code, labels, marks, self.rng))
@@ -319,14 +322,14 @@ class _Search:
         return moves.random_code(m, n_edges, len(self.owner.edge_names_), self.rng)
 
     def _improve(self, code: Ints, labels: Ints) -> bool:
-        self.pool.add(code[None], labels, self.target.losses(code[None], labels))
+        moves.note_graphs(self.seen, code[None], labels, self.target.losses(code[None], labels))
         owner = self.owner
         soft = owner.kernel_.edge_label_kernel is not None
-        _, _, value = moves.local_search(
+        _, _, value = moves.descend_graph(
             self.target,
             code,
             labels,
-            self.pool,
+            self.seen,
             relabel=owner.relabel,
             goal=self.goal,
             screen=10**9 if soft else owner.screen,
@@ -354,7 +357,7 @@ class _Search:
         def loss(codes: Any) -> Array:
             candidates = decode(codes)
             values = self.target.losses(candidates, labels)
-            self.pool.add(candidates, labels, values)
+            moves.note_graphs(self.seen, candidates, labels, values)
             return values
 
         if m == 1:

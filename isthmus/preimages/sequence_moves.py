@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
+from isthmus.preimages.best_seen import BestSeen
 
 Losses = Callable[[Ints, Ints], Array]
 
@@ -75,24 +75,29 @@ def _insertions(z: Ints, n_symbols: int) -> Ints:
     return out.reshape(-1, m + 1)
 
 
-def local_search(
+def descend_sequence(
     z: Ints,
     losses: Losses,
     n_symbols: int,
     sizes: tuple[int, int],
-    pool: Any,
+    seen: BestSeen,
     max_iter: int = 200,
 ) -> tuple[Ints, float]:
-    """Go to the best neighbour until none is better. ``pool`` is told of all that was looked at."""
+    """Go to the best neighbour until none is better. ``seen`` is told of all that was looked at."""
     value = float(losses(z[None], np.array([len(z)]))[0])
     for _ in range(max_iter):
         Z, lengths = neighbours(z, n_symbols, sizes)
         if not len(Z):  # one symbol and one size: there is no other sequence
             break
         values = losses(Z, lengths)
-        pool.add(Z, lengths, values)
+        note_sequences(seen, Z, lengths, values)
         best = int(values.argmin())
         if values[best] >= value * (1.0 - 1e-12) - 1e-300:
             break
         z, value = Z[best, : lengths[best]], float(values[best])
     return z, value
+
+
+def note_sequences(seen: BestSeen, Z: Ints, lengths: Ints, losses: Array) -> None:
+    """Take note of the rows of a padded matrix."""
+    seen.add(losses, lambda row: (Z[row, : lengths[row]],))

@@ -19,14 +19,16 @@ from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.beam import beam_search
+from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
-from isthmus.preimages.sequence_moves import local_search
+from isthmus.preimages.sequence_moves import descend_sequence, note_sequences
 from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
 SIZES = ("auto", "mean", "ridge", "exact")
+_KEPT = 256  # sequences of a search that compete at its end
 _EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
 _WINDOW = 5  # symbols on either side of the length that is read off the target
 _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
@@ -183,7 +185,7 @@ class _Search:
         starts = owner.alphabet_.encode([owner.objects_[i] for i in near])
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
-        self.pool = Pool()
+        self.seen = BestSeen(_KEPT)
         self.expected: float | None = None
 
     def losses(self, Z: Ints, lengths: Ints) -> Array:
@@ -200,14 +202,14 @@ class _Search:
         if given is None or self.owner.method == "nearest":
             self._look(self.near)
             if self.expected is not None and method != "nearest" and not self._exact():
-                self.pool = Pool()  # fitted sequences of other sizes do not compete
+                self.seen = BestSeen(_KEPT)  # fitted sequences of other sizes do not compete
         allowed = (int(sizes.min()), int(sizes.max()))
         if method in ("auto", "read"):
             self._look(self._read(allowed if given is not None else None))
         if method == "euler" or (method == "auto" and not self._exact()):
             self._look(self._euler(sizes))
         if self.target is not None and method in ("auto", "beam") and not self._done(n_best):
-            self.pool.add(*beam_search(self.target, sizes, self.owner.beam_width))
+            note_sequences(self.seen, *beam_search(self.target, sizes, self.owner.beam_width))
         if method == "cross_entropy" or (
             method == "auto" and self.target is None and not self._done(n_best)
         ):
@@ -215,21 +217,23 @@ class _Search:
         if method == "local" and given is not None:
             self._look(self._fitted_to(sizes))
         if method in ("auto", "local") and not self._done(n_best):
-            for z in self.pool.best(self.owner.n_starts)[0]:
-                local_search(z, self.losses, len(self.owner.alphabet_), allowed, self.pool)
+            for _, (z,) in self.seen.best(self.owner.n_starts):
+                descend_sequence(z, self.losses, len(self.owner.alphabet_), allowed, self.seen)
                 if self._done(n_best):
                     break
-        if not len(self.pool):  # reading found nothing
+        if not len(self.seen):  # reading found nothing
             self._look(self.near)
-        return self.pool.best(n_best, pad=True)
+        ranked = self.seen.best(n_best)
+        ranked += [ranked[-1]] * (n_best - len(ranked))  # the last again where there are fewer
+        return [z for _, (z,) in ranked], np.array([value for value, _ in ranked])
 
     def _look(self, sequences: list[Ints]) -> None:
         for z in sequences:
             Z, lengths = z[None], np.array([len(z)])
-            self.pool.add(Z, lengths, self.losses(Z, lengths))
+            note_sequences(self.seen, Z, lengths, self.losses(Z, lengths))
 
     def _exact(self) -> bool:
-        return len(self.pool) > 0 and self.pool.lowest <= _EXACT * self.norm
+        return len(self.seen) > 0 and self.seen.lowest <= _EXACT * self.norm
 
     def _done(self, n_best: int) -> bool:
         return n_best == 1 and self._exact()
@@ -322,7 +326,7 @@ class _Search:
             def loss(codes: Any, letters: Ints = letters) -> Array:
                 Z = arranged(codes, letters)
                 values = self.losses(Z, np.full(len(Z), Z.shape[1]))
-                self.pool.add(Z, np.full(len(Z), Z.shape[1]), values)
+                note_sequences(self.seen, Z, np.full(len(Z), Z.shape[1]), values)
                 return values
 
             cross_entropy(
@@ -332,35 +336,6 @@ class _Search:
                 max_void=owner.max_void,
                 random_state=self.rng,
             )
-
-
-class Pool:
-    """The best sequences that were looked at, each once."""
-
-    def __init__(self, keep: int = 256) -> None:
-        self.keep = keep
-        self._known: dict[bytes, tuple[float, Ints]] = {}
-        self.lowest = np.inf
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def add(self, Z: Ints, lengths: Ints, losses: Array) -> None:
-        """Take note of the rows of a padded matrix."""
-        for row in np.argsort(losses, kind="stable")[: self.keep]:
-            z = Z[row, : lengths[row]]
-            self._known.setdefault(z.tobytes(), (float(losses[row]), z.copy()))
-        self.lowest = min(self.lowest, float(losses.min()))
-        if len(self._known) > 4 * self.keep:
-            kept = sorted(self._known.items(), key=lambda item: item[1][0])[: self.keep]
-            self._known = dict(kept)
-
-    def best(self, n: int, pad: bool = False) -> tuple[list[Ints], Array]:
-        """The n best and their losses; with ``pad`` the last is repeated where there are fewer."""
-        ranked = sorted(self._known.values(), key=lambda item: item[0])[:n]
-        if pad:
-            ranked += [ranked[-1]] * (n - len(ranked))
-        return [z for _, z in ranked], np.array([value for value, _ in ranked])
 
 
 def arranged(codes: Any, letters: Ints) -> Ints:

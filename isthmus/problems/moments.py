@@ -23,7 +23,7 @@ from isthmus.problems.frame import (
     scales_x,
 )
 from isthmus.problems.parallel import thread_map
-from isthmus.problems.rows import RowFolds, RowForm
+from isthmus.problems.rows import RowFolds, RowForm, times_each
 from isthmus.problems.splits import CheckedRows, Split
 from isthmus.problems.sums import Moments
 
@@ -137,8 +137,8 @@ class MomentScores:
         """
         r = w
         for _ in range(self.n_passes):
-            overlaps = _times(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
-            r = r - _times(self.directions[:, :i].transpose(0, 2, 1), overlaps)
+            overlaps = times_each(self.x_cross[:, :i], r) * self.inverses[:, :i]  # p_j'r
+            r = r - times_each(self.directions[:, :i].transpose(0, 2, 1), overlaps)
         h = self.product(r)
         squares = np.einsum("bp,bp->b", r, h)
         found = squares > 0
@@ -148,11 +148,7 @@ class MomentScores:
         # X'X knows r'X'Xr to eps over its share of norm r'r.
         bound = self.norm * np.einsum("bp,bp->b", r, r)
         self.is_trusted &= GRAM_DIGITS * bound * self.inverses[:, i] <= 1.0
-        return squares * found, _times(S, self.directions[:, i])
-
-
-def _times(A: Array, x: Array) -> Array:
-    return (A @ x[:, :, None])[:, :, 0]
+        return squares * found, times_each(S, self.directions[:, i])
 
 
 # -- folds ------------------------------------------------------------------------------------

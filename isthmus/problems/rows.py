@@ -93,7 +93,8 @@ class RowForm(Form):
         """The standardised rows themselves, (n, p)."""
         if self.factor is not None:
             self.held = self.held - self.frame.x_mean
-            self.held *= self.factor
+            if (self.factor != 1.0).any():
+                self.held *= self.factor
             self.factor = None
         return self.held
 
@@ -219,6 +220,52 @@ class RowScores:
         return np.array([square]), outputs
 
 
+class ScoreStack:
+    """Scores of a stack of problems as vectors, each made orthogonal to those before it.
+
+    The same for many small problems as ``RowScores`` for one: their matrices are multiplied in one call,
+    since the call itself takes longer than the product.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_problems, n_samples, n_features)
+        Centred rows; rows of zeros fill up problems with fewer.
+    Y : ndarray of shape (n_problems, n_samples, n_targets)
+    n_components : int
+    """
+
+    def __init__(self, X: Array, Y: Array, n_components: int) -> None:
+        b, n, p = X.shape
+        self.X, self.Y = X, Y
+        self.cross = Y.transpose(0, 2, 1) @ X
+        self.directions = np.zeros((b, n_components, p))
+        self.x_cross = np.zeros((b, n_components, p))
+        self.is_trusted = np.ones(b, dtype=bool)
+        self.weights = np.zeros((b, n_components, p))
+        self.units = np.zeros((b, n_components, n))
+        self.lengths = np.ones((b, n_components))
+        self.smallest = EPS * max(n, p) * np.linalg.norm(X, axis=(1, 2))
+
+    def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
+        """Make score i that of the directions w (b, p); return t't, (b,), and Y't, (b, q)."""
+        w, _ = _off_each(w, self.weights[:, :i])
+        w = w / np.maximum(np.linalg.norm(w, axis=1), np.finfo(float).tiny)[:, None]
+        self.weights[:, i] = w
+        t, overlaps = _off_each(times_each(self.X, w), self.units[:, :i])
+        lengths = np.linalg.norm(t, axis=1)
+        found = lengths > self.smallest
+        self.lengths[found, i] = lengths[found]
+        t *= found[:, None]
+        self.units[:, i] = t / self.lengths[:, i, None]
+        # One column of R^-1 by substitution, so that r has all digits that R has.
+        behind = (overlaps / self.lengths[:, :i])[:, None, :] @ self.directions[:, :i]
+        self.directions[:, i] = (w - behind[:, 0]) * found[:, None]
+        self.x_cross[:, i] = (t[:, None, :] @ self.X)[:, 0]
+        outputs = np.zeros((len(t), S.shape[1]))
+        outputs[:, : self.Y.shape[2]] = (t[:, None, :] @ self.Y)[:, 0]
+        return (lengths * found) ** 2, outputs
+
+
 def off(v: Array, basis: Array) -> tuple[Array, Array]:
     """What is left of a vector off orthonormal rows, and its products with them.
 
@@ -232,6 +279,19 @@ def off(v: Array, basis: Array) -> tuple[Array, Array]:
         left -= more @ basis
         overlaps += more
     return left, overlaps
+
+
+def _off_each(v: Array, basis: Array) -> tuple[Array, Array]:
+    """The same for a stack of vectors, (b, m), and of orthonormal rows, (b, i, m), in two rounds."""
+    overlaps = times_each(basis, v)
+    left = v - times_each(basis.transpose(0, 2, 1), overlaps)
+    more = times_each(basis, left)
+    return left - times_each(basis.transpose(0, 2, 1), more), overlaps + more
+
+
+def times_each(A: Array, x: Array) -> Array:
+    """A x for a stack of matrices, (b, m, p), and of vectors, (b, p)."""
+    return (A @ x[:, :, None])[:, :, 0]
 
 
 # -- standardising ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from isthmus._linalg import Array, column_signs, safe_cholesky
+from isthmus._linalg import Array, column_signs, inverse_root
 from isthmus._validation import (
     check_count,
     check_enough_samples,
@@ -303,6 +303,7 @@ class LatentRegression(FittedMap, ABC):
             factors.turn(turn)
         if not (form.x_squares.all() and form.y_squares.all()):
             factors.silence(form.x_squares == 0, form.y_squares == 0)
+        A = factors.rotations / frame.x_scale[:, None]  # in the user's units, from the centred rows
         weights_x = factors.weights
         if weights_x is None:
             weights_x = factors.rotations
@@ -315,7 +316,6 @@ class LatentRegression(FittedMap, ABC):
         elif X is None:
             signs = column_signs(weights_x)
         else:
-            A = factors.rotations / frame.x_scale[:, None]
             # A'X' is faster than X A, since rows are stored together.
             T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
             signs = column_signs(T, frame.x_mean @ A)
@@ -326,7 +326,7 @@ class LatentRegression(FittedMap, ABC):
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
         self.weight_ = frame.weight * frame.weight_unit
         self.n_samples_ = frame.n_samples
-        self.n_components_ = factors.rotations.shape[1]
+        self.n_components_ = len(signs)
         self.solver_ = factors.solver
         self.x_rotations_ = factors.rotations * signs
         self.x_weights_ = self.x_rotations_ if factors.principal else weights_x * signs
@@ -335,40 +335,34 @@ class LatentRegression(FittedMap, ABC):
         if frame.weight_unit != 1.0:
             with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
                 self.score_gram_ *= frame.weight_unit
-        coef = (self.y_loadings_ * self.y_scale_[:, None]) @ (
-            self.x_rotations_ / self.x_scale_[:, None]
-        ).T
-        intercept = self.y_mean_ - coef @ self.x_mean_ - coef @ self._x_rest
+        coef = (factors.y_loadings * frame.y_scale[:, None]) @ A.T  # signs cancel
+        intercept = frame.y_mean - coef @ frame.x_mean - coef @ frame.x_rest
         self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
 
-        # Loadings, and the share of the variances that each further component explains.
-        gram, Q = factors.gram, factors.y_loadings
-        lengths = gram.diagonal()
-        is_orthogonal = np.count_nonzero(gram) == len(gram)  # scores of PLS and of PCR
-        if factors.principal:
+        # Loadings, and the squares of X and Y that each further component explains: of
+        # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q> the part of its last component.
+        gram, Q, x_cross = factors.gram, factors.y_loadings, factors.x_cross
+        y_squares = 2 * np.einsum("kq,qk->k", factors.y_cross, Q)
+        if np.count_nonzero(gram) == len(gram):  # orthogonal scores, of PLS and of PCR
+            x_squares = gram.diagonal()
+            y_squares -= x_squares * np.einsum("qk,qk->k", Q, Q)
             self.x_loadings_ = self.x_rotations_
-            explained = lengths
+            if x_cross is not None:
+                loadings = x_cross / x_squares
+                self.x_loadings_ = loadings * signs
+                x_squares = np.einsum("pk,pk->k", loadings, x_cross)
         else:
-            assert factors.x_cross is not None
-            if is_orthogonal:
-                V = factors.x_cross.T / np.sqrt(lengths)[:, None]  # X' along orthonormal scores
-                self.x_loadings_ = factors.x_cross / lengths * signs
-            else:
-                inverse = np.asarray(np.linalg.inv(safe_cholesky(gram)), dtype=np.float64)
-                V = inverse @ factors.x_cross.T
-                self.x_loadings_ = (inverse.T @ V).T * signs
-            explained = np.einsum("kp,kp->k", V, V)
-        # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q>, each split by its last component.
-        if is_orthogonal:
-            squares = lengths * np.einsum("qk,qk->k", Q, Q)
-        else:
+            assert x_cross is not None
             overlap = np.tril(gram * (Q.T @ Q))
-            squares = 2 * overlap.sum(axis=1) - overlap.diagonal()
-        gain = 2 * np.einsum("kq,qk->k", factors.y_cross, Q) - squares
+            y_squares -= 2 * overlap.sum(axis=1) - overlap.diagonal()
+            inverse = inverse_root(gram)
+            V = inverse @ x_cross.T  # X' along orthonormal scores
+            self.x_loadings_ = V.T @ (inverse * signs)
+            x_squares = np.einsum("kp,kp->k", V, V)
         y_total = form.y_squares.sum()
-        self.x_explained_variance_ratio_ = explained / form.x_squares.sum()
-        self.y_explained_variance_ratio_ = gain / y_total if y_total > 0 else np.zeros(len(Q.T))
+        self.x_explained_variance_ratio_ = x_squares / form.x_squares.sum()
+        self.y_explained_variance_ratio_ = y_squares / y_total if y_total > 0 else 0.0 * signs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from isthmus._linalg import EPS, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.rows import RowScores, off
+from isthmus.problems.rows import RowScores, ScoreStack, off
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
@@ -217,7 +217,10 @@ class PrimalPath:
 
 
 def primal_pls(
-    scores: RowScores | MomentScores, n_components: int, tol: float, simpls: bool = False
+    scores: RowScores | ScoreStack | MomentScores,
+    n_components: int,
+    tol: float,
+    simpls: bool = False,
 ) -> PrimalPath:
     r"""NIPALS or SIMPLS components from what is known of the scores of directions.
 

@@ -361,7 +361,7 @@ def _check(
             )
     constant = constant_columns(y)
     if len(constant) == len(y.names):
-        raise TableError(f"{y.path}: the outputs never vary: {some(constant)}.")
+        raise TableError(f"{y.path}: outputs are constant: {some(constant)}.")
     if constant:
         tell(f"{y.path}: outputs that never vary: {some(constant)}.")
     _tell_useless(x, tell)

@@ -100,7 +100,7 @@ CASES = {
         {"X.csv": ",".join(["1"] * 10**5) + "\n" + ",".join(["2"] * 10**5) + "\n", "Y.csv": "1\n2\n"},
         FIT, "at least 5 rows are needed", 1,
     ),
-    "constant outputs": ({"Y.csv": "u\n" + "3\n" * 20}, FIT, "the outputs never vary: 'u'", 1),
+    "constant outputs": ({"Y.csv": "u\n" + "3\n" * 20}, FIT, "outputs are constant: 'u'", 1),
     "inputs are outputs": ({"Y.csv": text(Y, ["a", "v"])}, FIT, "both inputs and outputs: 'a'", 1),
     "no outputs named": ({}, ("fit", "X.csv"), "X.csv: nothing to predict; give a second file", 1),
     "no such target": ({}, ("fit", "X.csv", "-t", "fat"), "no column 'fat'; it has 'a', 'b'", 1),

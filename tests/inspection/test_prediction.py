@@ -181,7 +181,7 @@ def test_spent_degrees_of_freedom_are_an_error(rng):
     X = rng.normal(size=(10, 30))
     y = rng.normal(size=10)
     model = PCR().fit(X, y)
-    with pytest.raises(ValueError, match=r"Target 0 spends 10.0 of 10 degrees of freedom"):
+    with pytest.raises(ValueError, match=r"Target 0 uses 10.0 of 10 degrees of freedom"):
         prediction_interval(model, X, y, X)
     assert (prediction_interval(model, X, y, X, level=0.8, method="jackknife+").upper > y).any()
 
@@ -193,7 +193,7 @@ def test_a_fraction_of_a_degree_of_freedom_is_an_error():
     model = ReducedRankRegression(alpha="auto").fit(X, y)
     left = linearise(model, X, y[:, None], np.ones(20), Probes(100, 0, None)).residual_dof[0]
     assert 0 < left < 1e-3
-    with pytest.raises(ValueError, match="leaves less than one to estimate the noise"):
+    with pytest.raises(ValueError, match="less than one is left to estimate the noise"):
         prediction_interval(model, X, y, X)
 
 

@@ -144,7 +144,7 @@ def parse_bvh(lines: list[str], *, unit: float = 1.0, skip: int = 0) -> Motion:
         rows.append([_number(part, number) for part in parts])
     if len(rows) != n_frames:
         raise ValueError(
-            f"the file promises {n_frames} frames and has {len(rows)}: it is truncated, or its line "
+            f"the file declares {n_frames} frames and has {len(rows)}: it is truncated, or its line "
             "'Frames:' is wrong."
         )
     if not 0 < frame_time < np.inf:
@@ -209,7 +209,7 @@ def _channels(parts: list[str], number: int) -> tuple[str, ...]:
                 f"{', '.join(_CHANNELS)}."
             )
     if parts[1] != str(len(found)):
-        raise ValueError(f"line {number + 1}: {parts[1]} channels promised, {len(found)} named.")
+        raise ValueError(f"line {number + 1}: {parts[1]} channels declared, {len(found)} named.")
     return found
 
 

@@ -88,7 +88,7 @@ def cut_pauses(trajectory: ArrayLike, share: float = PAUSE) -> Array:
     typical = float(np.median(speed[speed > 0])) if speed.any() else np.inf
     moving = np.flatnonzero(speed > share * typical)
     if len(moving) < 2:
-        raise ValueError("the movement rests all the time: there is nothing to cut pauses from.")
+        raise ValueError("the pen never moves: there are no pauses to cut at.")
     return values[moving[0] : moving[-1] + 1]
 
 

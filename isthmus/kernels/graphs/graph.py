@@ -148,7 +148,7 @@ def _from_parts(labels: Any, edges: Any, edge_labels: Any = None) -> Graph:
     pairs = [(int(i), int(j)) for i, j in edges]
     for i, j in pairs:
         if not (0 <= i < len(labels) and 0 <= j < len(labels)):
-            raise ValueError(f"edge ({i}, {j}) leaves the {len(labels)} nodes.")
+            raise ValueError(f"edge ({i}, {j}) is outside of the {len(labels)} nodes.")
     marks: Sequence[Hashable] | None = None
     if edge_labels is not None:
         marks = [_plain(label) for label in edge_labels]

@@ -118,7 +118,7 @@ def mass(atoms: Any) -> float:
     atoms = _as_formula(atoms)
     unknown = sorted(set(atoms) - set(_MASSES))
     if unknown:
-        raise ValueError(f"no mass is known of {', '.join(unknown)}: use by='formula'.")
+        raise ValueError(f"no mass is known for {', '.join(unknown)}: use by='formula'.")
     return float(sum(_MASSES[symbol] * n for symbol, n in atoms.items()))
 
 

@@ -164,7 +164,7 @@ def test_c3d(tmp_path):
             "Frame Time: 0.0 is not a time",
         ),
         (lambda t: t[: len(t) - 30], "may be truncated"),
-        (lambda t: "\n".join(t.splitlines()[:-5]) + "\n", "promises 40 frames and has 35"),
+        (lambda t: "\n".join(t.splitlines()[:-5]) + "\n", "declares 40 frames and has 35"),
         (lambda t: t[: t.index("MOTION")], "no line MOTION"),
     ],
 )

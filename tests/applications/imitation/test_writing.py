@@ -59,7 +59,7 @@ def test_pauses_are_cut():
     )
     assert len(cut_pauses(padded)) <= len(letter)
     assert_allclose(cut_pauses(padded), cut_pauses(letter), atol=1e-12)
-    with pytest.raises(ValueError, match="rests all the time"):
+    with pytest.raises(ValueError, match="the pen never moves"):
         cut_pauses(np.ones((5, 2)))
 
 

@@ -124,10 +124,10 @@ def test_a_known_mass_helps_to_identify_molecules():
     ("call", "message"),
     [
         (lambda: mass("Ethanol"), "'Ethanol' is not a formula"),
-        (lambda: mass({"Xx": 1}), "no mass is known of Xx"),
+        (lambda: mass({"Xx": 1}), "no mass is known for Xx"),
         (lambda: formula(("CC", [(0, 1)], ["sure"])), "edge label 'sure'"),
         (lambda: MoleculeLibrary([]).fit(None, None), "molecules is empty"),
-        (lambda: MoleculeLibrary([(["Q"], [])]).fit(None, None), "no mass is known of Q"),
+        (lambda: MoleculeLibrary([(["Q"], [])]).fit(None, None), "no mass is known for Q"),
         (lambda: MoleculeLibrary([ETHANOL], by="name").fit(None, None), "by == 'name'"),
         (lambda: MoleculeLibrary([ETHANOL], tolerance=-1).fit(None, None), "tolerance == -1"),
     ],
