@@ -112,15 +112,18 @@ def spreads(Y: NDArray) -> Array:
     seen = ~np.isnan(Y)
     if not seen.all():
         return np.array([spreads(y[s, None])[0] if s.any() else 1.0 for y, s in zip(Y.T, seen.T)])
-    unit = power_of_two(Y)
+    unit = np.array([power_of_two(y) for y in Y.T])
     Z = Y / unit
     mean, deviation = Z.mean(axis=0), Z.std(axis=0)
     return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
 
 
-def out_of_range(squares: Array) -> bool:
-    """Whether sums of squares overflowed, underflowed or came near to it."""
-    return squares.size > 0 and not 1 / _LARGEST_SQUARE < squares.max() < _LARGEST_SQUARE
+def out_of_range(squares: Array, each: bool = False) -> bool:
+    """Whether sums of squares overflowed, underflowed or came near to it; ``each``: any of them."""
+    if squares.size == 0:
+        return False
+    smallest = squares.min() if each else squares.max()
+    return not (1 / _LARGEST_SQUARE < smallest and squares.max() < _LARGEST_SQUARE)
 
 
 def power_of_two(A: NDArray) -> float:

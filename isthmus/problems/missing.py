@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._linalg.roots import rows_of_moments
-from isthmus.problems.frame import Units
+from isthmus.problems.frame import Units, output_units
 from isthmus.problems.gaps import GapCovariance, Gaps, Normal
 from isthmus.problems.span import FilledRows
 from isthmus.problems.sums import Moments
@@ -141,12 +141,13 @@ def expected_form(
     tol: float,
 ) -> tuple[Any, MissingModel]:
     """The problem in expected moments, held in the form ``kind``, and the model that fills new rows."""
-    units = Units(unit_of_seen(X), unit_of_seen(Y), weight_unit(weights))
+    x_unit, y_units = unit_of_seen(X), output_units(Y, scale)
+    units = Units(x_unit, y_units, weight_unit(weights))
     weights = weights if weights is None else weights / units.weight
-    if (units.x, units.y) != (1.0, 1.0):  # huge or tiny data, whose squares would leave float64
-        X, Y = X / units.x, Y / units.y
+    if x_unit != 1.0 or (y_units != 1.0).any():  # data whose squares would leave float64
+        X, Y = X / x_unit, Y / y_units
     expected, model = expected_moments(X, Y, weights, max_iter=max_iter, tol=tol)
-    model.multiply_units(np.repeat([units.x, units.y], [X.shape[1], Y.shape[1]]))
+    model.multiply_units(np.concatenate([np.full(X.shape[1], x_unit), y_units]))
     return expected.form(kind, scale, units), model
 
 
