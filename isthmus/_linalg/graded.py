@@ -60,9 +60,9 @@ def graded_svd(A: Array, norms: Array, tolerance: float = 1e-14) -> tuple[Array,
 
     A plain one is right to rounding of the largest column: nothing is left of a column 1e16 times smaller.
     ``norms`` are the sizes of the columns, which have errors of ``tolerance`` times these. Where they
-    differ much, a pivoted QR decomposition comes first, as in [DV2008]_: the rows of R fall, and left vectors of
-    small singular values keep their digits. An entry of a right vector is then the projection of its column
-    on the left one, where that is the more accurate.
+    differ much, a pivoted QR decomposition comes first, as in [DV2008]_: the rows of R fall, and left
+    vectors of small singular values keep their digits. An entry of a right vector is then the projection
+    of its column on the left one, where that is the more accurate.
     """
     if not is_graded(norms):
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
