@@ -28,6 +28,8 @@ _MOMENT_NOISE = 1e-4
 # Up to this many columns all eigenpairs of their covariance are found; beyond, those in use and some more.
 _ALL_PAIRS = 100
 _SPARE_PAIRS = 4
+# Where their squares fall by less than this, eigenvectors from squared products are orthonormal to 1e-9.
+_SQUARE_SAFE = 1e-6
 # Columns that are looked at first to see that all rows are different.
 _KEY_COLUMNS = 8
 
@@ -203,7 +205,7 @@ class _Work:
             squares = float(np.vdot(precision, self.second))
             squares += self.weight * float(self.shift @ precision @ self.shift)
         else:
-            squares = float(self.w @ self.normal.squares(filled))
+            squares = float(self.w @ self.normal.squares(filled, self.normal.noise > _MOMENT_NOISE))
             self._centre(filled)
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
 
@@ -245,9 +247,15 @@ class _Work:
             self.vectors = np.linalg.qr(self.vectors)[0]
         # The vectors of the step before are nearly those of this one: products with them have the
         # eigenvalues for singular values, to the square of what the vectors are wrong by.
-        Q, R = np.linalg.qr(rows.T @ (rows @ self.vectors) + times(self.vectors))
-        turn, values, _ = np.linalg.svd(R)
-        self.vectors = Q @ turn
+        products = rows.T @ (rows @ self.vectors) + times(self.vectors)
+        squares, turn = descending_eigh(products.T @ products)
+        if squares[-1] > _SQUARE_SAFE * squares[0]:
+            values = np.sqrt(squares)
+            self.vectors = products @ (turn / values)
+        else:
+            Q, R = np.linalg.qr(products)
+            turn, values, _ = np.linalg.svd(R)
+            self.vectors = Q @ turn
         return values / self.weight, trace / self.weight
 
     def _n_latent(self, values: Array, trace: float) -> int:
