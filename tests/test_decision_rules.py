@@ -66,8 +66,8 @@ def test_the_standard_error_of_few_folds():
 def test_the_small_answer_is_a_kernel_from_half_the_error_on(gain, chosen):
     """The best map of low rank, whose error is one, against the better of two kernels.
 
-    Their scores differ by little, so that errors, not scores, decide. Faults: a gain of one or four, the first
-    kernel in place of the better, a mean that a row without a prediction spoils.
+    Their scores differ by little, so that errors, not scores, decide. Faults: a gain of one or four, the
+    first kernel in place of the better, a mean that a row without a prediction spoils.
     """
     tried = [
         named_trial("pcr", 0.5, 4.0),
