@@ -41,7 +41,7 @@ coverage: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
 test-oldest: $(VENV)-oldest/.installed
 	$(ONE_THREAD) ISTHMUS_OLDEST=1 $(VENV)-oldest/bin/python -W default -m pytest -W default \
 	    -n $(WORKERS) tests --ignore=tests/test_examples.py --ignore=tests/test_docs.py \
-	    --ignore=tests/applications --ignore=tests/reports/test_browser.py --ignore-glob='*dask*.py'
+	    --ignore=tests/applications --ignore=tests/reports/test_browser.py
 
 # OpenBLAS has kernels of its own for every family of processors, and each rounds in its own way.
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen

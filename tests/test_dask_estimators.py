@@ -2,9 +2,6 @@
 
 from inspect import signature
 
-import dask
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +29,10 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.features import FourierFeatures
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
 
 N, P, Q = 307, 5, 2
 NAMES = ["a", "b", "c", "d", "e"]

@@ -13,6 +13,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from isthmus import DependencyRegressor, KernelMap, compress
 from isthmus.auto import trials
+from isthmus.auto.answers import Answers
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.ladder import LADDER, rungs_for
 from isthmus.auto.problem import Problem, Rung
@@ -57,6 +58,32 @@ def test_the_standard_error_of_few_folds():
     """With n - 1: 0 and 2 have the standard error 1; that of a single fold is unknown, and zero here."""
     assert_allclose(trials.standard_error(np.array([[0.0, 2.0], [1.0, 1.0]])), [1.0, 0.0])
     assert trials.standard_error(np.array([0.7])) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("gain", "chosen"), [(0.5, "pls"), (1.98, "pls"), (2.02, "kernel"), (3.9, "kernel")]
+)
+def test_the_small_answer_is_a_kernel_from_half_the_error_on(gain, chosen):
+    """The best map of low rank, whose error is one, against the better of two kernels.
+
+    Their scores differ by little, so that errors, not scores, decide. Faults: a gain of one or four, the
+    first kernel in place of the better, a mean that a row without a prediction spoils.
+    """
+    tried = [
+        named_trial("pcr", 0.5, 4.0),
+        named_trial("pls", 0.8, 1.0),
+        named_trial("kernel", 0.7, 10.0),
+        named_trial("rough_kernel", 0.81, 1.0 / gain),
+        named_trial("trees", 0.9, 0.01),
+    ]
+    answer = Answers(tried, [], None).choose("small")
+    assert answer.rung.name == ("rough_kernel" if chosen == "kernel" else "pls")
+
+
+def named_trial(name, score, loss):
+    losses = np.append(np.full(9, loss), np.nan)
+    rung = SimpleNamespace(name=name)
+    return SimpleNamespace(is_done=True, score=score, standard_error=0.0, rung=rung, losses=losses)
 
 
 def test_a_method_that_was_given_up_is_not_chosen():

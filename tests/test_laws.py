@@ -396,6 +396,7 @@ def test_exceptions_are_told_in_the_docstring():
         COUPLED: "units of the",
         ONE_SCALE: "on one scale",
         RIDGE: "scale of scikit-learn's ``Ridge``",
+        BY_POSITION: "the order of rows",
     }
     for case in CASES:
         text = " ".join(type(case.estimator).__doc__.split())

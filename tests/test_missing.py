@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 import isthmus.problems.gaps as gaps_module
 import isthmus.problems.missing as missing_module
 from isthmus import PCR, PLS, ComponentSearchCV, Moments, ReducedRankRegression
+from isthmus._linalg import orthonormal_basis
 from isthmus.problems import RowForm
 from isthmus.problems.missing import expected_moments
 
@@ -151,7 +152,9 @@ def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
     assert_allclose(found[0].times(V), covariance @ V, atol=1e-10)
     assert_allclose(found[0].within(V), V.T @ covariance @ V, atol=1e-10)
     assert_allclose(found[1], log_det, rtol=1e-10)
-    assert_allclose(weights @ gaps_module.Normal(W, noise).squares(R), squares, rtol=1e-10)
+    normal = gaps_module.Normal(W, noise)
+    assert_allclose(weights @ normal.squares(R, may_cancel=False), squares, rtol=1e-10)
+    assert_allclose(weights @ normal.squares(R, may_cancel=True), squares, rtol=1e-10)
 
 
 def test_filled_is_the_conditional_mean():
@@ -345,6 +348,37 @@ def test_rows_fewer_than_columns_are_solved_in_their_span(scale, n_gappy):
             found = model.x_weights_
             right = right * np.sign(found[0] * right[0])
         assert_allclose(found, right, atol=1e-9 * abs(right).max())
+
+
+@pytest.mark.parametrize("fall", [0.0, 3.0, 7.0])
+def test_moments_along_the_span_are_those_of_its_rows(fall):
+    """Where the spectrum falls, rows are asked for: the components are those of the filled rows."""
+    rng = np.random.default_rng(0)
+    n, p = 20, 40
+    X = rng.normal(size=(n, 15)) * np.logspace(0, -fall, 15) @ rng.normal(size=(15, p)) + 1.0
+    Y = X[:, :2] + 0.1 * rng.normal(size=(n, 2))
+    X[0, 0] = np.nan
+    form, _ = PCR(14, missing="em")._expected_form(X, Y, None, 14)
+    rows = form.exactly()
+    scale = np.sqrt(np.outer(form.xx.diagonal(), form.xx.diagonal())).max()
+    assert_allclose(rows.X.T @ rows.X, form.xx, atol=1e-12 * scale)
+    assert_allclose(rows.X.T @ rows.Y, form.xy, atol=1e-12 * np.abs(form.xy).max())
+    assert_allclose(rows.basis.T @ rows.basis, np.eye(rows.basis.shape[1]), atol=1e-10)
+    solved, factors = PCR(14)._solve(form, 14)
+    assert (solved is form) == (fall == 0.0)
+    singular = np.linalg.svd(rows.X, compute_uv=False)[:14]
+    assert_allclose(np.sqrt(factors.gram.diagonal()), singular, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fall", [0.0, 3.0, 6.0, 12.0, 20.0])
+def test_an_orthonormal_basis_is_one(fall):
+    """Once or twice by Cholesky factors or, where these lack digits, by reflections."""
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(60, 12)) @ np.diag(np.logspace(0, -fall, 12)) @ rng.normal(size=(12, 12))
+    Q, R = orthonormal_basis(A)
+    assert_allclose(Q.T @ Q, np.eye(12), atol=1e-11)
+    assert_allclose(Q @ R, A, atol=1e-13 * np.abs(A).max())
+    assert (np.tril(R, -1) == 0.0).all()
 
 
 @pytest.mark.parametrize("alphas", [None, [0.0, 1.0]], ids=["PCR", "ridge"])

@@ -29,6 +29,12 @@ SciPy has linear algebra threads of its own, which wait for NumPy's, so that cal
 """
 
 
+_PROBES = 8
+"""Random vectors that ask how far columns are from orthonormal ..."""
+_ORTHONORMAL = 1e-11
+"""... and the largest error of what they are told."""
+
+
 def row_blocks(n: int, size: int) -> Iterator[slice]:
     """Slices of at most ``size`` that cover ``range(n)``."""
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
@@ -50,6 +56,22 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
+
+
+def orthonormal_basis(A: Array) -> tuple[Array, Array]:
+    """Thin QR decomposition of a tall matrix, by Cholesky factors of A'A where these have the digits."""
+    probes = np.random.default_rng(0).normal(size=(A.shape[1], _PROBES))
+    Q, R = A, np.eye(A.shape[1])
+    for _ in range(2):  # the second time of columns that are nearly orthonormal
+        try:
+            factor = np.linalg.cholesky(Q.T @ Q).T
+        except np.linalg.LinAlgError:
+            break
+        Q, R = Q @ lapack.dtrtri(factor)[0], factor @ R
+        # Products with few vectors show how far from orthonormal the columns are.
+        if np.abs(Q.T @ (Q @ probes) - probes).max(initial=0.0) < _ORTHONORMAL:
+            return Q, R
+    return np.linalg.qr(A)
 
 
 def inverse_factor(A: Array) -> Array:
@@ -117,15 +139,18 @@ def spreads(Y: NDArray) -> Array:
     seen = ~np.isnan(Y)
     if not seen.all():
         return np.array([spreads(y[s, None])[0] if s.any() else 1.0 for y, s in zip(Y.T, seen.T)])
-    unit = power_of_two(Y)
+    unit = np.array([power_of_two(y) for y in Y.T])
     Z = Y / unit
     mean, deviation = Z.mean(axis=0), Z.std(axis=0)
     return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
 
 
-def out_of_range(squares: Array) -> bool:
-    """Whether sums of squares overflowed, underflowed or came near to it."""
-    return squares.size > 0 and not 1 / _LARGEST_SQUARE < squares.max() < _LARGEST_SQUARE
+def out_of_range(squares: Array, each: bool = False) -> bool:
+    """Whether sums of squares overflowed, underflowed or came near to it; ``each``: any of them."""
+    if squares.size == 0:
+        return False
+    smallest = squares.min() if each else squares.max()
+    return not (1 / _LARGEST_SQUARE < smallest and squares.max() < _LARGEST_SQUARE)
 
 
 def power_of_two(A: NDArray) -> float:

@@ -18,6 +18,7 @@ from isthmus._linalg import (
     power_of_two,
     weight_unit,
 )
+from isthmus._linalg.graded import column_units, graded_units
 
 if TYPE_CHECKING:
     from isthmus.problems.sums import Moments
@@ -32,8 +33,8 @@ _LARGEST_RIDGE = 1e300
 class Units:
     """Powers of two that data and weights were divided by before they were summed."""
 
-    x: float = 1.0
-    y: float = 1.0
+    x: float | Array = 1.0  # of all columns, or one for each
+    y: float | Array = 1.0
     weight: float = 1.0
 
 
@@ -132,6 +133,11 @@ def frame_of(
     return frame, x_live / x_scale / root, y_factor, yy * y_factor**2
 
 
+def output_units(Y: NDArray, scale: bool | str) -> Array:
+    """Powers of two by which outputs are divided before they are squared; ones for ordinary outputs."""
+    return column_units(Y) if scale else graded_units(Y)
+
+
 def in_range(
     moments_of: Callable[[Any, NDArray, Array | None], Moments],
     X: Any,
@@ -145,7 +151,7 @@ def in_range(
         weights = weights / units.weight
     with np.errstate(over="ignore", invalid="ignore"):
         moments = moments_of(X, Y, weights)
-    if out_of_range(moments.xx.diagonal()) or out_of_range(moments.yy):
-        units = replace(units, x=power_of_two(X), y=power_of_two(Y))
+    if out_of_range(moments.xx.diagonal()) or out_of_range(moments.yy, each=True):
+        units = replace(units, x=power_of_two(X), y=output_units(Y, scale))
         moments = moments_of(X / units.x, Y / units.y, weights)
     return moments, scale, units

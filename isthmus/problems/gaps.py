@@ -14,6 +14,7 @@ from isthmus._linalg import EPS, Array, row_blocks
 # Matrices up to this order are inverted by sweeps, if there are this many times as many of them.
 _SWEPT_ORDER, _SWEPT_MANY = 16, 8
 _BLOCK = 2**20  # entries of matrices inverted at a time
+_CACHED = 2**16  # entries that are gathered at a time, to be found in cache
 # Rows that are filled together at least: calls for fewer cost more than padding them to as many gaps.
 _TOGETHER = 64
 
@@ -65,12 +66,16 @@ class Normal:
         n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
         return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
 
-    def squares(self, R: Array) -> Array:
-        """Squares of rows in units of the covariance, as sums of squares that do not cancel.
+    def squares(self, R: Array, may_cancel: bool) -> Array:
+        """Squares of rows in units of the covariance.
 
-        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e.
+        They are the least of |r - W e|^2 / s2 + |e|^2 over the latent variables e, sums of squares that do
+        not cancel, or a difference that costs half as much and the digits of s2.
         """
         T = R @ self.Q
+        if may_cancel:
+            off_Q = np.einsum("ij,ij->i", R, R) - np.einsum("ij,ij->i", T, T)
+            return np.asarray(off_Q / self.noise)
         off = T @ self.Q.T
         off -= R
         T = T @ self.latent_Q.T
@@ -89,11 +94,11 @@ class Gaps:
         packed.view(np.uint8)[:, : bits.shape[1]] = bits
         order = np.lexsort((*packed.T, counts))
         order = order[np.searchsorted(counts[order], 1) :]  # complete rows come first
+        start = (np.cumsum(counts) - counts)[order]  # of the gaps of a row
         counts, packed = counts[order], packed[order]
         is_new = np.ones(len(order), dtype=bool)
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
-        gap_row, gap_column = np.divmod(np.flatnonzero(missing), max(d, 1))
-        start = np.searchsorted(gap_row, order)
+        gap_column = np.flatnonzero(missing) % max(d, 1)
         # Rows, the places of their gaps (u, n), the pattern of each row, the gaps of each pattern (u, m).
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
@@ -127,21 +132,24 @@ class Gaps:
         """
         d, c = normal.W.shape
         w = np.ones(len(R)) if weights is None else weights
-        # The rows over the noise less this are the precision times the rows.
-        along = (R @ (normal.Q / normal.noise)) @ normal.Q.T
+        # The rows over the noise less these along Q are the precision times the rows.
+        along = R @ (normal.Q / normal.noise)
+        everywhere: Array | None = None  # the same in all columns, for rows of few gaps
         covariance, log_det = GapCovariance(d, self._kept_sums), 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
             if len(columns) <= c:
                 given, log_dets = normal.given_others(columns, self._pairs(i, d))
                 of_rows = given if pattern is None else given[:, :, pattern]
-                filled = np.einsum("ijm,jm->im", of_rows, np.take(along, places))
+                if everywhere is None:
+                    everywhere = along @ normal.Q.T
+                filled = np.einsum("ijm,jm->im", of_rows, np.take(everywhere, places))
                 covariance.parts.append((columns, given * weight))
             else:
                 A, B, log_dets = normal.latent_given_others(columns)
                 of_rows = A if pattern is None else A[pattern]
                 inner = B if pattern is None else B[pattern]
-                off = np.take(along, places).T[:, :, None]
+                off = of_rows @ along[rows][:, :, None]
                 off = off + of_rows @ (inner @ (of_rows.transpose(0, 2, 1) @ off))
                 filled = normal.noise * off[:, :, 0].T
                 variance = (normal.noise * weight)[:, None, None]
@@ -219,14 +227,18 @@ class GapCovariance:
         for columns, part in self.parts:
             if isinstance(part, tuple):
                 A, B, v = part
-                roots = _roots(columns, A @ np.linalg.cholesky(B * v), self.d + 1) @ padded
+                A = A @ np.linalg.cholesky(B * v)
+                roots = np.empty((len(A), A.shape[2], k))
+                for some in row_blocks(len(A), max(_CACHED // (A.shape[1] * k), 1)):
+                    np.matmul(A[some].transpose(0, 2, 1), padded[columns.T[some]], out=roots[some])
+                roots = roots.reshape(-1, k)
                 v = np.broadcast_to(v[:, 0, 0], columns.shape)
                 variances += np.bincount(columns.ravel(), v.ravel(), self.d + 1)
                 inner += roots.T @ roots  # a square, which costs half of a product
             else:
-                some = padded[columns.T]
-                more = part.transpose(2, 0, 1) @ some
-                inner += some.reshape(-1, k).T @ more.reshape(-1, k)
+                gathered = padded[columns.T]
+                more = part.transpose(2, 0, 1) @ gathered
+                inner += gathered.reshape(-1, k).T @ more.reshape(-1, k)
         own = np.sqrt(variances[: self.d, None]) * V
         inner += own.T @ own
         return (inner + inner.T) / 2
@@ -240,14 +252,6 @@ class GapCovariance:
             shape = columns.size, self.d + 1
             self._kept_sums[i] = csr_array((ones, columns.T.ravel(), ends), shape).T.tocsr()
         return self._kept_sums[i]
-
-
-def _roots(columns: NDArray, A: Array, order: int) -> csr_array:
-    """The columns of each A, (m, u, c), as rows of a matrix of this order, at their places (u, m)."""
-    m, u, c = A.shape
-    places = np.repeat(columns.T[:, None], c, axis=1)
-    ends = u * np.arange(m * c + 1)
-    return csr_array((A.transpose(0, 2, 1).ravel(), places.ravel(), ends), (m * c, order))
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

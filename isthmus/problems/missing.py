@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh
 from isthmus._linalg.roots import rows_of_moments
-from isthmus.problems.frame import Units
+from isthmus.problems.frame import Units, output_units
 from isthmus.problems.gaps import GapCovariance, Gaps, Normal
 from isthmus.problems.span import FilledRows
 from isthmus.problems.sums import Moments
@@ -28,6 +28,8 @@ _MOMENT_NOISE = 1e-4
 # Up to this many columns all eigenpairs of their covariance are found; beyond, those in use and some more.
 _ALL_PAIRS = 100
 _SPARE_PAIRS = 4
+# Where their squares fall by less than this, eigenvectors from squared products are orthonormal to 1e-9.
+_SQUARE_SAFE = 1e-6
 # Columns that are looked at first to see that all rows are different.
 _KEY_COLUMNS = 8
 
@@ -141,12 +143,13 @@ def expected_form(
     tol: float,
 ) -> tuple[Any, MissingModel]:
     """The problem in expected moments, held in the form ``kind``, and the model that fills new rows."""
-    units = Units(unit_of_seen(X), unit_of_seen(Y), weight_unit(weights))
+    x_unit, y_units = unit_of_seen(X), output_units(Y, scale)
+    units = Units(x_unit, y_units, weight_unit(weights))
     weights = weights if weights is None else weights / units.weight
-    if (units.x, units.y) != (1.0, 1.0):  # huge or tiny data, whose squares would leave float64
-        X, Y = X / units.x, Y / units.y
+    if x_unit != 1.0 or (y_units != 1.0).any():  # data whose squares would leave float64
+        X, Y = X / x_unit, Y / y_units
     expected, model = expected_moments(X, Y, weights, max_iter=max_iter, tol=tol)
-    model.multiply_units(np.repeat([units.x, units.y], [X.shape[1], Y.shape[1]]))
+    model.multiply_units(np.concatenate([np.full(X.shape[1], x_unit), y_units]))
     return expected.form(kind, scale, units), model
 
 
@@ -202,7 +205,7 @@ class _Work:
             squares = float(np.vdot(precision, self.second))
             squares += self.weight * float(self.shift @ precision @ self.shift)
         else:
-            squares = float(self.w @ self.normal.squares(filled))
+            squares = float(self.w @ self.normal.squares(filled, self.normal.noise > _MOMENT_NOISE))
             self._centre(filled)
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
 
@@ -244,9 +247,15 @@ class _Work:
             self.vectors = np.linalg.qr(self.vectors)[0]
         # The vectors of the step before are nearly those of this one: products with them have the
         # eigenvalues for singular values, to the square of what the vectors are wrong by.
-        Q, R = np.linalg.qr(rows.T @ (rows @ self.vectors) + times(self.vectors))
-        turn, values, _ = np.linalg.svd(R)
-        self.vectors = Q @ turn
+        products = rows.T @ (rows @ self.vectors) + times(self.vectors)
+        squares, turn = descending_eigh(products.T @ products)
+        if squares[-1] > _SQUARE_SAFE * squares[0]:
+            values = np.sqrt(squares)
+            self.vectors = products @ (turn / values)
+        else:
+            Q, R = np.linalg.qr(products)
+            turn, values, _ = np.linalg.svd(R)
+            self.vectors = Q @ turn
         return values / self.weight, trace / self.weight
 
     def _n_latent(self, values: Array, trace: float) -> int:

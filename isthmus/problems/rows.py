@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus._linalg import EPS, Array, column_scales, out_of_range, power_of_two, weight_unit
+from isthmus._linalg import (
+    EPS,
+    Array,
+    column_scales,
+    out_of_range,
+    power_of_two,
+    weight_unit,
+)
 from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import Folds, Form, Spectrum
 from isthmus.problems.frame import (
@@ -21,6 +28,7 @@ from isthmus.problems.frame import (
     Units,
     frame_of,
     in_range,
+    output_units,
 )
 from isthmus.problems.splits import CheckedRows, Split
 from isthmus.problems.sums import Moments
@@ -74,7 +82,9 @@ class RowForm(Form):
             weight = float(weights.sum())
         elif X.size > _WORTH_NO_COPY:
             described = _describe(X, scales_inputs)
-        Ys, y_mean, _, y_scale, y_squares = _standardise(Y, weights, bool(scale))
+        Ys, y_mean, _, y_scale, y_squares = _standardise(
+            Y, weights, bool(scale), partial(output_units, scale=scale)
+        )
         if described is None:
             held, x_mean, x_rest, x_scale, x_squares = _standardise(X, weights, scales_inputs)
             factor = None
@@ -312,11 +322,15 @@ def _describe(A: NDArray, scale: bool) -> tuple[Array, Array, Array, Array] | No
 
 
 def _standardise(
-    A: NDArray, weights: Array | None, scale: bool, is_in_range: bool = False
+    A: NDArray,
+    weights: Array | None,
+    scale: bool,
+    units_of: Callable[[NDArray], Array] | None = None,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Standardised weighted columns, their means (rounded, and the rest), scales and squares.
 
-    ``is_in_range`` says that nothing is too large or too small to be squared.
+    ``units_of`` gives the units of columns that are too large or too small to be squared; None: one for
+    all of them.
     """
     root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
@@ -328,10 +342,11 @@ def _standardise(
         if root is not None:
             Z *= root
         squares = np.einsum("ij,ij->j", Z, Z)
-    if not is_in_range and out_of_range(squares) and power_of_two(A) != 1.0:
-        unit = power_of_two(A)
-        Z, mean, rest, scales, squares = _standardise(A / unit, weights, scale, is_in_range=True)
-        return Z, mean * unit, rest * unit, scales * unit, squares
+    if out_of_range(squares, each=units_of is not None):
+        units = np.full(A.shape[1], power_of_two(A)) if units_of is None else units_of(A)
+        if (units != 1.0).any():
+            Z, mean, rest, scales, squares = _standardise(A / units, weights, scale)
+            return Z, mean * units, rest * units, scales * units, squares
     if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
         rest = (np.sqrt(w) @ Z) / weight
         Z -= rest if root is None else root * rest

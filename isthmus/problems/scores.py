@@ -26,19 +26,19 @@ _MET_ULPS = 64.0
 
 @dataclass
 class TestRows:
-    """The held-out rows of a fold. Predictions are asked for in units of ``unit``, a power of two."""
+    """The held-out rows of a fold. Predictions are asked for in units of ``unit``, powers of two."""
 
     X: Any
     Y: NDArray
     weights: Array | None
     y_is_1d: bool
     has_gaps: bool  # whether any target of any row is NaN
-    unit: float = 1.0
+    unit: float | Array = 1.0  # of all outputs, or one for each
     overall: Array | None = None  # variances of all rows, in units: of a single row there is none
 
     @cached_property
     def in_units(self) -> NDArray:
-        return self.Y if self.unit == 1.0 else self.Y / self.unit
+        return self.Y if np.all(self.unit == 1.0) else self.Y / self.unit
 
     @cached_property
     def first(self) -> NDArray:
@@ -119,11 +119,11 @@ def _explained(errors: Array, rows: TestRows, variances: Array) -> Array:
 
 
 def _mean_squared(errors: Array, rows: TestRows) -> Array:
-    return -_mean_of_outputs(errors, rows.has_gaps) * rows.unit * rows.unit
+    return -_mean_of_outputs(errors * rows.unit * rows.unit, rows.has_gaps)
 
 
 def _root_mean_squared(errors: Array, rows: TestRows) -> Array:
-    return -_mean_of_outputs(np.sqrt(errors), rows.has_gaps) * rows.unit
+    return -_mean_of_outputs(np.sqrt(errors) * rows.unit, rows.has_gaps)
 
 
 def _mean_of_outputs(values: Array, has_gaps: bool) -> Array:

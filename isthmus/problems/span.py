@@ -8,11 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, orthonormal_basis
 from isthmus._linalg.roots import rows_of_moments, triangular_rows
 from isthmus.problems.frame import NO_UNITS, Units, frame_of
 from isthmus.problems.gaps import GapCovariance
+from isthmus.problems.moments import MomentForm
 from isthmus.problems.rows import RowForm
+
+
+@dataclass
+class SpanForm(MomentForm):
+    """Second moments along a basis of the features."""
+
+    squares_of_features: Array | None = None  # (p,)
+    basis: Array | None = None
+
+    @property
+    def x_squares(self) -> Any:
+        return self.squares_of_features
 
 
 @dataclass
@@ -34,7 +47,7 @@ class FilledRows:
         """What the means have been rounded by, as in ``Moments``."""
         return np.zeros(len(self.x_mean))
 
-    def form(self, kind: Any, scale: bool | str, units: Units = NO_UNITS) -> RowForm:
+    def form(self, kind: Any, scale: bool | str, units: Units = NO_UNITS) -> SpanForm:
         r"""The problem along the directions that the rows span, as it is solved for complete rows.
 
         .. math::
@@ -42,11 +55,13 @@ class FilledRows:
 
         with an orthonormal basis V of the filled rows X and the covariance C of their gaps. What C has
         along other directions is of the gaps alone, and costs a matrix of the order of the columns.
-        ``kind``, the form of moments, is not asked for: there are none.
+        ``kind`` is not asked for: these moments are few, and rows are made if they lack digits.
         """
         p, q = len(self.x_mean), len(self.y_mean)
-        rows, squares = np.zeros((len(self.rows), p + q)), np.zeros(p + q)
-        rows[:, self.live] = self.rows
+        rows, squares = self.rows, np.zeros(p + q)
+        if not self.live.all():
+            rows = np.zeros((len(self.rows), p + q))
+            rows[:, self.live] = self.rows
         squares[self.live] = np.einsum("ij,ij->j", self.rows, self.rows) + self.gaps.diagonal()
         with np.errstate(over="ignore"):  # told by the frame
             squares *= self.units**2
@@ -54,25 +69,25 @@ class FilledRows:
         frame, x_factor, y_factor, y_squares = frame_of(self, scale, units, both)
         x_unit, y_unit = self.units[:p] * x_factor, self.units[p:] * y_factor
         X, Y = rows[:, :p] * x_unit, rows[:, p:] * y_unit
-        V, R = np.linalg.qr(X[self.spanning].T)
+        V, R = orthonormal_basis(X[self.spanning].T)
         m = V.shape[1]
         inner = np.empty((len(X), m))  # X V
         inner[self.spanning] = R.T
         others = np.setdiff1d(np.arange(len(X)), self.spanning)
         inner[others] = X[others] @ V
         inside = np.zeros((p + q, m + q))
-        inside[:p, :m], inside[p:, m:] = V * x_unit[:, None], np.diag(y_unit)
-        inside = inside[self.live]
-        C = self.gaps.within(inside)
-        roots = rows_of_moments(C, np.zeros((m + q, 0)), C.diagonal() > 0)[0][0]
-        condensed = triangular_rows(np.vstack([inner, roots[:, :m]]), np.vstack([Y, roots[:, m:]]))
-        form = RowForm(
-            frame,
-            condensed[1],
-            squares[:p] * x_factor**2,
-            y_squares,
-            condensed[0],
-            is_condensed=True,
-        )
-        form.basis = V
-        return form
+        np.multiply(V, x_unit[:, None], out=inside[:p, :m])
+        np.fill_diagonal(inside[p:, m:], y_unit)
+        C = self.gaps.within(inside if self.live.all() else inside[self.live])
+        squares = squares[:p] * x_factor**2
+
+        def exactly() -> RowForm:
+            roots = rows_of_moments(C, np.zeros((m + q, 0)), C.diagonal() > 0)[0][0]
+            stacked = np.vstack([inner, roots[:, :m]]), np.vstack([Y, roots[:, m:]])
+            rows, outputs = triangular_rows(*stacked)
+            form = RowForm(frame, outputs, squares, y_squares, rows, is_condensed=True)
+            form.basis = V
+            return form
+
+        xx, xy = inner.T @ inner + C[:m, :m], inner.T @ Y + C[:m, m:]
+        return SpanForm(frame, xx, xy, y_squares, exactly, squares_of_features=squares, basis=V)

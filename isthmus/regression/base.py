@@ -65,8 +65,9 @@ class LatentRegression(FittedMap, ABC):
     _min_components = 1
     _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
     _ridge_path = False  # every ridge weight follows from one spectrum
-    # A method of a subclass that shows the map in another basis, (k, k), than the nested one.
-    _turn: Callable[[Factors], Array | None] | None = None
+    # A method of a subclass that shows the map in another basis than the nested one: the matrix that turns
+    # rotations into it, (k, k), and its inverse.
+    _turn: Callable[[Factors], tuple[Array, Array] | None] | None = None
     _needs_full_yy = False  # whether a fit to moments needs the products of different outputs
 
     n_components: Any
@@ -300,7 +301,7 @@ class LatentRegression(FittedMap, ABC):
             warnings.warn(factors.warning, UserWarning, stacklevel=3)
         turn = None if self._turn is None else self._turn(factors)
         if turn is not None:
-            factors.turn(turn)
+            factors.turn(*turn)
         if not (form.x_squares.all() and form.y_squares.all()):
             factors.silence(form.x_squares == 0, form.y_squares == 0)
         A = factors.rotations / frame.x_scale[:, None]  # in the user's units, from the centred rows
@@ -320,7 +321,7 @@ class LatentRegression(FittedMap, ABC):
             T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
             signs = column_signs(T, frame.x_mean @ A)
 
-        self._nesting = None if turn is None else turn * signs
+        self._nesting = None if turn is None else turn[0] * signs
         self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
         self._x_rest = frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale

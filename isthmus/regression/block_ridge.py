@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
-from isthmus._linalg import EPS, Array, power_of_two, require_squares
+from isthmus._linalg import EPS, Array, require_squares
+from isthmus._linalg.graded import column_units
 from isthmus._validation import check_alpha, check_flag
 from isthmus.kernels.distinct import sample_groups
 from isthmus.regression.blocks import resolve_blocks
@@ -112,7 +113,7 @@ class BlockRidge(LinearRegressor):
         check_flag("alpha_per_target", self.alpha_per_target)
         require_squares("X", rows)  # the unit of the ridge weights
         x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
-        y_unit = power_of_two(Y)
+        y_unit = column_units(Y)
         problem = _BlockProblem(rows - x_mean, (Y - y_mean) / y_unit, columns)
         candidates = self._candidates(problem)
         folds = self._folds(rows, Y)

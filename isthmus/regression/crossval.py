@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
 from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
-from isthmus.problems.frame import ridge_in_units, scales_x
+from isthmus.problems.frame import output_units, ridge_in_units, scales_x
 from isthmus.problems.missing import unit_of_seen
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
@@ -115,20 +115,21 @@ def path_scores(
 
 def _tasks(
     estimator: Any, rows: CheckedRows, splits: Sequence[Split], ranks: list[int], alphas: list[Any]
-) -> tuple[list[Task], float]:
-    """Work that yields splits with a path for every ridge weight, and the unit of its outputs."""
+) -> tuple[list[Task], Array]:
+    """Work that yields splits with a path for every ridge weight, and the units of its outputs."""
     if not estimator._is_nested():
-        return _fold_by_fold(_refitted, estimator, rows, splits, ranks, alphas), 1.0
+        tasks = _fold_by_fold(_refitted, estimator, rows, splits, ranks, alphas)
+        return tasks, np.ones(rows.Y.shape[1])
     gappy = estimator.missing == "em"
-    unit_of = unit_of_seen if gappy else power_of_two
-    units = unit_of(rows.X), unit_of(rows.Y)
-    if units != (1.0, 1.0):  # huge or tiny data, brought into the range of their squares
-        rows = CheckedRows(rows.X / units[0], rows.Y / units[1], rows.weights)
+    x_unit = unit_of_seen(rows.X) if gappy else power_of_two(rows.X)
+    y_units = output_units(rows.Y, estimator.scale)
+    if x_unit != 1.0 or (y_units != 1.0).any():  # brought into the range of their squares
+        rows = CheckedRows(rows.X / x_unit, rows.Y / y_units, rows.weights)
         if not scales_x(estimator.scale):  # the ridge on scaled columns knows no units
-            alphas = [_ridge_in_units(alpha, units[0]) for alpha in alphas]
+            alphas = [_ridge_in_units(alpha, x_unit) for alpha in alphas]
     if gappy:
-        return _fold_by_fold(_expected, estimator, rows, splits, ranks, alphas), units[1]
-    return fold_tasks(estimator, rows, splits, max(ranks), alphas), units[1]
+        return _fold_by_fold(_expected, estimator, rows, splits, ranks, alphas), y_units
+    return fold_tasks(estimator, rows, splits, max(ranks), alphas), y_units
 
 
 def _fold_by_fold(

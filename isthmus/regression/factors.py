@@ -47,11 +47,11 @@ class Factors:
             self.y_loadings = self.y_loadings.copy()
             self.y_loadings[y_constant] = 0.0
 
-    def turn(self, M: Array) -> None:
+    def turn(self, M: Array, inverse: Array) -> None:
         """Show the same map in another basis: rotations become ``rotations @ M``."""
         self.x_cross = self.along_scores @ M
         self.rotations = self.rotations @ M
-        self.y_loadings = np.asarray(np.linalg.solve(M, self.y_loadings.T).T, dtype=np.float64)
+        self.y_loadings = self.y_loadings @ inverse.T
         self.y_cross, self.gram = M.T @ self.y_cross, M.T @ self.gram @ M
         self.scores = None if self.scores is None else self.scores @ M
         self.weights, self.mix, self.principal = None, None, False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 
 from isthmus._linalg import Array, power_of_two
+from isthmus._linalg.graded import graded_units
 from isthmus._solvers import SolverResult
 from isthmus.losses import Loss
 from isthmus.losses.checks import check_user_loss
@@ -20,7 +21,13 @@ from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart
 from isthmus.regression.optimum import RankOptimum
-from isthmus.regression.rank_descent import Penalty, RankProblem, check_finite, singular_form
+from isthmus.regression.rank_descent import (
+    Penalty,
+    RankProblem,
+    check_finite,
+    lasting_components,
+    singular_form,
+)
 from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorise
 from isthmus.regression.starts import descend_well
 
@@ -118,10 +125,10 @@ def fit_loss(
     singular value is ``norm``.
     """
     loss = settings.loss
-    y_unit = 1.0
+    y_unit = np.ones(Y.shape[1])
     w_unit = 1.0
     if isinstance(loss, ResidualLoss) and not loss.has_units:
-        y_unit = power_of_two(Y)
+        y_unit = graded_units(Y)
     if weights is not None:  # a common factor of loss and ridge, which may be out of range
         w_unit = power_of_two(weights)
         weights = weights / w_unit
@@ -130,7 +137,7 @@ def fit_loss(
     form = RowForm.from_rows(X, outputs.easy, weights, settings.scale)
     q = Y.shape[1]
     form.Y = form.Y * form.frame.y_scale
-    form.frame.y_scale = np.full(q, y_unit)
+    form.frame.y_scale = y_unit
     form.y_squares = (form.Y**2).sum(axis=0)
     spectrum = form.whitening()
     alpha = ridge_weight(spectrum.norm, form)
@@ -366,7 +373,7 @@ def _factors(
     form.y_squares = (form.Y**2).sum(axis=0)
     if A.shape[1]:
         W, s, V = singular_form(A, D)
-        keep = s > 1e-14 * max(s[0], np.finfo(float).tiny)
+        keep = lasting_components(s, V)
         W, s, V = W[:, keep], s[keep], V[:, keep]
     else:
         W, s, V = A, np.zeros(0), D

@@ -18,7 +18,13 @@ from isthmus.problems import MomentForm, Moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression.factors import Factors
 from isthmus.regression.loss_fit import LossFit
-from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, singular_form
+from isthmus.regression.rank_descent import (
+    Penalty,
+    RankProblem,
+    descend_factors,
+    lasting_components,
+    singular_form,
+)
 
 # Rows on which the start, the scales of the outputs and the parameters of the loss are found.
 _SAMPLE_ROWS = 20_000
@@ -150,7 +156,7 @@ def _about(form: MomentForm, moments: Moments, b: Array) -> MomentForm:
 def _factors(form: MomentForm, A: Array, D: Array) -> Factors:
     """Return factors for the base class."""
     W, s, V = singular_form(A, D)
-    keep = s > 1e-14 * max(s.max(initial=0.0), np.finfo(float).tiny)
+    keep = lasting_components(s, V)
     W, s, V = W[:, keep], s[keep], V[:, keep]
     return Factors(
         rotations=W, y_loadings=V * s, weights=None, x_cross=form.xx @ W, y_cross=W.T @ form.xy,

@@ -81,16 +81,17 @@ class ManifoldPLS(RankConstrained):
         check_option("manifold", self.manifold, ("grassmann", "product"))
         return super()._check_parameters()
 
-    def _turn(self, factors: Factors) -> Array | None:
+    def _turn(self, factors: Factors) -> tuple[Array, Array] | None:
         if not factors.y_loadings.shape[1]:
             return None
         # The nested rotations are B g P Sigma, so T'Y has rows sigma_i^2 q_i; W = B g P.
         sigma = np.sqrt(np.einsum("kq,qk->k", factors.y_cross, factors.y_loadings))
         if self.manifold == "grassmann":
             self.objective_ = float((sigma**2).sum())
-            return np.diag(1.0 / sigma)
+            return np.diag(1.0 / sigma), np.diag(sigma)
         self.objective_ = float(np.sqrt(len(sigma) * (sigma**2).sum()))
-        return equalising_rotation(sigma**2) / sigma[:, None]
+        turn = equalising_rotation(sigma**2)
+        return turn / sigma[:, None], turn.T * sigma
 
 
 def equalising_rotation(values: Array) -> Array:

@@ -15,6 +15,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, power_of_two, spreads
+from isthmus._linalg.graded import graded_units
 from isthmus._validation import check_count, check_flag, check_option, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
@@ -255,7 +256,7 @@ class SequentialPLS(BlockMap):
         rows, Y, columns, scales = self._prepare(X, y)
         ranks = self._ranks(len(columns))
         y_mean = Y.mean(axis=0)
-        y_scale = spreads(Y) if self.scale else np.full(Y.shape[1], power_of_two(Y))
+        y_scale = spreads(Y) if self.scale else graded_units(Y)
         left = (Y - y_mean) / y_scale
         total = float((left**2).sum())
         Z = (rows - self.x_mean_) / scales

@@ -83,11 +83,11 @@ class OPLS(PLS):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _turn(self, factors: Factors) -> Array:
+    def _turn(self, factors: Factors) -> tuple[Array, Array]:
         self._plain_weights = factors.weights
         lengths = np.sqrt(factors.gram.diagonal())
         self.n_predictive_, turn = turn_to_predictive(lengths, factors.y_loadings.T)
-        return turn
+        return turn, np.asarray(np.linalg.inv(turn), dtype=np.float64)
 
     def _store(self, *args: Any, **options: Any) -> None:
         super()._store(*args, **options)

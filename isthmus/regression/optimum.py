@@ -14,6 +14,7 @@ import numpy as np
 
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import descending_eigh
+from isthmus._linalg.graded import graded_svd, is_graded, rounding_units
 from isthmus._validation import check_alpha
 from isthmus.problems import Form, Spectrum
 from isthmus.problems.form import RIDGE_SAFE
@@ -78,7 +79,7 @@ class RankConstrained(LatentRegression):
             y_cross=inner.T @ optimum.cross,
             gram=scores.T @ scores,
             solver=spectrum.solver,
-            warning=tie_warning(optimum.sigma[: optimum.rank], r),
+            warning=tie_warning(optimum.sigma[: optimum.rank], r, optimum.is_graded),
         )
         return form, factors, alpha
 
@@ -130,12 +131,14 @@ def system_optimum(
     A single ridge weight does not need the eigenvectors of X'X. With
     :math:`R = (X^\top X + \alpha I)^{-1} X^\top Y` and the eigenvectors Q of the (q, q) matrix
     :math:`Y^\top X R`, largest first, the optimum is :math:`R Q_r Q_r^\top`. None where this would cost
-    digits: where X'X is far from orthogonal and no ridge mends that, or where a direction that is used
-    carries too little of the fit. ``norm`` is ||X||_2^2 where it is known.
+    digits: where X'X is far from orthogonal and no ridge mends that, where a direction that is used
+    carries too little of the fit, or where outputs have very different variances. ``norm`` is ||X||_2^2
+    where it is known.
     """
     m, q = form.xy.shape
     r = q if n_components is None else min(n_components, q)
-    ridge = form.solve(alpha, norm) if 0 < r and q <= m else None
+    can = 0 < r and q <= m and not is_graded(np.sqrt(form.y_squares))
+    ridge = form.solve(alpha, norm) if can else None
     if ridge is None:
         return None
     products = form.inner(form.xy, ridge)
@@ -173,7 +176,8 @@ def _leading_pair(
     Squaring them costs digits of directions that carry little, but is much cheaper than the singular
     value decomposition; where a direction that is used carries too little, that is taken.
     """
-    if form.xy.shape[1] <= len(spectrum.squares):
+    graded = is_graded(np.sqrt(form.y_squares))
+    if form.xy.shape[1] <= len(spectrum.squares) and not graded:
         kept = _kept(form, spectrum, alpha)
         Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
         squares, Q = descending_eigh(Z.T @ Z)
@@ -204,14 +208,18 @@ class RankOptimum:
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
         Z = self.g[:, None] * spectrum.cross
-        self.P, self.sigma, self.Qt = np.linalg.svd(Z, full_matrices=False)
-        floor = form.tolerance * np.sqrt(form.y_squares.sum())
-        self.rank = int(np.count_nonzero(self.sigma > floor))
+        norms = np.sqrt(form.y_squares)
+        self.is_graded = is_graded(norms)
+        self.P, self.sigma, self.Qt = graded_svd(Z, norms, form.tolerance)
+        floors = form.tolerance * rounding_units(self.Qt, norms)
+        self.rank = int(np.count_nonzero(self.sigma > floors))
 
     def factors(self, r: int) -> tuple[Array, Array]:
         """Rotations along the basis, (m, r), and loadings, (q, r)."""
         maps, Q = self.g[:, None] * self.P * self.sigma, self.Qt.T
-        found = tie_breaking(self.sigma, r, lambda block: maps[:, block].T @ maps[:, block])
+        found = tie_breaking(
+            self.sigma, r, lambda block: maps[:, block].T @ maps[:, block], self.is_graded
+        )
         if found is not None:
             block, turn = found
             maps[:, block], Q = maps[:, block] @ turn, Q.copy()
@@ -227,13 +235,18 @@ def lacks_digits(squares: Array) -> bool:
     return bool(squares.size and squares[-1] < _SQUARED_DIGITS * squares[0])
 
 
-def is_tied(sigma: Array, r: int) -> bool:
+def _tie_width(sigma: Array, r: int, graded: bool) -> float:
+    """Singular values that are nearer than this are equal; graded ones have digits of their own."""
+    return _TIED * float(sigma[r - 1] if graded else sigma[0])
+
+
+def is_tied(sigma: Array, r: int, graded: bool = False) -> bool:
     """Whether the singular values r and r + 1 of the fit are equal, so that the best map is not unique."""
-    return 0 < r < len(sigma) and bool(sigma[r - 1] - sigma[r] <= _TIED * sigma[0])
+    return 0 < r < len(sigma) and bool(sigma[r - 1] - sigma[r] <= _tie_width(sigma, r, graded))
 
 
 def tie_breaking(
-    sigma: Array, r: int, norms: Callable[[slice], Array]
+    sigma: Array, r: int, norms: Callable[[slice], Array], graded: bool = False
 ) -> tuple[slice, Array] | None:
     """Where the best map of rank r is not unique, the basis whose first directions have small maps.
 
@@ -241,9 +254,9 @@ def tie_breaking(
     smallest coefficients come first, as the faintest ridge would have it. ``norms`` gives, for the
     columns of a slice, the inner products of their coefficients.
     """
-    if not is_tied(sigma, r):
+    if not is_tied(sigma, r, graded):
         return None
-    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= _TIED * sigma[0])
+    tied = np.flatnonzero(np.abs(sigma - sigma[r - 1]) <= _tie_width(sigma, r, graded))
     block = slice(int(tied[0]), int(tied[-1]) + 1)
     return block, np.linalg.eigh(norms(block))[1]
 
@@ -251,9 +264,11 @@ def tie_breaking(
 _SMALLEST_TAKEN = "Of the directions that tie those with the smallest coefficients are taken."
 
 
-def tie_warning(sigma: Array, r: int, outcome: str = _SMALLEST_TAKEN) -> str | None:
+def tie_warning(
+    sigma: Array, r: int, graded: bool = False, outcome: str = _SMALLEST_TAKEN
+) -> str | None:
     """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
-    if not is_tied(sigma, r):
+    if not is_tied(sigma, r, graded):
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "

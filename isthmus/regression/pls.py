@@ -51,7 +51,8 @@ class PLS(LatentRegression):
     ----------
     n_components : int, "auto" or None, default=2
         Number of components. "auto" chooses it by cross-validation (``ComponentSearchCV`` with its
-        defaults), None takes all there are: least squares.
+        defaults), None takes all there are: least squares. Its five folds are consecutive, so that
+        neighbours in time stay together: the choice depends on the order of rows.
     scale : bool or "y", default=True
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone, for
         inputs in one unit (a spectrum) and outputs in several. With False the fit depends on the units

@@ -15,6 +15,7 @@ from scipy.linalg import svd
 
 from isthmus._geometry import Euclidean
 from isthmus._linalg import Array
+from isthmus._linalg.graded import graded_svd, is_graded, rounding_units
 from isthmus._solvers import Reason, SolverResult
 from isthmus._solvers.smoothed import minimise_smoothed
 from isthmus.losses import Loss
@@ -29,6 +30,9 @@ _FINE_WIDTHS = tuple(10.0 ** (-i / 2) for i in range(2, 13))
 
 # Components that carry less than this share of the largest are not given larger units than it.
 _LEAST_SHARE = 1e-3
+
+# Singular values of a map below this many of what they are known relative to are rounding errors.
+_LEAST_COMPONENT = 1e-14
 
 # Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
 _SHAKE_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
@@ -230,9 +234,18 @@ def balance(A: Array, D: Array) -> tuple[Array, Array]:
 def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
     """Thin singular value decomposition of A D', at the cost of its factors."""
     Qa, Ra = np.linalg.qr(A)
+    norms = np.linalg.norm(D, axis=1)
+    if is_graded(norms):
+        U, s, Vt = graded_svd(Ra @ D.T, norms)
+        return Qa @ U, s, Vt.T
     Qd, Rd = np.linalg.qr(D)
     U, s, Vt = svd(Ra @ Rd.T)
     return Qa @ U, s, Qd @ Vt.T
+
+
+def lasting_components(s: Array, V: Array) -> NDArray:
+    """Return which components of a map in singular form are more than rounding errors."""
+    return np.asarray(s > _LEAST_COMPONENT * rounding_units(V.T, np.linalg.norm(V * s, axis=1)))
 
 
 def check_finite(values: NDArray, loss: Loss) -> None:

@@ -64,7 +64,7 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     alpha : float or "auto", default="auto"
         Ridge weight on the scale of scikit-learn's ``Ridge``; "auto": by cross-validation.
     cv : int, default=5
-        Number of folds of items.
+        Number of folds of items. They are drawn by row number: choices depend on the order of rows.
     max_iter : int, default=500
         Most iterations of expectation maximisation.
     tol : float, default=1e-4

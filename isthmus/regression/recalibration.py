@@ -81,11 +81,14 @@ class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstima
             raise ValueError(f"y.shape == {Y.shape}, expected {prediction.shape} as predicted.")
         slope = np.ones(Y.shape[1:])
         if self.slope:
-            centred = prediction - prediction.mean(axis=0)
-            squares = (centred**2).sum(axis=0)
-            cross = (centred * (Y - Y.mean(axis=0))).sum(axis=0)
-            # Equal predictions determine no slope.
-            slope = np.divide(cross, squares, out=slope, where=squares > 0)
+            centred, deviation = (A - A.mean(axis=0) for A in (prediction, Y))
+            # In units of their own, since squares may leave float64; equal predictions determine no slope.
+            unit, y_unit = (np.abs(A).max(axis=0) for A in (centred, deviation))
+            varies = unit > 0
+            centred = centred / np.where(varies, unit, 1.0)
+            deviation = deviation / np.where(y_unit > 0, y_unit, 1.0)
+            cross = (centred * deviation).sum(axis=0) * (y_unit / np.where(varies, unit, 1.0))
+            slope = np.divide(cross, (centred**2).sum(axis=0), out=slope, where=varies)
         bias = Y.mean(axis=0) - slope * prediction.mean(axis=0)
         self.slope_ = float(slope) if Y.ndim == 1 else slope
         self.bias_ = float(bias) if Y.ndim == 1 else bias

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from isthmus._linalg import Array
+from isthmus._linalg.graded import graded_svd
 from isthmus._solvers import Reason
 from isthmus._validation import check_flag, check_number, check_option, check_verbose
 from isthmus.losses import Squared
@@ -283,13 +284,14 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
             told = f"{result.reason} ({reached}): raise max_iter or tol."
             warnings.warn(told, ConvergenceWarning, stacklevel=5)
 
-    def _turn(self, factors: Factors) -> Array | None:
+    def _turn(self, factors: Factors) -> tuple[Array, Array] | None:
         """From the nested basis to the singular vectors of the map."""
         if not factors.y_loadings.shape[1]:
             return None
         R = np.linalg.qr(factors.rotations, mode="r")
-        U, _, _ = np.linalg.svd(R @ factors.y_loadings.T, full_matrices=False)
-        return np.asarray(np.linalg.solve(R, U[:, : len(R)]), dtype=np.float64)
+        C = R @ factors.y_loadings.T
+        U = graded_svd(C, np.linalg.norm(C, axis=0))[0][:, : len(R)]
+        return np.asarray(np.linalg.solve(R, U), dtype=np.float64), U.T @ R
 
     def _store(self, form: Any, factors: Factors, X: Any = None, weights: Any = None) -> None:
         super()._store(form, factors, X, weights)
@@ -297,16 +299,19 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
             # The map is on another scale than y: it explains no share of its variance.
             self.y_explained_variance_ratio_ = np.full(self.n_components_, np.nan)
         s = np.linalg.norm(self.y_loadings_, axis=0)
-        # Without scaling the frame has one unit on each side, a power of two.
+        # Without scaling units are powers of two: one for inputs, and one for outputs unless they are so
+        # far apart that each component belongs to outputs of one unit.
         x_unit = 1.0 if scales_x(self.scale) else self.x_scale_[0]
-        y_unit = 1.0 if self.scale and self._is_exact() else self.y_scale_[0]
-        self.singular_values_ = s * (y_unit / x_unit)
+        y_units = (
+            np.ones(len(self.y_loadings_)) if self.scale and self._is_exact() else self.y_scale_
+        )
+        self.singular_values_ = s * (y_units[np.abs(self.y_loadings_).argmax(axis=0)] / x_unit)
         self.y_rotations_ = self.y_loadings_ / np.where(s > 0, s, 1.0)
         if self._is_exact():
             ridge = ridge_in_units(self.alpha_, form.frame.ridge_unit(self.scale))
             objective = squared_objective(form, factors, ridge) * form.frame.weight_unit
             with np.errstate(over="ignore"):  # infinite where squares of y are
-                self.objective_ = objective * np.square(y_unit)
+                self.objective_ = objective * float(y_units.max()) * float(y_units.max())
 
     # -- online --------------------------------------------------------------------------------
 

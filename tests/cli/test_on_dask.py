@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from dask.distributed import LocalCluster
 from sklearn.model_selection import PredefinedSplit
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.cli import main
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 N = 600
 NAMES = ["a", "b", "c", "oil", "starch"]
@@ -17,7 +18,7 @@ NAMES = ["a", "b", "c", "oil", "starch"]
 
 @pytest.fixture(scope="module")
 def address():
-    with LocalCluster(
+    with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
         yield cluster.scheduler_address

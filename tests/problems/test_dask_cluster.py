@@ -5,11 +5,9 @@ import signal
 import threading
 import time
 
-import dask.array as da
 import joblib
 import numpy as np
 import pytest
-from dask.distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -17,16 +15,19 @@ from sklearn.preprocessing import StandardScaler
 
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
 
+da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
 N, P, Q = 4000, 12, 3
 
 
 @pytest.fixture(scope="module")
 def client():
     with (
-        LocalCluster(
+        distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, memory_limit="400MiB", dashboard_address=None
         ) as cluster,
-        Client(cluster) as client,
+        distributed.Client(cluster) as client,
     ):
         yield client
 

@@ -3,9 +3,6 @@
 import subprocess
 import sys
 
-import dask
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +11,10 @@ from scipy import sparse
 
 from isthmus import Moments
 from isthmus.problems.streams.dask_rows import DaskRows
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
 
 N, P, Q = 203, 4, 2
 NAMES = ["a", "b", "c", "d"]
