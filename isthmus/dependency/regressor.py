@@ -86,10 +86,10 @@ class DependencyRegressor(
         ``fit(X, y)`` and ``candidates(X, n_best)``. They are ranked by the loss of the predicted point
         minus a weighted log-probability; ridge (with ``map=None`` or ``RidgeCV``) and weight by
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
-        :class:`~isthmus.preimages.LogPool` if at least 30 sequences are predicted from sequences, the
-        ``preimage`` is left open, and held-out answers are nearer to the truth than those of
-        ``NeighbourAnswers``, so that inputs and outputs align monotonically. None: the open search of
-        ``preimage``. Generators and ranking do not use ``sample_weight``.
+        if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
+        :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
+        answers nearer to the truth, provided that they are nearer than those of ``NeighbourAnswers``, so
+        that inputs and outputs align monotonically. None: the open search of ``preimage``. Generators and ranking do not use ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one
