@@ -273,7 +273,9 @@ class DependencyRegressor(
         if solved.left_out is not None:
             self._loo_scores = solved.left_out
         points = np.arange(len(Psi)) if is_precomputed(kernel) else X
-        self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=solved.values)
+        # As large as a kernel matrix where outputs have one; candidates keep one more.
+        values = solved.values if self.candidates_ is None else None
+        self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=values)
         self.embedding_intercept_ = solved.intercept
         self.y_loadings_ = None
         return True
