@@ -89,7 +89,8 @@ class DependencyRegressor(
         if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
         :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
         answers nearer to the truth, provided that they are nearer than those of ``NeighbourAnswers``, so
-        that inputs and outputs align monotonically. None: the open search of ``preimage``. Generators and ranking do not use ``sample_weight``.
+        that inputs and outputs align monotonically. None: the open search of ``preimage``.
+        Generators and ranking do not use ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one
