@@ -13,6 +13,7 @@ from isthmus.dependency.held_out import HeldOut, choose, propose, rows_of_regres
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages import AlignedClassifier, LogPool, NeighbourAnswers
 from isthmus.preimages.generators.windows import are_symbols
 from isthmus.preimages.object_losses import ObjectLosses
@@ -56,22 +57,27 @@ class CandidateRanking:
         self.weight = weight
         self.n_candidates = n_candidates
 
-    def fit(self, X: Any, y: Any, generators: Mapping[str, Any]) -> CandidateRanking | None:
-        """Fit the generator and the regression; None if the last of several generators is as good.
+    def fit(
+        self, X: Any, y: Any, generators: Mapping[str, Any], *, or_none: bool = True
+    ) -> CandidateRanking | None:
+        """Fit the generator and the regression.
 
         The first answers of several generators are compared on held-out rows. An earlier one is kept unless
-        a later one is better by more than a standard error; the last need not be better to be taken.
+        a later one is better by more than a standard error. With ``or_none`` the last stands for rows that
+        do not align: if it is as good as the others the result is None.
         """
         rows = rows_of_regression(len(y))
         trial = HeldOut(X, y, rows, self.n_candidates)
         name, *others = generators
         compared = trial.compare(generators, self.kernel_y) if others else {}
-        if others:
+        if others and or_none:
             plain = compared.pop(others[-1])
             name = choose(compared) if compared else others[-1]
             if not compared or plain.mean() <= compared[name].mean():
                 return None
             compared[others[-1]] = plain
+        elif others:
+            name = choose(compared)
         generator = generators[name]
         table = trial.table(generator, self.kernel_x, self.kernel_y, self.alphas, self.weight)
         self.alpha_, self.weight_ = table.best
@@ -111,8 +117,12 @@ def generators_to_compare(X: Any, kernel_x: Any) -> dict[str, Any]:
 
     A pool is better where a symbol of the output depends on those before it, as in words; places that are
     classified one by one are better where it depends on the input alone, as in proteins. If the last is as
-    good on held-out rows, nothing says that inputs and outputs align monotonically.
+    good on held-out rows, nothing says that inputs and outputs align monotonically. Vectors have no symbols
+    to pair, so that there is one classifier, which finds out itself whether it sees the symbol before, and
+    no pool.
     """
+    if all(are_vectors(x) for x in X):
+        return {"aligned": AlignedClassifier(), "neighbours": NeighbourAnswers(kernel_x)}
     if not are_symbols(X):
         return {}
     return {

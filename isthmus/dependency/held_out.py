@@ -146,7 +146,7 @@ class HeldOut:
             for w, value in enumerate(weights):
                 picked = _best_of_each(total(loss, log_p, value), starts)
                 figures[:, a, w] = distance[picked].mean(), exact[picked].mean()
-        best_a, best_w = divmod(int(figures[0].argmin()), len(weights))
+        best_a, best_w = middle_of_best(figures[0])
         shown = {
             "loss": figures[0],
             "exact": figures[1],
@@ -183,6 +183,18 @@ class HeldOut:
             ),
             np.array([len(objects) for objects, _ in proposals]),
         )
+
+
+def middle_of_best(losses: Array) -> tuple[int, int]:
+    """Return ridge and weight of the least loss, (n_alphas, n_weights).
+
+    Few rows leave many as good: then the ridge with most of them, and the middle of its weights, since the
+    ends lie beside weights that are worse.
+    """
+    tied = losses <= losses.min() * (1 + 1e-9)
+    row = int(tied.sum(axis=1).argmax())
+    columns = np.flatnonzero(tied[row])
+    return row, int(columns[len(columns) // 2])
 
 
 def propose(generator: Any, X: Any, n_best: int) -> list[tuple[list[Any], Array]]:

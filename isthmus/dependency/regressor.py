@@ -71,7 +71,8 @@ class DependencyRegressor(
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
         lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules
-        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others.
+        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others;
+        for a list of arrays with one vector or picture per place with ``VectorSequenceKernel()``.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``, for graphs and molecules
         to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number

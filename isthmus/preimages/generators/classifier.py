@@ -14,10 +14,11 @@ from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
 from isthmus._validation import check_option
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
+from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages.generators.alignment import Cuts, cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.places import PlaceClassifier
-from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows, are_vectors
+from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows
 
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
 _TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words

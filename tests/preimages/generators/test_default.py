@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.dependency.candidates import CandidateRanking
-from isthmus.dependency.held_out import HeldOut, choose
+from isthmus.dependency.held_out import HeldOut, choose, middle_of_best
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages import SequenceSearch
@@ -121,6 +121,19 @@ def test_a_later_generator_must_be_better_by_a_standard_error(gain, taken):
     noise = np.tile([-1.0, 1.0], 50)  # of the difference: standard error 0.1
     base = np.arange(100.0)
     assert choose({"first": base + gain, "second": base + noise}) == taken
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"),
+    [
+        ([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], (0, 2)),  # no other is as good
+        ([[1.0, 1.0, 1.0, 2.0], [2.0, 1.0, 2.0, 2.0]], (0, 1)),
+        ([[2.0, 1.0, 2.0, 2.0], [2.0, 1.0, 1.0, 2.0]], (1, 2)),  # most of the second ridge
+        ([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]], (0, 2)),
+    ],
+)
+def test_the_middle_of_equally_good_weights_is_taken(losses, best):
+    assert middle_of_best(np.array(losses)) == best
 
 
 def test_few_rows_and_vectors_have_no_candidates():
