@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._linalg import Array
-from isthmus.dependency.held_out import HeldOut, propose, rows_of_regression, total
+from isthmus.dependency.held_out import HeldOut, choose, propose, rows_of_regression, total
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages import AlignedClassifier, LogPool, NeighbourAnswers
-from isthmus.preimages.generators.windows import are_symbols, are_vectors
+from isthmus.preimages.generators.windows import are_symbols
 from isthmus.preimages.object_losses import ObjectLosses
 
 ALPHAS = (0.01, 0.1, 1.0)
@@ -56,21 +57,34 @@ class CandidateRanking:
         self.weight = weight
         self.n_candidates = n_candidates
 
-    def fit(self, X: Any, y: Any, generators: Mapping[str, Any]) -> CandidateRanking | None:
-        """Fit the generator and the regression; None if another generator than the first is better.
+    def fit(
+        self, X: Any, y: Any, generators: Mapping[str, Any], *, or_none: bool = True
+    ) -> CandidateRanking | None:
+        """Fit the generator and the regression.
 
-        The first answers of several generators are compared on held-out rows.
+        The first answers of several generators are compared on held-out rows. An earlier one is kept unless
+        a later one is better by more than a standard error. With ``or_none`` the last stands for rows that
+        do not align: if it is as good as the others the result is None.
         """
         rows = rows_of_regression(len(y))
         trial = HeldOut(X, y, rows, self.n_candidates)
-        first = trial.compare(generators, self.kernel_y) if len(generators) > 1 else {}
-        name = next(iter(generators))
-        if first and min(first, key=lambda key: first[key]) != name:
-            return None
+        name, *others = generators
+        compared = trial.compare(generators, self.kernel_y) if others else {}
+        if others and or_none:
+            plain = compared.pop(others[-1])
+            name = choose(compared) if compared else others[-1]
+            if not compared or plain.mean() <= compared[name].mean():
+                return None
+            compared[others[-1]] = plain
+        elif others:
+            name = choose(compared)
         generator = generators[name]
         table = trial.table(generator, self.kernel_x, self.kernel_y, self.alphas, self.weight)
         self.alpha_, self.weight_ = table.best
-        self.cv_results_ = {**table.shown, "generators": first}
+        self.cv_results_ = {
+            **table.shown,
+            "generators": {key: float(own.mean()) for key, own in compared.items()},
+        }
         self.generator_ = clone(generator).fit(X, y)
         self.rows_ = rows
         self._points = take(X, rows)
@@ -99,14 +113,20 @@ class CandidateRanking:
 
 
 def generators_to_compare(X: Any, kernel_x: Any) -> dict[str, Any]:
-    """Return a generator of aligned sequences, first, and one that needs no alignment; or nothing.
+    """Return generators of aligned sequences, first, and one that needs no alignment; or nothing.
 
-    If the second is better on held-out rows, inputs and outputs do not align monotonically.
+    A pool is better where a symbol of the output depends on those before it, as in words; places that are
+    classified one by one are better where it depends on the input alone, as in proteins. If the last is as
+    good on held-out rows, nothing says that inputs and outputs align monotonically. Vectors have no symbols
+    to pair, so that there is one classifier, which finds out itself whether it sees the symbol before, and
+    no pool.
     """
     if all(are_vectors(x) for x in X):
-        aligned: Any = AlignedClassifier()
-    elif are_symbols(X):
-        aligned = LogPool()
-    else:
+        return {"aligned": AlignedClassifier(), "neighbours": NeighbourAnswers(kernel_x)}
+    if not are_symbols(X):
         return {}
-    return {"aligned": aligned, "neighbours": NeighbourAnswers(kernel_x)}
+    return {
+        "aligned": LogPool(),
+        "places": AlignedClassifier(chain=False),
+        "neighbours": NeighbourAnswers(kernel_x),
+    }

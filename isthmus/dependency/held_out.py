@@ -28,7 +28,6 @@ _FOLDS = 3  # each of them fits the generator once more
 _MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
 _MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
 _MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty words
-_MOST_COMPARED = 150  # rows by which generators are compared
 
 
 def rows_of_regression(n: int) -> NDArray[np.int64]:
@@ -41,6 +40,17 @@ def rows_of_regression(n: int) -> NDArray[np.int64]:
 def total(losses: Array, log_p: Array, weight: float) -> Array:
     """What is minimised: the loss minus the weighted log-probability."""
     return -log_p if np.isinf(weight) else losses - weight * log_p
+
+
+def choose(distances: Mapping[str, Array]) -> str:
+    """Return the first name that no later one beats by a standard error of the mean difference."""
+    names = list(distances)
+    best = names[0]
+    for name in names[1:]:
+        gain = distances[best] - distances[name]
+        if gain.mean() > gain.std() / np.sqrt(len(gain)):
+            best = name
+    return best
 
 
 @dataclass
@@ -62,6 +72,7 @@ class HeldOut:
         self.folds = [fold for fold in self.folds if len(fold[1])]
         self.by_place = all(_n_symbols(a) == _n_symbols(b) for a, b in zip(X, y))
         self._fitted: dict[tuple[int, int], Any] = {}
+        self._proposed: dict[tuple[int, int], Any] = {}
 
     def _some(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return as many of the held-out rows as are asked for, one at least."""
@@ -76,20 +87,27 @@ class HeldOut:
             self._fitted[key] = clone(generator).fit(take(self.X, kept), take(self.y, kept))
         return self._fitted[key]
 
-    def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, float]:
-        """Return mean distances of first answers from the truth in one fold; some may be unable to fit."""
-        held = self.folds[0][1][:_MOST_COMPARED]
-        found: dict[str, float] = {}
+    def _propose(self, generator: Any, fold: int) -> list[tuple[list[Any], Array]]:
+        """What the generator proposes for the held-out rows of a fold, once."""
+        key = id(generator), fold
+        if key not in self._proposed:
+            held = take(self.X, self.folds[fold][1])
+            self._proposed[key] = propose(self._fit(generator, fold), held, self.n_candidates)
+        return self._proposed[key]
+
+    def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, Array]:
+        """Return distances of first answers from the truth in one fold; some may be unable to fit."""
+        truth = [self.y[i] for i in self.folds[0][1]]
+        found: dict[str, Array] = {}
         for name, generator in generators.items():
             try:
-                fitted = self._fit(generator, 0)
+                self._fit(generator, 0)
             except ValueError:  # there is no alignment
                 if name == list(generators)[-1] and not found:
                     raise
                 continue
-            answers = [objects[0] for objects, _ in propose(fitted, take(self.X, held), 1)]
-            truth = [self.y[i] for i in held]
-            found[name] = float(self._apart(kernel_y, truth, [[z] for z in answers]).mean())
+            first = [objects[:1] for objects, _ in self._propose(generator, 0)]
+            found[name] = self._apart(kernel_y, truth, first)
         return found
 
     def _apart(self, kernel_y: Any, truth: list[Any], lists: list[Any]) -> Array:
@@ -128,7 +146,7 @@ class HeldOut:
             for w, value in enumerate(weights):
                 picked = _best_of_each(total(loss, log_p, value), starts)
                 figures[:, a, w] = distance[picked].mean(), exact[picked].mean()
-        best_a, best_w = divmod(int(figures[0].argmin()), len(weights))
+        best_a, best_w = middle_of_best(figures[0])
         shown = {
             "loss": figures[0],
             "exact": figures[1],
@@ -143,7 +161,7 @@ class HeldOut:
     ) -> tuple[Any, ...]:
         """Losses (alphas, candidates), log-probabilities, distances, hits, and candidates per row."""
         kept, held = self.folds[fold]
-        proposals = propose(self._fit(generator, fold), take(self.X, held), self.n_candidates)
+        proposals = self._propose(generator, fold)
         place = {row: i for i, row in enumerate(self.rows)}
         near = np.array([place[row] for row in kept if row in place])
         asked = np.array([place[row] for row in held])
@@ -165,6 +183,18 @@ class HeldOut:
             ),
             np.array([len(objects) for objects, _ in proposals]),
         )
+
+
+def middle_of_best(losses: Array) -> tuple[int, int]:
+    """Return ridge and weight of the least loss, (n_alphas, n_weights).
+
+    Few rows leave many as good: then the ridge with most of them, and the middle of its weights, since the
+    ends lie beside weights that are worse.
+    """
+    tied = losses <= losses.min() * (1 + 1e-9)
+    row = int(tied.sum(axis=1).argmax())
+    columns = np.flatnonzero(tied[row])
+    return row, int(columns[len(columns) // 2])
 
 
 def propose(generator: Any, X: Any, n_best: int) -> list[tuple[list[Any], Array]]:

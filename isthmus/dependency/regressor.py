@@ -71,7 +71,8 @@ class DependencyRegressor(
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
         lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules
-        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others.
+        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others;
+        for a list of arrays with one vector or picture per place with ``VectorSequenceKernel()``.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``, for graphs and molecules
         to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number
@@ -86,10 +87,11 @@ class DependencyRegressor(
         ``fit(X, y)`` and ``candidates(X, n_best)``. They are ranked by the loss of the predicted point
         minus a weighted log-probability; ridge (with ``map=None`` or ``RidgeCV``) and weight by
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
-        :class:`~isthmus.preimages.LogPool` if at least 30 sequences are predicted from sequences, the
-        ``preimage`` is left open, and held-out answers are nearer to the truth than those of
-        ``NeighbourAnswers``, so that inputs and outputs align monotonically. None: the open search of
-        ``preimage``. Generators and ranking do not use ``sample_weight``.
+        if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
+        :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
+        answers nearer to the truth, provided that they are nearer than those of ``NeighbourAnswers``, so
+        that inputs and outputs align monotonically. None: the open search of ``preimage``.
+        Generators and ranking do not use ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one
@@ -273,7 +275,9 @@ class DependencyRegressor(
         if solved.left_out is not None:
             self._loo_scores = solved.left_out
         points = np.arange(len(Psi)) if is_precomputed(kernel) else X
-        self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=solved.values)
+        # As large as a kernel matrix where outputs have one; candidates keep one more.
+        values = solved.values if self.candidates_ is None else None
+        self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=values)
         self.embedding_intercept_ = solved.intercept
         self.y_loadings_ = None
         return True

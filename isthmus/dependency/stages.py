@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from isthmus.dependency.candidates import ALPHAS, CandidateRanking, generators_t
 from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.memory import check_output_memory, learned_preimage
 from isthmus.features import KernelMap
-from isthmus.kernels import Gaussian, SequenceKernel
+from isthmus.kernels import Gaussian, SequenceKernel, VectorSequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import CandidateSearch
 
@@ -52,7 +54,7 @@ class StagesMixin:
     # -- kernels of sequences ------------------------------------------------------------------
 
     def _choose_defaults(self, X: Any, y: Any) -> None:
-        """Kernels of n-grams for strings and lists of strings, a kernel of graphs for graphs as inputs."""
+        """Kernels of n-grams for strings; for inputs also of graphs and of sequences of vectors."""
         self.candidates_ = None
         self._default_inputs = self._default_outputs = None
         for name, samples, stage in (("inputs", X, self.inputs), ("outputs", y, self.outputs)):
@@ -62,6 +64,8 @@ class StagesMixin:
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
         elif self.inputs is None and are_strings(X, "X"):
             self._default_inputs = _of_strings()
+        elif self.inputs is None and are_vector_sequences(X):
+            self._default_inputs = KernelMap(kernel=VectorSequenceKernel())
         if self.outputs is None and are_strings(y, "y"):
             first = next(iter(y))
             if all(other == first for other in y):
@@ -72,6 +76,11 @@ class StagesMixin:
         elif self.outputs is None and are_graphs(y):
             raise ValueError(
                 "y are graphs, which have no default kernel: give outputs=KernelMap(kernel=GraphKernel())."
+            )
+        elif self.outputs is None and are_vector_sequences(y):
+            raise ValueError(
+                "y are sequences of vectors, which have no pre-image: give vectors of one length, or "
+                "outputs=KernelMap(kernel=VectorSequenceKernel(), preimage='nearest')."
             )
 
     def _make_map(self) -> Any:
@@ -181,7 +190,9 @@ class StagesMixin:
         tried = generators_to_compare(X, kernel_x) if is_auto else {"given": generator}
         if tried:
             ranking = CandidateRanking(kernel_x, kernel_y, ridge_weights(self.map) or ALPHAS)
-            self.candidates_ = ranking.fit(X, Y, tried)
+            # Outputs as long as sequences of vectors are aligned with them, whichever generator is better.
+            align = are_vector_sequences(X) and all(len(a) == len(b) for a, b in zip(X, Y))
+            self.candidates_ = ranking.fit(X, Y, tried, or_none=not align)
 
     def _obstacle_to_candidates(self, inputs: Any) -> str:
         """Say what stands against a ranking of candidates, if anything does."""
@@ -201,8 +212,9 @@ class StagesMixin:
     def _may_align(self, Y: Any) -> bool:
         """Return whether sequences are predicted from sequences, and the pre-image is left open."""
         open_end = self._phi_y.preimage is None or self._phi_y.preimage == "auto"
-        kernels = [getattr(phi, "kernel", None) for phi in (self._phi_x, self._phi_y)]
-        counted = all(isinstance(kernel, NgramKernel) for kernel in kernels)
+        kernel_x, kernel_y = (getattr(phi, "kernel", None) for phi in (self._phi_x, self._phi_y))
+        are_sequences = isinstance(kernel_x, NgramKernel | VectorSequenceKernel)
+        counted = are_sequences and isinstance(kernel_y, NgramKernel)
         return open_end and counted and len(Y) >= _ENOUGH_ROWS
 
     @property
@@ -268,7 +280,7 @@ def _of_strings() -> KernelMap:
 
 
 def check_default_kernel(stage: str, samples: Any) -> None:
-    """Refuse samples without a default kernel: bytes, some graphs, numbers in rows of different lengths."""
+    """Refuse samples without a default kernel: bytes, some graphs, numbers that are no table."""
     if not isinstance(samples, (list, tuple)) or not len(samples):
         return
     name = "X" if stage == "inputs" else "y"
@@ -278,6 +290,12 @@ def check_default_kernel(stage: str, samples: Any) -> None:
     if any(kinds) and not all(kinds):
         place = kinds.index(False)
         raise ValueError(f"{name}[{place}] == {samples[place]!r}, must be a graph like the others.")
+    nested = [isinstance(s, list | tuple) and _holds_rows(s) for s in samples]
+    if any(nested):
+        raise ValueError(
+            f"{name}[{nested.index(True)}] is a list of lists of numbers: give an array, one vector per "
+            "place."
+        )
     rows = [s for s in samples if isinstance(s, (list, tuple, np.ndarray))]
     are_numbers = len(rows) == len(samples) and all(
         len(row) and np.isscalar(row[0]) and not isinstance(row[0], str) for row in rows
@@ -287,6 +305,21 @@ def check_default_kernel(stage: str, samples: Any) -> None:
             f"{name} has rows of different lengths, which are not vectors: if they are sequences of "
             f"symbols, give {stage}=KernelMap(kernel=SequenceKernel(0.3, normalise=True))."
         )
+
+
+def _holds_rows(sample: Any) -> bool:
+    """Return whether all entries of a list are lists of numbers, as those of a graph are not."""
+    return len(sample) > 0 and all(
+        isinstance(row, list | tuple) and len(row) and all(isinstance(v, Real) for v in row)
+        for row in sample
+    )
+
+
+def are_vector_sequences(samples: Any) -> bool:
+    """Return whether samples are arrays with one vector or picture per place."""
+    is_column = isinstance(samples, np.ndarray) and samples.dtype == object and samples.ndim == 1
+    is_list = is_column or isinstance(samples, list | tuple)
+    return is_list and len(samples) > 0 and all(are_vectors(sample) for sample in samples)
 
 
 def are_strings(samples: Any, name: str) -> bool:

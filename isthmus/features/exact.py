@@ -47,6 +47,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         K *= root[:, None]
         K *= root
     values, vectors = _spectrum(kernel, K, dtype, noise, options)
+    del K  # as large as all that follows
     r = choose_rank(
         values,
         options.n_components,
@@ -59,14 +60,15 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     if weights is not None:  # from eigenvectors of weighted rows to the rows themselves
         vectors = vectors / root[:, None]
     scores = vectors * (np.sqrt(values) * column_signs(vectors))
+    del vectors
     duals = scores / values if weights is None else scores * (weights[:, None] / values)
     return KernelAxes(
-        scores=scores.astype(dtype),
+        scores=scores.astype(dtype, copy=False),
         eigenvalues=values,
         residual=np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0),
         mean=mean,
         points=np.arange(n) if is_precomputed(kernel) else X,
-        dual_coef=duals.astype(dtype),
+        dual_coef=duals.astype(dtype, copy=False),
         row_means=row_means,
         mean_coef=options.shares(n),
     )

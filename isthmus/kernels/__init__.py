@@ -23,6 +23,7 @@ precomputed                                                   ready kernel value
 (sequences)              :class:`MismatchKernel`              words of one length, a few symbols off
 (sequences)              :class:`SubsequenceKernel`           words with gaps
 (sequences)              :class:`PositionKernel`              short words at about the same place
+(sequences of vectors)   :class:`VectorSequenceKernel`        vectors or pictures at the same place
 (graphs)                 :class:`GraphKernel`                 random walks that meet the same labels
 (graphs)                 :class:`WeisfeilerLehman`            counts of refined labels
 (graphs)                 :class:`WeisfeilerLehmanAssignment`  nodes, assigned by refined labels
@@ -80,6 +81,7 @@ from isthmus.kernels.sequences import (
     SequenceKernel,
     SpectrumKernel,
     SubsequenceKernel,
+    VectorSequenceKernel,
 )
 from isthmus.kernels.wrappers import Function as Function
 from isthmus.kernels.wrappers import Metric as Metric
@@ -102,6 +104,7 @@ __all__ = [
     "ShortestPath",
     "SpectrumKernel",
     "SubsequenceKernel",
+    "VectorSequenceKernel",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
     "WeisfeilerLehmanWasserstein",

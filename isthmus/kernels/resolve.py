@@ -18,6 +18,7 @@ from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacia
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.histograms import HistogramIntersection
 from isthmus.kernels.products import Cosine, Exponential, Linear, Polynomial
+from isthmus.kernels.sequences.vectors import VectorSequenceKernel
 from isthmus.kernels.sparse_rows import refuse_sparse
 from isthmus.kernels.wrappers import Function, Metric, Precomputed
 
@@ -206,6 +207,11 @@ def _open_gamma(kernel: Any, X: Any, random_state: Any, weights: Array | None) -
     options: dict[str, Any] = {"random_state": random_state, "sample_weight": weights}
     if isinstance(kernel, Gaussian):
         return median_gamma(X, metric=kernel.kernel, **options)
+    if isinstance(kernel, VectorSequenceKernel):
+        windows = kernel.windows(X)
+        if weights is not None:
+            options["sample_weight"] = np.repeat(weights, [len(own) for own in windows])
+        return median_gamma(np.concatenate(windows), **options)
     if isinstance(kernel, DistanceKernel):
         return median_gamma(X, metric=OPEN_METRICS[type(kernel)], **options)
     return product_gamma(X, **options)

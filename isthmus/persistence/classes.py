@@ -42,8 +42,8 @@ _CLASSES = {
     "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
     "HistogramIntersection Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
-    "ShortestPath SpectrumKernel SubsequenceKernel Sum WeisfeilerLehman WeisfeilerLehmanAssignment "
-    "WeisfeilerLehmanWasserstein",
+    "ShortestPath SpectrumKernel SubsequenceKernel Sum VectorSequenceKernel WeisfeilerLehman "
+    "WeisfeilerLehmanAssignment WeisfeilerLehmanWasserstein",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "
     "Quantile Squared",

@@ -12,6 +12,8 @@ from isthmus.preimages.best_seen import BestSeen
 
 Losses = Callable[[Ints, Ints], Array]
 
+_COMPARISONS = 1e9  # some ten seconds an answer
+
 
 def neighbours(z: Ints, n_symbols: int, sizes: tuple[int, int]) -> tuple[Ints, Ints]:
     """All sequences one substitution, swap, move, insertion or deletion away, padded, and lengths."""
@@ -75,17 +77,41 @@ def _insertions(z: Ints, n_symbols: int) -> Ints:
     return out.reshape(-1, m + 1)
 
 
+class Budget:
+    """Comparisons of symbols that the descents of one answer may still make.
+
+    A step from m symbols compares some ``m**2`` neighbours, and each of them costs ``m**2``: without a
+    bound 500 symbols would take hours. Counted and not timed, so that the answer is always the same.
+    """
+
+    def __init__(self, comparisons: float = _COMPARISONS) -> None:
+        self.left = comparisons
+        self.is_spent = False
+
+    def allows(self, m: int, n_symbols: int) -> bool:
+        """Take the cost of one step; False, and nothing taken, if that is more than is left."""
+        n_neighbours = 2 * m * n_symbols + 7 * m * m // 2
+        cost = float(n_neighbours) * m * m
+        self.is_spent = self.is_spent or cost > self.left
+        if not self.is_spent:
+            self.left -= cost
+        return not self.is_spent
+
+
 def descend_sequence(
     z: Ints,
     losses: Losses,
     n_symbols: int,
     sizes: tuple[int, int],
     seen: BestSeen,
+    budget: Budget,
     max_iter: int = 200,
 ) -> tuple[Ints, float]:
     """Go to the best neighbour until none is better. ``seen`` is told of all that was looked at."""
     value = float(losses(z[None], np.array([len(z)]))[0])
     for _ in range(max_iter):
+        if not budget.allows(len(z), n_symbols):
+            break
         Z, lengths = neighbours(z, n_symbols, sizes)
         if not len(Z):  # one symbol and one size: there is no other sequence
             break

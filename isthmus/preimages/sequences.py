@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from isthmus.preimages.beam import beam_search
 from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
-from isthmus.preimages.sequence_moves import descend_sequence, note_sequences
+from isthmus.preimages.sequence_moves import Budget, descend_sequence, note_sequences
 from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
@@ -51,7 +52,8 @@ class SequenceSearch(RankingPreimage):
         n-grams, for a kernel with ``max_length``; "beam": beam search; "local": local search from the
         nearest fitted sequences; "cross_entropy": the method of the source; "nearest": the nearest
         fitted sequence. "auto" reads, then tries a path, then searches with a beam and improves the
-        best locally; kernels without n-grams have the last three but the beam.
+        best locally; kernels without n-grams have the last three but the beam. A local search of more than
+        some forty symbols is stopped early, with a warning.
     beam_width : int, default=50
         Prefixes that are kept at each step.
     size : {"auto", "mean", "ridge", "exact"}, default="auto"
@@ -159,6 +161,7 @@ class SequenceSearch(RankingPreimage):
         near, _ = smallest(self._fitted_losses(targets), self.n_starts)
         answers, losses = [], np.empty((len(targets), n_best))
         rng = check_random_state(self.random_state)
+        cut_short = []
         for t in range(len(targets)):
             search = _Search(self, targets, t, float(norms[t]), near[t], rng)
             search.expected = None if expected is None else float(expected[t])
@@ -166,6 +169,17 @@ class SequenceSearch(RankingPreimage):
             found, values = search.run(given, n_best)
             answers.append([self.alphabet_.decode(z) for z in found])
             losses[t] = values
+            if search.budget.is_spent:
+                cut_short.append(t)
+        if cut_short:
+            first = cut_short[0]
+            warnings.warn(
+                f"The local search for {len(cut_short)} of {len(targets)} answers was stopped early: the "
+                f"first is answer {first}, of {len(answers[first][0])} symbols. Its cost grows with the "
+                "fourth power of the size. Use smaller sizes, or method='beam', which has no local search.",
+                UserWarning,
+                stacklevel=5,
+            )
         return answers, losses
 
 
@@ -186,6 +200,7 @@ class _Search:
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
         self.seen = BestSeen(_KEPT)
+        self.budget = Budget()
         self.expected: float | None = None
 
     def losses(self, Z: Ints, lengths: Ints) -> Array:
@@ -218,7 +233,8 @@ class _Search:
             self._look(self._fitted_to(sizes))
         if method in ("auto", "local") and not self._done(n_best):
             for _, (z,) in self.seen.best(self.owner.n_starts):
-                descend_sequence(z, self.losses, len(self.owner.alphabet_), allowed, self.seen)
+                n_symbols = len(self.owner.alphabet_)
+                descend_sequence(z, self.losses, n_symbols, allowed, self.seen, self.budget)
                 if self._done(n_best):
                     break
         if not len(self.seen):  # reading found nothing

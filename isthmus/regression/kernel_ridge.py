@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from isthmus._linalg import Array
 
@@ -20,8 +20,14 @@ class DualRidge:
 
     dual_coef: Array  # A, (n, q)
     intercept: Array  # b, (q,)
-    values: Array  # K A, the fitted values minus the intercept, (n, q)
+    targets: Array  # Y, (n, q)
+    ridge: Array  # alpha / weights, (n,)
     left_out: Array | None = None  # predictions of each row by the fit without it, if asked for
+
+    @property
+    def values(self) -> Array:
+        """``K A``, the fitted values minus the intercept, (n, q)."""
+        return self.targets - self.ridge[:, None] * self.dual_coef - self.intercept
 
 
 def dual_ridge(
@@ -46,11 +52,14 @@ def dual_ridge(
     if failed:
         return None
     mean = np.average(Y, axis=0, weights=weights)  # centred outputs lose no digits to a large mean
-    solved, _ = lapack.dpotrs(factor, np.column_stack([Y - mean, np.ones(n)]), lower=1)
-    u = solved[:, q]
+    sides = np.empty((n, q + 1), order="F")  # solved in place: q may be n
+    np.subtract(Y, mean, out=sides[:, :q])
+    sides[:, q] = 1.0
+    solved, _ = lapack.dpotrs(factor, sides, lower=1, overwrite_b=1)
+    u = solved[:, q].copy()
     total = float(u.sum())
     offset = solved[:, :q].sum(axis=0) / total
-    A = solved[:, :q] - np.outer(u, offset)
+    A = blas.dger(-1.0, u, offset, a=solved[:, :q], overwrite_a=1)  # less u times offset, in place
     intercept = mean + offset
     left_out = None
     if (
@@ -58,4 +67,4 @@ def dual_ridge(
     ):  # the residual of a left-out row is A_i / inverse_ii, with the intercept in it
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         left_out = Y - A / (inverse.diagonal() - u**2 / total)[:, None]
-    return DualRidge(A, intercept, Y - ridge[:, None] * A - intercept, left_out)
+    return DualRidge(A, intercept, Y, ridge, left_out)

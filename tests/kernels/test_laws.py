@@ -21,6 +21,7 @@ from isthmus.kernels import (
     ShortestPath,
     SpectrumKernel,
     SubsequenceKernel,
+    VectorSequenceKernel,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
     WeisfeilerLehmanWasserstein,
@@ -63,7 +64,13 @@ OF_GRAPHS = [
     Cycles(),
     Normalised(WeisfeilerLehman(2)),
 ]
-CASES = [(kernel, WORDS) for kernel in SEQUENCES] + [(kernel, GRAPHS) for kernel in OF_GRAPHS]
+FRAMES = [RNG.normal(size=(n, 2)) for n in (3, 1, 4, 2, 3)]
+OF_VECTORS = [VectorSequenceKernel(0.3), VectorSequenceKernel(0.3, reach=2, normalise=False)]
+CASES = [
+    *((kernel, WORDS) for kernel in SEQUENCES),
+    *((kernel, GRAPHS) for kernel in OF_GRAPHS),
+    *((kernel, FRAMES) for kernel in OF_VECTORS),
+]
 every_kernel = pytest.mark.parametrize(
     ("kernel", "samples"), CASES, ids=[str(kernel)[:60] for kernel, _ in CASES]
 )
@@ -108,7 +115,9 @@ def test_copies_are_alike(kernel, samples):
 
 @every_kernel
 def test_names_of_labels_do_not_matter(kernel, samples):
-    if samples is WORDS:
+    if samples is FRAMES:
+        renamed = [x[:, ::-1] for x in samples]  # the order of the columns
+    elif samples is WORDS:
         renamed = [[{"a": "zz", "b": "a", "c": "q"}[s] for s in word] for word in samples]
     else:
         names, marks = {"C": 7, "N": 3, "O": 11}, {"-": "b", "=": "a"}

@@ -251,6 +251,10 @@ FITTED = {
         lambda: AlignedClassifier(C=1.0).fit([X[:3], X[3:5]], ["aba", "bb"]),
         lambda model: model.candidates([X[5:8]], 2)[0][0],
     ),
+    "DependencyRegressor of sequences of vectors": (
+        lambda: DependencyRegressor().fit([X[:3], X[3:5]] * 15, ["aba", "bb"] * 15),
+        lambda model: model.predict([X[5:8], X[3:5]]),
+    ),
     "JointNgrams": (lambda: JointNgrams(2).fit(WORDS, WORDS), proposed),
     "LogPool": (lambda: LogPool().fit(WORDS, WORDS), proposed),
     "MoleculeLibrary": (

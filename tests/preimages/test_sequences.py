@@ -16,7 +16,7 @@ from isthmus.preimages import CandidateSearch, Nearest, SequenceSearch, make_pre
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, largest_remainder
-from isthmus.preimages.sequence_moves import neighbours
+from isthmus.preimages.sequence_moves import Budget, neighbours
 from isthmus.preimages.sequences import _Search
 from isthmus.projections import COIR, MORP
 
@@ -408,6 +408,34 @@ def test_wrong_sizes_are_told(sizes, message, rng):
     search, _ = fitted(SequenceSearch(), words(6, rng), SequenceKernel(0.2))
     with pytest.raises(ValueError, match=message):
         search.inverse_expansion(rng.normal(size=(2, 6)), sizes=sizes)
+
+
+def test_a_local_search_that_would_take_hours_is_stopped_and_told(rng):
+    """A step from 300 symbols costs some 3e10 comparisons; the answer is then that of the beam."""
+    points = words(6, rng, "ab")
+    coef = rng.dirichlet(np.ones(6), size=2)
+    kernel = SequenceKernel(0.2)
+    search, _ = fitted(SequenceSearch(beam_width=5), points, kernel)
+    with pytest.warns(
+        UserWarning, match="for 1 of 2 answers was stopped early: the first is answer 1, of 300"
+    ):
+        found, losses = search.inverse_expansion(coef, return_loss=True, sizes=[4, 300])
+    beam, _ = fitted(SequenceSearch("beam", beam_width=5), points, kernel)
+    alone, without = beam.inverse_expansion(coef, return_loss=True, sizes=[4, 300])
+    assert found[1] == alone[1] and len(found[1]) == 300
+    assert losses[0] <= without[0]
+
+
+def test_a_budget_counts_neighbours_times_their_cost(rng):
+    z = rng.integers(0, 3, 12)
+    n_neighbours = len(neighbours(z, 3, (1, 13))[0])
+    for n_steps in (0, 2):
+        budget = Budget(
+            (n_steps + 0.5) * (2 * 12 * 3 + 7 * 72) * 144
+        )  # an upper bound of the neighbours
+        assert n_neighbours <= 2 * 12 * 3 + 7 * 72
+        assert [budget.allows(12, 3) for _ in range(3)] == [k < n_steps for k in range(3)]
+        assert budget.is_spent
 
 
 @pytest.mark.parametrize(

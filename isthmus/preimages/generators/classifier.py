@@ -14,10 +14,11 @@ from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
 from isthmus._validation import check_option
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
+from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages.generators.alignment import Cuts, cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.places import PlaceClassifier
-from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows, are_vectors
+from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows
 
 _TRIALS = 500  # rows on which C is chosen; the best C changes little with their number
 _TRIAL_PLACES = 8000  # and their symbols: a protein has as many as thirty words
@@ -48,7 +49,7 @@ class AlignedClassifier(Generator, BaseEstimator):
     max_chunk : int or "auto", default="auto"
         Length of the longest chunk of outputs of one input symbol. "auto": 1 where all lengths are equal,
         otherwise the least of 2 to 4 with which 99 % of the rows have an alignment.
-    C : float or sequence of float, default=(0.3, 1.0, 3.0)
+    C : float or sequence of float, default=(0.03, 0.3, 1.0, 3.0)
         Inverse ridge weight of the logistic regression. Several: the one of the largest likelihood on a
         held-out quarter of at most 500 rows.
     chain : bool or "auto", default="auto"
@@ -91,7 +92,7 @@ class AlignedClassifier(Generator, BaseEstimator):
         *,
         max_length: int = 4,
         max_chunk: int | str = "auto",
-        C: Any = (0.3, 1.0, 3.0),
+        C: Any = (0.03, 0.3, 1.0, 3.0),
         chain: bool | str = "auto",
         prune: float = 1e-4,
         max_iter: int = 200,

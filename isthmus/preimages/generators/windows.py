@@ -11,11 +11,6 @@ from scipy import sparse
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 
 
-def are_vectors(sequence: Any) -> bool:
-    """Return whether the places of a sequence hold vectors or pictures, not symbols."""
-    return isinstance(sequence, np.ndarray) and sequence.ndim >= 2
-
-
 def are_symbols(sequences: Any) -> bool:
     """Return whether all are sequences of symbols: strings, lists of tokens, vectors of integers."""
     return all(

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 from isthmus import DependencyRegressor, KernelMap
+from isthmus.dependency.candidates import CandidateRanking
+from isthmus.dependency.held_out import HeldOut, choose, middle_of_best
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages import SequenceSearch
@@ -77,6 +80,60 @@ def test_outputs_as_long_as_inputs_are_compared_place_by_place():
     first = found.candidates_.cv_results_["generators"]
     assert first["aligned"] < 0.05 and first["neighbours"] > 0.3  # shares of wrong places
     assert found.predict(X[:3]) == y[:3]
+
+
+class Shifted(BaseEstimator):
+    """Answers every letter but the first ``n_wrong``, which it gets wrong, and knows no other answer."""
+
+    def __init__(self, n_wrong):
+        self.n_wrong = n_wrong
+
+    def fit(self, X, y):
+        return self
+
+    def candidates(self, X, n_best=30):
+        return [(["z" * self.n_wrong + x.upper()[self.n_wrong :]], np.zeros(1)) for x in X]
+
+
+@pytest.mark.parametrize(
+    ("n_wrong", "taken"),
+    [((2, 1, 3), 1), ((1, 2, 3), 1), ((2, 2, 3), 2), ((3, 2, 1), None), ((2, 1, 1), None)],
+)
+def test_the_generator_with_fewest_wrong_places_is_taken(n_wrong, taken):
+    """None: the last one, which needs no alignment, is as good as any."""
+    generators = dict(zip(("aligned", "places", "neighbours"), map(Shifted, n_wrong)))
+    words = [word for word in WORDS if len(word) > 3]
+    kernel = SequenceKernel(0.3, normalise=True)
+    found = CandidateRanking(kernel, kernel).fit(words, [w.upper() for w in words], generators)
+    if taken is None:
+        assert found is None
+    else:
+        assert found.generator_.n_wrong == taken
+        length = np.mean(
+            [len(words[i]) for i in HeldOut(words, words, np.arange(len(words)), 1).folds[0][1]]
+        )
+        wrong = found.cv_results_["generators"]
+        assert_allclose([wrong[name] * length for name in generators], n_wrong)
+
+
+@pytest.mark.parametrize(("gain", "taken"), [(-0.5, "first"), (0.05, "first"), (0.5, "second")])
+def test_a_later_generator_must_be_better_by_a_standard_error(gain, taken):
+    noise = np.tile([-1.0, 1.0], 50)  # of the difference: standard error 0.1
+    base = np.arange(100.0)
+    assert choose({"first": base + gain, "second": base + noise}) == taken
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"),
+    [
+        ([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], (0, 2)),  # no other is as good
+        ([[1.0, 1.0, 1.0, 2.0], [2.0, 1.0, 2.0, 2.0]], (0, 1)),
+        ([[2.0, 1.0, 2.0, 2.0], [2.0, 1.0, 1.0, 2.0]], (1, 2)),  # most of the second ridge
+        ([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]], (0, 2)),
+    ],
+)
+def test_the_middle_of_equally_good_weights_is_taken(losses, best):
+    assert middle_of_best(np.array(losses)) == best
 
 
 def test_few_rows_and_vectors_have_no_candidates():
