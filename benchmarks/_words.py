@@ -419,7 +419,8 @@ Processor time per answer and of the fit with all choices; memory beyond what th
 the data had taken. Settings are chosen by cross-validation of training words alone; `chosen first`
 has those of the first split. While methods were made, NETtalk was looked at in other random splits,
 of 500 to 2000 training words; the handwriting only in fold 0. The first split of CB513 was looked at
-while `chain="auto"` and the choice by wrong places were made, so that its rows are not blind.
+while `chain="auto"`, the choice by wrong places and that between the pool and single places were made, so
+that its rows are not blind; its other splits were not.
 
 - NETtalk: letters to phonemes, one per letter, silent ones included; `sounds only`: silent places
   deleted, so that lengths differ and the alignment has to be found. There is no published split:
