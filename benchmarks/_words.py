@@ -24,8 +24,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.datasets import load_cb513, load_nettalk, load_ocr_words
-from isthmus.kernels import Kernel, PositionKernel, SequenceKernel, gram
-from isthmus.preimages import AlignedClassifier, JointNgrams, NeighbourAnswers, SequenceSearch
+from isthmus.kernels import PositionKernel, SequenceKernel, VectorSequenceKernel, gram
+from isthmus.preimages import AlignedClassifier, JointNgrams, SequenceSearch
 
 Ranked = list[list[Any]]
 HELD = 100  # words that are asked for in a fold of cross-validation
@@ -72,55 +72,10 @@ def error(ranked: Ranked, wanted: list[str], aligned: bool) -> float:
 # -- kernels of inputs ------------------------------------------------------------------------
 
 
-class PictureKernel(Kernel):
-    """Pictures at the same place, each with ``reach`` neighbours, compared by a Gaussian; unit length."""
-
-    positive_semidefinite = True
-    requires_vector_input = False
-
-    def __init__(self, reach: int = 1, gamma: float = 0.01) -> None:
-        self.reach = reach
-        self.gamma = gamma
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> NDArray:
-        K = self._raw(X, X if Y is None else Y)
-        own = self._own(X)
-        return K / np.sqrt(np.outer(own, own if Y is None else self._own(Y)))
-
-    def diag(self, X: Any) -> NDArray:
-        return np.ones(len(X))
-
-    def is_stationary(self) -> bool:
-        return False
-
-    def _own(self, X: Any) -> NDArray:
-        return np.array([float(len(x)) for x in X])
-
-    def _raw(self, X: Any, Y: Any) -> NDArray:
-        places = max(len(x) for x in [*X, *Y])
-        A, B = (_by_place(words, places) for words in (X, Y))
-        size_a, size_b = (np.array([len(x) for x in words]) for words in (X, Y))
-        D = [
-            np.maximum((a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T, 0)
-            for a, b in zip(A, B)
-        ]
-        K = np.zeros((len(X), len(Y)))
-        for j in range(places):
-            near = sum(D[max(0, j - self.reach) : j + self.reach + 1])
-            K += np.exp(-self.gamma * near) * np.outer(size_a > j, size_b > j)
-        return K
-
-
-def _by_place(words: Any, places: int) -> NDArray:
-    table = np.zeros((places, len(words), words[0][0].size))
-    for i, word in enumerate(words):
-        table[: len(word), i] = word.reshape(len(word), -1)
-    return table
-
-
 def input_kernels(task: Task) -> list[Any]:
     if task.pictures:
-        return [PictureKernel(r, g) for r, g in ((0, 0.02), (1, 0.01), (1, 0.005), (3, 0.005))]
+        widths = ((0, 0.02), (1, 0.01), (1, 0.005), (3, 0.005))
+        return [VectorSequenceKernel(gamma, reach=reach) for reach, gamma in widths]
     plain = [SequenceKernel(stop, normalise=True) for stop in (0.1, 0.3)]
     placed = PositionKernel(width=0.5, normalise=True)
     return [*plain, placed, plain[1] + placed]
@@ -226,18 +181,9 @@ def open_search(task: Task) -> Any:
 
 
 def with_candidates(task: Task) -> Any:
-    """The default call; for pictures with the kernel of inputs that the nearest neighbour has."""
-    tried = [DependencyRegressor()]
-    if task.pictures:
-        kernel = PictureKernel(1, 0.01)
-        tried = [
-            DependencyRegressor(KernelMap(kernel=kernel), candidates=generator)
-            for generator in (AlignedClassifier(), NeighbourAnswers(kernel))
-        ]
-    fitted = [model.fit(task.X, task.Y) for model in tried]
-    if len(fitted) > 1:  # by the same held-out rows
-        fitted.sort(key=lambda one: one.candidates_.cv_results_["loss"].min())
-    model, ranking = fitted[0], fitted[0].candidates_
+    """The default call."""
+    model = DependencyRegressor().fit(task.X, task.Y)
+    ranking = model.candidates_
     if ranking is None:
         return lambda new: model.predict(new, n_best=10), "open search"
     told = f"{type(ranking.generator_).__name__}, ridge {ranking.alpha_:g}, weight {ranking.weight_:.2g}"

@@ -1,9 +1,10 @@
 """Does the error of the default DependencyRegressor fall with every further row, and its time grow evenly?
 
 Nested training sets of 500 to 50 000 rows, one test set. From one size to the next the error may not rise
-by more than two per cent, and the time, in processor seconds, may not grow by a larger power of the number
-of rows than the third (the cost of the exact solution) and not fall by more than half. ``waves`` has as
-many rows as are asked for: a sum of sines of eight inputs, with noise.
+by more than two per cent, and the time, in processor seconds, may not grow by more than 15 % beyond the
+third power of the number of rows (the cost of the exact solution) and not fall by more than half. The 15 %
+are for the clock: it errs by a share, whether the next size is near or far. ``waves`` has as many rows as
+are asked for: a sum of sines of eight inputs, with noise.
 
     ISTHMUS_DATA=... python benchmarks/no_cliffs.py --sets kin8nm letter waves
 """
@@ -22,7 +23,7 @@ from isthmus import DependencyRegressor
 from isthmus.datasets import load_letter, load_sarcos, load_table
 
 SIZES = (500, 1000, 2000, 3000, 3500, 5000, 7000, 8500, 9500, 12_000, 20_000, 30_000, 50_000)
-MAY_RISE, LARGEST_POWER, MAY_FALL = 1.02, 3.3, 0.5
+MAY_RISE, MAY_GROW, MAY_FALL = 1.02, 1.15, 0.5
 LEAST_TIME = 0.5  # seconds: below it the clock tells little
 
 
@@ -46,17 +47,20 @@ def rows(name: str, n_test: int = 1000) -> tuple[NDArray, NDArray, NDArray, NDAr
     return X[n_test:], Y[n_test:], X[:n_test], Y[:n_test]
 
 
-def table(name: str, most: int) -> list[str]:
-    """Lines of one set, and what is wrong with them."""
+def table(name: str, least: int, most: int, repeats: int) -> list[str]:
+    """Lines of one set, and what is wrong with them; the time is the best of several fits."""
     X, Y, X_test, Y_test = rows(name)
     before: tuple[int, float, float] | None = None
     problems = []
-    for n in [size for size in SIZES if size <= min(len(X), most)]:
-        begin = time.process_time()
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            model = DependencyRegressor().fit(X[:n], Y[:n])
-        took = time.process_time() - begin
+    for n in [size for size in SIZES if least <= size <= min(len(X), most)]:
+        times = []
+        for _ in range(repeats):
+            begin = time.process_time()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                model = DependencyRegressor().fit(X[:n], Y[:n])
+            times.append(time.process_time() - begin)
+        took = min(times)
         error = float(np.sqrt(((model.predict(X_test) - Y_test) ** 2).mean()))
         kind = (
             model.solver_ if model.solver_ == "dual" else f"{model.expansion_.n_points} landmarks"
@@ -68,8 +72,8 @@ def table(name: str, most: int) -> list[str]:
                 problems.append(
                     f"{name}: error {before[1]:.4f} at {before[0]} rows, {error:.4f} at {n}"
                 )
-            power = np.log(took / before[2]) / np.log(n / before[0])
-            if before[2] > LEAST_TIME and (power > LARGEST_POWER or took < MAY_FALL * before[2]):
+            jumps = took > MAY_GROW * before[2] * (n / before[0]) ** 3
+            if before[2] > LEAST_TIME and (jumps or took < MAY_FALL * before[2]):
                 problems.append(
                     f"{name}: {before[2]:.2f} s at {before[0]} rows, {took:.2f} s at {n}"
                 )
@@ -82,13 +86,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--sets", nargs="+", default=["kin8nm", "letter", "sarcos", "waves"])
+    parser.add_argument("--least", type=int, default=min(SIZES), help="fewest training rows")
     parser.add_argument("--most", type=int, default=max(SIZES), help="most training rows")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="fits per size: the best time counts"
+    )
     options = parser.parse_args()
     print(f"{machine()}; {versions()}; commit {commit()}\n")
     print(
         "| set | rows | solved by | error | processor seconds | told |\n|---|---|---|---|---|---|"
     )
-    problems = [line for name in options.sets for line in table(name, options.most)]
+    problems = [
+        line
+        for name in options.sets
+        for line in table(name, options.least, options.most, options.repeats)
+    ]
     print("\n" + ("\n".join(problems) or "No rise of the error, no jump of the time."))
 
 

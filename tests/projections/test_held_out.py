@@ -88,8 +88,9 @@ def test_500_rows_in_classes_are_refits(model):
     assert_allclose(clone(model).fit(X, y).held_out_scores_, refitted(model, X, y), atol=1e-8)
 
 
-def test_kdr_is_refits():
-    X, Y = make(70)
+@pytest.mark.parametrize("n", [70, 300])
+def test_kdr_is_refits(n):
+    X, Y = make(n)
     model = KDR(2, gamma=0.1, kernel_y=RBF(0.5), max_iter=2, tol=0.5, **FOLDS).fit(X, Y)
     assert_allclose(model.held_out_scores_, refitted(model, X, Y), atol=1e-8)
 
@@ -120,9 +121,10 @@ def test_many_rows_by_landmarks_are_refits(n):
     assert_allclose(model.held_out_scores_, refitted(SIR(alpha="auto"), F, y), atol=1e-8)
 
 
+@pytest.mark.parametrize("n", [5000, 20_000])
 @pytest.mark.parametrize("name", ["COIR", "KernelCCA", "MORP"])
-def test_every_kernel_method_by_landmarks_is_refits(name):
-    X, Y = make(5000)
+def test_every_kernel_method_by_landmarks_is_refits(name, n):
+    X, Y = make(n)
     linear = {} if name == "MORP" else {"kernel_y": "linear"}
     method = getattr(projections, name)
     model = method(gamma=0.1, n_landmarks=25, selection="uniform", **linear, **FOLDS).fit(X, Y)

@@ -1,5 +1,7 @@
 """Oracles: the bordered linear system in full, and refits without each row."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -53,3 +55,20 @@ def test_a_large_mean_costs_no_digits(data):
 def test_a_ridge_below_rounding_of_a_singular_matrix_is_told():
     K = np.ones((4, 4)) - 1e-3 * np.eye(4)
     assert dual_ridge(K, np.eye(4), 1e-12) is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_it_is_solved_in_place(order):
+    """With as many outputs as rows, every array is as large as K: only the solution is new."""
+    n = 300
+    rng = np.random.default_rng(0)
+    K = np.asarray(RBF(0.2)(rng.normal(size=(n, 3))), order=order)
+    Y = np.asarray(rng.normal(size=(n, n)), order=order)
+    tracemalloc.start()
+    try:
+        found = dual_ridge(K, Y, 1.0)
+        kept, peak = (size / (8 * n * n) for size in tracemalloc.get_traced_memory())
+    finally:
+        tracemalloc.stop()
+    assert found.dual_coef.shape == (n, n)
+    assert kept < 1.1 and peak < 1.5
