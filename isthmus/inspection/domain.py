@@ -91,6 +91,8 @@ class Domain:
     curve : bool
     usual : ndarray or None
         Sorted distances of the rows left out; None in files of before it was kept.
+    transfer : transformer or None
+        Through which rows of another instrument come, before all else.
     """
 
     limits: dict[str, float]
@@ -100,6 +102,7 @@ class Domain:
     names: list[str] | None
     curve: bool
     usual: Array | None = None
+    transfer: Any = None
     target_names: list[str] | None = None
 
     @classmethod
@@ -177,7 +180,7 @@ class Domain:
 
     def _build(self, model: Any, X: Array, folds: Folds, scale: bool) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
-        Z = self._transformed(X)
+        Z = self.before_model(X)
         kernel = kernel_of(model)
         # Rows of a Gram matrix are no points.
         has_planes = kernel is None or not is_precomputed(kernel)
@@ -215,7 +218,8 @@ class Domain:
         ratio = np.nan_to_num(values, nan=np.inf) / self.limits[name]
         return ratio**2 if name in ("range", "nearest", "output") else ratio
 
-    def _transformed(self, X: Array) -> Array:
+    def before_model(self, X: Array) -> Array:
+        """Rows as the last step of the model sees them."""
         for step in self.before:
             X = np.asarray(step.transform(X), dtype=np.float64)
         return X
@@ -234,8 +238,11 @@ class Domain:
         -------
         trust : Trust
         """
-        rows, guess = self._filled(X), _columns(predictions)
-        Z = self._transformed(rows)
+        return self._check(self._filled(X), _columns(predictions))
+
+    def _check(self, rows: Array, guess: Array | None) -> Trust:
+        """Check rows of the model's own inputs, without gaps."""
+        Z = self.before_model(rows)
         names, ratios = self._ratios(rows, Z, guess)
         distance = ratios.max(axis=1)
         reasons, causes = [""] * len(rows), [""] * len(rows)
@@ -267,7 +274,7 @@ class Domain:
         for part in row_blocks(len(rows), _BLOCK):
             inputs = rows[part]
             outputs = None if guess is None else guess[part]
-            names, ratios = self._ratios(inputs, self._transformed(inputs), outputs)
+            names, ratios = self._ratios(inputs, self.before_model(inputs), outputs)
             distance[part] = ratios.max(axis=1)
             found = [_worst(names, row)[0] for row in ratios[distance[part] > 1][:_MOST_POINTS]]
             causes.update(_CAUSES[name] for name in found)
@@ -278,7 +285,7 @@ class Domain:
         far = int(distance.argmax())
         if distance[far] > 1:
             one = slice(far, far + 1)
-            reason = self.check(rows[one], None if guess is None else guess[one]).reasons[0]
+            reason = self._check(rows[one], None if guess is None else guess[one]).reasons[0]
             told += f" Farthest is row {far}: {reason}."
         warnings.warn(told, OutsideDomainWarning, stacklevel=3)
 
@@ -289,6 +296,8 @@ class Domain:
         return None if outputs is None else outputs.upper - outputs.lower
 
     def _filled(self, X: ArrayLike) -> Array:
+        if self.transfer is not None:
+            return np.asarray(self.transfer.transform(X), dtype=np.float64)
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(np.where(np.isnan(rows), self.means, rows))
 
