@@ -24,6 +24,13 @@ _GROUP_FILES = (
 )
 
 
+class OutsideDomainWarning(UserWarning):
+    """Rows that were predicted are not like those of the fit.
+
+    ``warnings.simplefilter("ignore", OutsideDomainWarning)`` silences it.
+    """
+
+
 def is_dask(values: Any) -> bool:
     """Whether values are a Dask collection; nothing of Dask is imported."""
     return callable(getattr(type(values), "__dask_graph__", None))

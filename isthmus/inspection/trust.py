@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from isthmus._linalg import Array
+from isthmus._validation import OutsideDomainWarning as OutsideDomainWarning
 
 # Distances are squared lengths, as T2 and Q are: three times as far from the training rows as the limit.
 FAR = 9.0
@@ -18,13 +19,6 @@ _FEWEST_ROWS = 8  # of which a shift of the whole is told
 LEVEL = 0.95  # share of ordinary rows inside
 _RARE_COUNT = 0.01  # so many rows outside are told if chance alone takes them there less often
 RARE = 0.001  # a shift is told if chance alone gives it less often
-
-
-class OutsideDomainWarning(UserWarning):
-    """Rows that were predicted are not like those of the fit.
-
-    ``warnings.simplefilter("ignore", OutsideDomainWarning)`` silences it.
-    """
 
 
 @dataclass(frozen=True)

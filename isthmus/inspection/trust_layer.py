@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import half_widths, widen
-from isthmus.inspection.trust import Trust
+from isthmus.inspection.trust import OutsideDomainWarning, Trust
 
 
 class TrustLayer:
@@ -33,8 +33,10 @@ class TrustLayer:
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        with warnings.catch_warnings():  # the names have been matched
+        with warnings.catch_warnings():  # the names have been matched, the domain knows more
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            if self.domain_ is not None:
+                warnings.simplefilter("ignore", OutsideDomainWarning)
             return self.estimator_.predict(rows)
 
     def _named(self, values: NDArray, X: Any) -> Any:
