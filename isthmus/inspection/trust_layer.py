@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import allow_far_rows
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import half_widths, widen
-from isthmus.inspection.trust import OutsideDomainWarning, Trust
+from isthmus.inspection.trust import Trust
 
 
 class TrustLayer:
@@ -33,10 +35,11 @@ class TrustLayer:
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        with warnings.catch_warnings():  # the names have been matched, the domain knows more
+        knows = (
+            nullcontext() if self.domain_ is None else allow_far_rows()
+        )  # rows are checked by it
+        with knows, warnings.catch_warnings():  # the names have been matched
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            if self.domain_ is not None:
-                warnings.simplefilter("ignore", OutsideDomainWarning)
             return self.estimator_.predict(rows)
 
     def _named(self, values: NDArray, X: Any) -> Any:

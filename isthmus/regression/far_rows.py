@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._validation import OutsideDomainWarning
+from isthmus._validation import FAR_ROWS_ALLOWED, OutsideDomainWarning
 
 # Ratios are of squares: half of the rows four times as far out as training rows are on average. Medians of
 # random splits of 23 tables were at most 1.8, heavy tails and rare categories included.
@@ -24,6 +24,8 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     Rows one by one, with limits and reasons, are what ``isthmus.inspection.Trusted`` is for, which fits
     several times. This costs a fit nothing, and a prediction about a tenth of a millisecond.
     """
+    if FAR_ROWS_ALLOWED.get():
+        return
     n, k = model.n_samples_, model.n_components_
     # A map with nearly as many components as rows fits these far better than any others.
     if len(X) < _FEWEST_ROWS or k == 0 or n < 2 * (k + 1) or model.solver_ == "proximal":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import OutsideDomainWarning, check_array, validate_data
+from isthmus._validation import allow_far_rows, check_array, validate_data
 from isthmus.problems.streams.blockwise import by_blocks, maps_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.far_rows import warn_if_far
@@ -98,8 +97,7 @@ class FittedMap(
         """
         source = as_rows(X, y, sample_weight)
         if source is None:
-            with warnings.catch_warnings():  # a score tells by itself that rows are predicted badly
-                warnings.simplefilter("ignore", OutsideDomainWarning)
+            with allow_far_rows():  # a score tells by itself that rows are predicted badly
                 return float(super().score(X, y, sample_weight))
         check_is_fitted(self)
         return score_source(self, source, len(self.y_mean_))
