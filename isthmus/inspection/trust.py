@@ -37,6 +37,8 @@ class Trust:
         The statistic that is the farthest beyond its limit; empty for rows inside.
     usual : ndarray or None
         Sorted distances of training rows that were left out, for comparison.
+    error_scale : ndarray or None
+        How large an error of a row is expected to be beside those of others, from its leverage and its Q.
     prediction, lower, upper : ndarray or None
         Predictions of the rows and their bounds, where the model was asked for them.
     """
@@ -46,6 +48,7 @@ class Trust:
     reasons: list[str]
     causes: list[str]
     usual: Array | None = None
+    error_scale: Array | None = None
     prediction: Any = None
     lower: Any = None
     upper: Any = None

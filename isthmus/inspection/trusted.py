@@ -197,7 +197,9 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         moved.residual_quantiles_ = errors = model.residual_quantiles_
         if errors is not None:
             guesses = (model.predict_rows(part) for part in (primary, left_out))
-            moved.residual_quantiles_ = errors * error_factor(errors, *guesses)
+            factor = error_factor(errors, *guesses)
+            moved.residual_quantiles_ = errors * factor
+            moved.domain_.enlarge_errors(factor)
         return moved
 
     def _folds(self, rows: Array, known: Any, groups: Any, kept: NDArray) -> list:
@@ -263,6 +265,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             self.estimator_, rows, known, folds=folds, names=names, curve=curve,
             left_out=left_out, target_names=self.target_names_,
         )  # fmt: skip
+        self.domain_.enlarge_errors(larger)
 
     def _fit_source(self, source: Rows) -> Trusted:
         self.estimator_ = clone(self.estimator).fit(source)

@@ -97,12 +97,13 @@ def test_errors_of_the_transfer_are_added_to_every_spread(moved):
     same = new.scores(new.standardise(X[TRAIN]))
     assert_allclose(points[np.argsort(points[:, 0])], same[np.argsort(same[:, 0])], atol=1e-7)
     # Intervals: squares of what the errors do to predictions beside those of rows left out.
-    added = ((model.estimator_.predict(left_out) - model.estimator_.predict(X[rows])) ** 2).mean(0)
+    added = ((model.predict_rows(left_out) - model.predict_rows(X[rows])) ** 2).mean(axis=0)
     own = (model.residual_quantiles_**2).mean(axis=0)
-    half = half_widths(model.residual_quantiles_, 90, 0.95) * np.sqrt(1 + added / own)
+    half = half_widths(model.domain_.scaled_errors, 90, 0.95) * np.sqrt(1 + added / own)
     found = after.check(Z[NEW])
     inside = ~found.outside
-    assert_allclose(((found.upper - found.lower) / 2)[inside], np.tile(half, (inside.sum(), 1)))
+    half = half * found.error_scale[:, None]
+    assert_allclose(((found.upper - found.lower) / 2)[inside], half[inside])
 
 
 def test_a_transfer_without_errors_changes_nothing(moved):

@@ -28,7 +28,7 @@ from isthmus import (
 from isthmus.datasets import make_spectra
 from isthmus.features import NormalVariate, SavitzkyGolay
 from isthmus.inspection import Domain, OutsideDomainWarning, Trusted
-from isthmus.inspection.intervals import half_widths, sorted_errors
+from isthmus.inspection.intervals import half_widths
 from isthmus.regression import OPLS, BlockRidge, MultiblockPLS
 
 HALVES = [slice(0, 15), slice(15, 30)]
@@ -110,9 +110,11 @@ def test_errors_and_limits_are_those_of_rows_left_out(rng):
     lower, upper = model.predict_interval(new, 0.9)
     assert_array_equal(lower, trust.lower)
     assert_array_equal(upper, trust.upper)
-    inside = ~trust.outside
-    half = half_widths(sorted_errors(np.abs(Y - guess)), 60, 0.9)
-    assert_allclose(((upper - lower) / 2)[inside], np.tile(half, (inside.sum(), 1)), rtol=1e-9)
+    found = model.check(X, 0.9)
+    inside = ~found.outside
+    assert inside.mean() > 0.8
+    half = half_widths(domain.scaled_errors, 60, 0.9) * found.error_scale[:, None]
+    assert_allclose(((found.upper - found.lower) / 2)[inside], half[inside], rtol=1e-9)
 
 
 def test_groups_are_left_out_whole_inside_and_outside(rng):
