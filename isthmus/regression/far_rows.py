@@ -11,7 +11,7 @@ from isthmus._linalg import Array
 from isthmus._validation import FAR_ROWS_ALLOWED, OutsideDomainWarning
 
 # Ratios are of squares: half of the rows four times as far out as training rows are on average. Medians of
-# random splits of 23 tables were at most 1.8, heavy tails and rare categories included.
+# random splits of 18 tables were at most 1.8, heavy tails and rare categories included.
 _FAR = 16.0
 _FEWEST_ROWS = 8  # a median of fewer is no statement about a table
 _MOST_ROWS = 31  # that are looked at, at most, evenly spaced: enough for a median at a bounded cost
