@@ -8,6 +8,25 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs" / "spectra.md"
 
 
+def table_of(name: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Columns of a table of the page, and the cells of each row by its label."""
+    text = PAGE.read_text("utf-8").split(f"<!-- {name} -->\n")[1].split(f"<!-- end {name} -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    return rows[0][1:], {label: cells for label, *cells in rows[2:]}
+
+
+def put_columns(name: str, head: list[str], lines: dict[str, list[str]], write: bool) -> None:
+    """Put some columns of a table into the page; those that were not run stay as they are."""
+    columns, known = table_of(name)
+    columns = [*columns, *(column for column in head if column not in columns)]
+    table = [f"| method | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    for label, cells in lines.items():
+        old = dict(zip(columns, known.get(label, []), strict=False))
+        new = old | dict(zip(head, cells, strict=True))
+        table.append(f"| {label} | {' | '.join(new.get(column, '') for column in columns)} |")
+    put_table(name, table, write)
+
+
 def put_table(name: str, lines: list[str], write: bool) -> None:
     """Print a table in Markdown, and put it into the page if asked to."""
     table = "\n".join(lines)

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from _spectra_page import put_table
+from _spectra_page import put_columns, put_table
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
@@ -174,8 +174,8 @@ def treatments(draws: int, write: bool, sets: Sequence[str] = SETS) -> None:
         PathSearch(), default_treatments(), cv=KFold(5, shuffle=True, random_state=0)
     )
     models |= peers()
-    lines: dict[str, list[str]] = {name: [] for name in models}
     for name in sets:
+        lines: dict[str, list[str]] = {}
         bunch = load_nir(name)
         if name == "tecator":  # the rest was chosen to be far out
             keep = np.flatnonzero(~np.char.startswith(bunch.split.astype(str), "extrapolation"))
@@ -183,9 +183,9 @@ def treatments(draws: int, write: bool, sets: Sequence[str] = SETS) -> None:
         Y = bunch.target.reshape(len(bunch.data), -1)
         for label, model in models.items():
             errors = relative_errors(nested(model, bunch.data, Y), Y, draws)
-            lines[label].append(cell(errors))
-            print(f"{name}, {label}: {lines[label][-1]}", file=sys.stderr, flush=True)
-    show("treatments", list(sets), lines, write)
+            lines[label] = [cell(errors)]
+            print(f"{name}, {label}: {lines[label][0]}", file=sys.stderr, flush=True)
+        put_columns("treatments", [name], lines, write)  # each set as soon as it is known
 
 
 def blocks(draws: int, write: bool) -> None:

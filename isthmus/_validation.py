@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,28 @@ _GROUP_FILES = (
     (("memory.max", "memory.high"), "memory.current", "inactive_file"),
     (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
 )
+
+FAR_ROWS_ALLOWED = ContextVar("FAR_ROWS_ALLOWED", default=False)
+
+
+class OutsideDomainWarning(UserWarning):
+    """Rows that were predicted are not like those of the fit.
+
+    ``warnings.simplefilter("ignore", OutsideDomainWarning)`` silences it.
+    """
+
+
+@contextmanager
+def allow_far_rows() -> Iterator[None]:
+    """Predict without a look at whether rows are far out, as in folds, where they may well be foreign.
+
+    Filters of warnings would not do: folds are solved in threads, which share them.
+    """
+    token = FAR_ROWS_ALLOWED.set(True)
+    try:
+        yield
+    finally:
+        FAR_ROWS_ALLOWED.reset(token)
 
 
 def is_dask(values: Any) -> bool:

@@ -32,6 +32,36 @@ def test_spxy_by_brute_force():
     assert_array_equal(kennard_stone(X, 9, Y), kennard_stone(7 * X, 9, Y * [5.0, 0.1] + 3))
 
 
+def take_in_turn(points, n_test):
+    """The algorithm of Snee (1977) point by point, with lists in place of matrices."""
+
+    def distance(a, b):
+        return sum((x - y) ** 2 for x, y in zip(points[a], points[b], strict=True)) ** 0.5
+
+    def farthest_pair():
+        pairs = [(a, b) for a in left for b in left if a < b]
+        return max(pairs, key=lambda pair: distance(*pair))
+
+    left, train, test = list(range(len(points))), [], []
+    for chosen in (train, test):
+        chosen.extend(farthest_pair())
+        left = [r for r in left if r not in chosen]
+    while len(test) < n_test:
+        for chosen in (train, test):
+            best = max(left, key=lambda r: min(distance(r, c) for c in chosen))
+            chosen.append(best)
+            left.remove(best)
+    return [*train, *left], test
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("n", "n_test"), [(4, 2), (9, 4), (12, 3), (12, 6)])
+def test_duplex_by_brute_force(seed, n, n_test):
+    points = np.random.default_rng(seed).normal(3, 1, size=(n, 3)) * [1.0, 5.0, 0.2]
+    for ours, literal in zip(duplex(points, n_test), take_in_turn(points, n_test), strict=True):
+        assert_array_equal(ours, literal)
+
+
 def test_duplex_gives_both_sets_the_ends():
     line = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
     train, test = duplex(line, 3)

@@ -74,8 +74,10 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Choose the standards with :func:`~isthmus.model_selection.kennard_stone` on the primary spectra. The two
     instruments may have different numbers of columns, if these are evenly spaced over the same range. Treat
     the spectra of both instruments first, by a derivative for instance, and transfer the treated ones: that
-    was better on all pairs of docs/spectra.md. A calibration is not better after a transfer than on its own
-    instrument: where the secondary one is the better of the two, recalibrate.
+    was better on all pairs of docs/spectra.md. :meth:`isthmus.inspection.Trusted.after_transfer` gives the
+    moved calibration a domain and intervals that know the errors of the transfer. A calibration is not
+    better after a transfer than on its own instrument: where the secondary one is the better of the two,
+    recalibrate.
 
     Examples
     --------

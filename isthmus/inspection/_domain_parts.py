@@ -106,3 +106,17 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
         reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
         multiple = float(max(worst.max(), worst.mean() + reach))
     return {name: m + multiple * s for name, (m, s) in scales.items()}
+
+
+def statistics_of(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:
+    """Every statistic of some rows, before and after the steps in front of the model."""
+    found = {"range": parts["ranges"].values(X)}
+    if "features" in parts:
+        found |= parts["features"].statistics(Z)
+    if "plane" not in parts:  # a Gram matrix, or a kernel model of an older file
+        return found
+    plane: Subspace = parts["plane"]
+    found |= plane.statistics(Z)
+    if "neighbours" in parts and plane.loadings.shape[1]:
+        found["nearest"] = parts["neighbours"].values(plane.scores(plane.standardise(Z)))
+    return found

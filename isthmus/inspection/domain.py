@@ -20,6 +20,7 @@ from isthmus.inspection._domain_parts import (
     kernel_of,
     part_of_folds,
     some_rows,
+    statistics_of,
 )
 from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import (
@@ -29,6 +30,7 @@ from isthmus.inspection.distances import (
     Subspace,
     stretch,
 )
+from isthmus.inspection.intervals import error_scale, sorted_errors
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
@@ -91,6 +93,12 @@ class Domain:
     curve : bool
     usual : ndarray or None
         Sorted distances of the rows left out; None in files of before it was kept.
+    scaled_errors : ndarray of shape (n_left_out, n_targets) or None
+        Sorted absolute errors of the rows left out, each over its ``error_scale``.
+    n_rows, mean_q : int, float
+        Number of rows of the fit, and the mean of Q over rows left out, of which that scale is made.
+    transfer : transformer or None
+        Through which rows of another instrument come, before all else.
     """
 
     limits: dict[str, float]
@@ -100,6 +108,10 @@ class Domain:
     names: list[str] | None
     curve: bool
     usual: Array | None = None
+    transfer: Any = None
+    scaled_errors: Array | None = None
+    n_rows: int = 0
+    mean_q: float = 0.0
     target_names: list[str] | None = None
 
     @classmethod
@@ -163,6 +175,8 @@ class Domain:
             last = self.before.pop()
         kept, folds = part_of_folds(rows, folds)
         found = self._build(last, rows[kept], folds, scale)
+        self.n_rows = len(kept)
+        self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
         if left_out is not None:
             known, guess = (
                 np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out)
@@ -170,6 +184,10 @@ class Domain:
             self.target_names = None if target_names is None else [str(n) for n in target_names]
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
+            sizes = np.concatenate([np.full(len(test), len(train)) for train, test in folds])
+            tests = np.concatenate([test for _, test in folds])
+            units = error_scale(found, sizes, self.mean_q)[:, None]
+            self.scaled_errors = sorted_errors(np.abs(known - guess)[tests] / units)
             found["output"] = np.concatenate(beyond)
         self.limits = joint_limits(found)
         self.usual = self._usual(found)
@@ -177,7 +195,7 @@ class Domain:
 
     def _build(self, model: Any, X: Array, folds: Folds, scale: bool) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
-        Z = self._transformed(X)
+        Z = self.before_model(X)
         kernel = kernel_of(model)
         # Rows of a Gram matrix are no points.
         has_planes = kernel is None or not is_precomputed(kernel)
@@ -198,7 +216,7 @@ class Domain:
         found = []
         for i, (train, test) in enumerate(folds):
             parts = distances(train, planes[i] if planes else None)
-            found.append(_statistics(parts, X[test], Z[test]))
+            found.append(statistics_of(parts, X[test], Z[test]))
         self.parts = distances(np.arange(len(X)), planes[-1] if planes else None)
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
@@ -215,7 +233,8 @@ class Domain:
         ratio = np.nan_to_num(values, nan=np.inf) / self.limits[name]
         return ratio**2 if name in ("range", "nearest", "output") else ratio
 
-    def _transformed(self, X: Array) -> Array:
+    def before_model(self, X: Array) -> Array:
+        """Rows as the last step of the model sees them."""
         for step in self.before:
             X = np.asarray(step.transform(X), dtype=np.float64)
         return X
@@ -234,9 +253,12 @@ class Domain:
         -------
         trust : Trust
         """
-        rows, guess = self._filled(X), _columns(predictions)
-        Z = self._transformed(rows)
-        names, ratios = self._ratios(rows, Z, guess)
+        return self._check(self._filled(X), _columns(predictions))
+
+    def _check(self, rows: Array, guess: Array | None) -> Trust:
+        """Check rows of the model's own inputs, without gaps."""
+        Z = self.before_model(rows)
+        names, ratios, statistics = self._ratios(rows, Z, guess)
         distance = ratios.max(axis=1)
         reasons, causes = [""] * len(rows), [""] * len(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # rows may be as far out as numbers go
@@ -245,7 +267,8 @@ class Domain:
                 causes[i] = _CAUSES[worst]
                 own = None if guess is None else guess[i]
                 reasons[i] = self._reason(worst, ratio, rows[i], Z[i], own)
-        return Trust(distance, distance > 1, reasons, causes, self.usual)
+        units = error_scale(statistics, self.n_rows, self.mean_q) if self.n_rows else None
+        return Trust(distance, distance > 1, reasons, causes, self.usual, units)
 
     def warn(self, X: ArrayLike, predictions: ArrayLike | None = None) -> None:
         """Warn if rows lie outside the domain: more of them than chance takes there, or some far out.
@@ -267,7 +290,7 @@ class Domain:
         for part in row_blocks(len(rows), _BLOCK):
             inputs = rows[part]
             outputs = None if guess is None else guess[part]
-            names, ratios = self._ratios(inputs, self._transformed(inputs), outputs)
+            names, ratios, _ = self._ratios(inputs, self.before_model(inputs), outputs)
             distance[part] = ratios.max(axis=1)
             found = [_worst(names, row)[0] for row in ratios[distance[part] > 1][:_MOST_POINTS]]
             causes.update(_CAUSES[name] for name in found)
@@ -278,7 +301,7 @@ class Domain:
         far = int(distance.argmax())
         if distance[far] > 1:
             one = slice(far, far + 1)
-            reason = self.check(rows[one], None if guess is None else guess[one]).reasons[0]
+            reason = self._check(rows[one], None if guess is None else guess[one]).reasons[0]
             told += f" Farthest is row {far}: {reason}."
         warnings.warn(told, OutsideDomainWarning, stacklevel=3)
 
@@ -289,20 +312,29 @@ class Domain:
         return None if outputs is None else outputs.upper - outputs.lower
 
     def _filled(self, X: ArrayLike) -> Array:
+        if self.transfer is not None:
+            return np.asarray(self.transfer.transform(X), dtype=np.float64)
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(np.where(np.isnan(rows), self.means, rows))
 
-    def _ratios(self, rows: Array, Z: Array, guess: Array | None) -> tuple[list[str], Array]:
-        """Names of the statistics, and of each row each over its limit."""
+    def enlarge_errors(self, factor: Any) -> None:
+        """Multiply the errors that intervals are made of, those of each output by its own factor."""
+        if self.scaled_errors is not None:
+            self.scaled_errors = self.scaled_errors * factor
+
+    def _ratios(
+        self, rows: Array, Z: Array, guess: Array | None
+    ) -> tuple[list[str], Array, dict[str, Array]]:
+        """Names of the statistics, of each row each over its limit, and the statistics themselves."""
         names = [name for name in self.limits if name != "output" or guess is not None]
         ratios = np.zeros((len(rows), max(len(names), 1)))
         with np.errstate(over="ignore", invalid="ignore"):
-            found = _statistics(self.parts, rows, Z)
+            found = statistics_of(self.parts, rows, Z)
             if guess is not None and "output" in names:
                 found["output"] = self.parts["outputs"].values(guess)
             for column, name in enumerate(names):
                 ratios[:, column] = self._ratio(name, found[name])
-        return names, ratios
+        return names, ratios, found
 
     def _reason(self, statistic: str, ratio: float, x: Array, z: Array, guess: Array | None) -> str:
         if guess is not None and statistic == "output":
@@ -360,17 +392,3 @@ def _worst(names: list[str], ratios: Array) -> tuple[str, float]:
     others = np.where([name != "range" for name in names], ratios, 0)
     row = others if others.max() > 1 else ratios
     return names[int(row.argmax())], float(row.max())
-
-
-def _statistics(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:
-    """Every statistic of some rows, before and after the steps in front of the model."""
-    found = {"range": parts["ranges"].values(X)}
-    if "features" in parts:
-        found |= parts["features"].statistics(Z)
-    if "plane" not in parts:  # a Gram matrix, or a kernel model of an older file
-        return found
-    plane: Subspace = parts["plane"]
-    found |= plane.statistics(Z)
-    if "neighbours" in parts and plane.loadings.shape[1]:
-        found["nearest"] = parts["neighbours"].values(plane.scores(plane.standardise(Z)))
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isthmus._linalg import Array
@@ -43,6 +45,30 @@ def half_widths(errors: Array, n_samples: int, level: float) -> Array:
     return errors[int(np.ceil(place - 1e-9))]
 
 
+def error_scale(statistics: dict[str, Array], n_rows: Any, mean_q: float) -> Array:
+    r"""How large errors of rows are expected to be, up to a factor that the errors themselves tell.
+
+    .. math::
+        s^2 = 1 + \frac1n + \frac{T^2}{n - 1} + \frac{Q}{\bar Q}
+
+    The noise of the outputs, the leverage of the row as in the intervals of linear regression, and what is
+    beside the plane of the training rows, in its mean over rows left out.
+
+    Parameters
+    ----------
+    statistics : dict
+        T2 and Q of the rows; either may be missing.
+    n_rows : int or ndarray
+        Number of rows that the plane was made of.
+    mean_q : float
+    """
+    with np.errstate(over="ignore"):  # rows may be as far out as numbers go
+        squares = 1 + 1 / n_rows + statistics.get("T2", 0.0) / np.maximum(n_rows - 1, 1)
+        if "Q" in statistics and mean_q > 0:
+            squares = squares + statistics["Q"] / mean_q
+    return np.asarray(np.sqrt(np.minimum(squares, np.finfo(float).max)))
+
+
 def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
     """Half widths (n_samples, n_targets) of rows that may lie outside of the domain.
 
@@ -53,8 +79,8 @@ def widen(widths: Array, trust: Trust, extent: Array | None) -> Array:
 
     Parameters
     ----------
-    widths : ndarray of shape (n_targets,)
-        Of rows inside.
+    widths : ndarray of shape (n_targets,) or (n_samples, n_targets)
+        Before the distance counts.
     trust : Trust
         Of the rows.
     extent : ndarray of shape (n_targets,) or None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from isthmus._linalg import Array
+from isthmus._validation import OutsideDomainWarning as OutsideDomainWarning
 
 # Distances are squared lengths, as T2 and Q are: three times as far from the training rows as the limit.
 FAR = 9.0
@@ -18,13 +19,6 @@ _FEWEST_ROWS = 8  # of which a shift of the whole is told
 LEVEL = 0.95  # share of ordinary rows inside
 _RARE_COUNT = 0.01  # so many rows outside are told if chance alone takes them there less often
 RARE = 0.001  # a shift is told if chance alone gives it less often
-
-
-class OutsideDomainWarning(UserWarning):
-    """Rows that were predicted are not like those of the fit.
-
-    ``warnings.simplefilter("ignore", OutsideDomainWarning)`` silences it.
-    """
 
 
 @dataclass(frozen=True)
@@ -43,6 +37,8 @@ class Trust:
         The statistic that is the farthest beyond its limit; empty for rows inside.
     usual : ndarray or None
         Sorted distances of training rows that were left out, for comparison.
+    error_scale : ndarray or None
+        How large an error of a row is expected to be beside those of others, from its leverage and its Q.
     prediction, lower, upper : ndarray or None
         Predictions of the rows and their bounds, where the model was asked for them.
     """
@@ -52,6 +48,7 @@ class Trust:
     reasons: list[str]
     causes: list[str]
     usual: Array | None = None
+    error_scale: Array | None = None
     prediction: Any = None
     lower: Any = None
     upper: Any = None
@@ -96,7 +93,8 @@ def tell_outside(
     if n:
         cause, most = causes.most_common(1)[0]
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
-        told += f", {of} of them by the {cause}"
+        article = "" if cause.startswith("Hotelling") else "the "
+        told += f", by {article}{cause}" if n == 1 else f", {of} of them by {article}{cause}"
     if shift >= RARE:
         return f"{told}."
     told += f". As a whole they lie farther out than the training rows (p = {shift:.1g})"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import allow_far_rows
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import half_widths, widen
 from isthmus.inspection.trust import Trust
@@ -33,7 +36,10 @@ class TrustLayer:
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        with warnings.catch_warnings():  # the names have been matched
+        knows = (
+            nullcontext() if self.domain_ is None else allow_far_rows()
+        )  # rows are checked by it
+        with knows, warnings.catch_warnings():  # the names have been matched
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return self.estimator_.predict(rows)
 
@@ -70,8 +76,10 @@ class TrustLayer:
 
         The half width is a quantile of the absolute errors of the rows left out in cross-validation,
         so that it holds for any method and any distribution of errors as long as new rows come from
-        where the old ones came from. Of a row that :meth:`check` finds outside of the domain the half
-        width is multiplied by its distance, which is 1 at the limit. Bounds of such a row are infinite as
+        where the old ones came from. Errors count in a scale of each row, from its leverage and its Q
+        (``error_scale`` of :meth:`check`), so that bounds of a row far from the middle lie farther apart.
+        Of a row that is outside of the domain it is multiplied by the root of its distance, too, which
+        is 1 at the limit. Bounds of such a row are infinite as
         soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
         where they say nothing; and of every row if there are too few rows for the level.
 
@@ -107,6 +115,13 @@ class TrustLayer:
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)
         if self.domain_ is not None:
             trust = self.domain_.check(rows, centre) if trust is None else trust
+            errors = self.domain_.scaled_errors
+            if (
+                errors is not None and trust.error_scale is not None
+            ):  # else a file of an older version
+                # Beyond the limit the scale has grown already, about as the root of the distance.
+                units = trust.error_scale / np.sqrt(np.maximum(trust.distance, 1.0))
+                widths = half_widths(errors, len(errors), level) * units[:, None]
             widths = widen(widths, trust, self.domain_.output_extent)
         width = widths[..., 0] if centre.ndim == 1 else widths
         return centre - width, centre + width

@@ -10,17 +10,23 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import r2_score
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import check_array, check_weights, validate_data
+from isthmus._validation import allow_far_rows, check_array, check_weights, validate_data
 from isthmus.inspection._domain_parts import MOST_ROWS
 from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import sorted_errors
+from isthmus.inspection.transferred import (
+    FEWEST_STANDARDS,
+    domain_after_transfer,
+    error_factor,
+    standards_left_out,
+)
 from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.model_selection.splits import outer_splits
 from isthmus.problems.streams.sources import Rows, as_rows
@@ -128,6 +134,74 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         self._keep(rows, known, left_out, names, _names_of(y), folds)
         return self
 
+    @classmethod
+    def after_transfer(
+        cls, model: TrustLayer, transfer: Any, X: ArrayLike, y: ArrayLike
+    ) -> Trusted:
+        """Return a model of the spectra of another instrument, with a domain and intervals of its own.
+
+        A transfer leaves an error on each spectrum, which the domain of the first instrument does not know:
+        good rows would be flagged. Each standard is transferred by a transfer of the others. The squares of
+        its errors are added to the spreads that the domain counts in, and what they change in predictions
+        to the errors that intervals are made of.
+
+        Parameters
+        ----------
+        model : Trusted or MethodSearchCV
+            Fitted on the primary instrument.
+        transfer : InstrumentTransfer
+            Fitted to the standards.
+        X : array of shape (n_standards, n_secondary)
+            The standards on the secondary instrument, at least four.
+        y : array of shape (n_standards, n_primary)
+            The same samples on the primary instrument.
+
+        Returns
+        -------
+        moved : Trusted
+            Takes spectra of the secondary instrument; not to be fitted again. Reasons name inputs of the
+            primary one. ``best_score_`` is None: how well it predicts there is not known.
+
+        Examples
+        --------
+        >>> from isthmus import PLS
+        >>> from isthmus.datasets import make_spectra
+        >>> from isthmus.features import InstrumentTransfer
+        >>> from isthmus.inspection import Trusted
+        >>> first = make_spectra(90, random_state=0)
+        >>> second = make_spectra(90, instrument="secondary", random_state=0)
+        >>> model = Trusted(PLS(8)).fit(first.data[:70], first.target[:70])
+        >>> transfer = InstrumentTransfer().fit(second.data[:10], first.data[:10])
+        >>> moved = Trusted.after_transfer(model, transfer, second.data[:10], first.data[:10])
+        >>> bool(moved.check(second.data[70:]).outside.mean() < 0.2)
+        True
+        """
+        check_is_fitted(model)
+        check_is_fitted(transfer)
+        if model.domain_ is None:
+            raise ValueError("the model keeps no domain: fit it as Trusted(model).fit(X, y).")
+        least = {"dtype": np.float64, "ensure_min_samples": FEWEST_STANDARDS}
+        secondary = check_array(X, **least)
+        primary = check_array(y, **least, input_name="y")
+        check_consistent_length(secondary, primary)
+        left_out = standards_left_out(transfer, secondary, primary)
+        inner = getattr(model, "best_estimator_", None) or model.estimator_
+        moved = cls(make_pipeline(transfer, inner), cv=model.cv)
+        moved.estimator_ = moved.estimator
+        moved.n_features_in_ = transfer.n_features_in_
+        if hasattr(transfer, "feature_names_in_"):
+            moved.feature_names_in_ = transfer.feature_names_in_
+        moved.domain_ = domain_after_transfer(model.domain_, transfer, primary, left_out)
+        moved.n_samples_, moved.target_names_ = model.n_samples_, model.target_names_
+        moved.best_score_ = None
+        moved.residual_quantiles_ = errors = model.residual_quantiles_
+        if errors is not None:
+            guesses = (model.predict_rows(part) for part in (primary, left_out))
+            factor = error_factor(errors, *guesses)
+            moved.residual_quantiles_ = errors * factor
+            moved.domain_.enlarge_errors(factor)
+        return moved
+
     def _folds(self, rows: Array, known: Any, groups: Any, kept: NDArray) -> list:
         """Folds in the numbers of the rows that are kept."""
         if isinstance(self.cv, int | np.integer | str):
@@ -157,7 +231,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
 
         def predict(train: NDArray, test: NDArray) -> Array:
             model = self._fit_part(rows, known, extra, train)
-            return np.asarray(model.predict(rows[test]), dtype=float).reshape(len(test), -1)
+            with allow_far_rows():
+                return np.asarray(model.predict(rows[test]), dtype=float).reshape(len(test), -1)
 
         found = Parallel(n_jobs=self.n_jobs)(delayed(predict)(*fold) for fold in folds)
         guess = np.full((len(rows), known[0].size), np.nan)
@@ -190,6 +265,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             self.estimator_, rows, known, folds=folds, names=names, curve=curve,
             left_out=left_out, target_names=self.target_names_,
         )  # fmt: skip
+        self.domain_.enlarge_errors(larger)
 
     def _fit_source(self, source: Rows) -> Trusted:
         self.estimator_ = clone(self.estimator).fit(source)

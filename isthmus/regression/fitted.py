@@ -17,9 +17,10 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import check_array, validate_data
+from isthmus._validation import allow_far_rows, check_array, validate_data
 from isthmus.problems.streams.blockwise import by_blocks, maps_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
+from isthmus.regression.far_rows import warn_if_far
 
 FLOATS = (np.float64, np.float32)
 # Entries of X that are centred at a time: they stay in cache.
@@ -64,8 +65,16 @@ class FittedMap(
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             ``X @ coef_.T + intercept_``, in the shape of the ``y`` that was fitted.
+
+        Warns
+        -----
+        OutsideDomainWarning
+            If eight rows or more as a whole lie far from those of the fit, as spectra of another instrument
+            do. Which rows, and why, is told by :class:`~isthmus.inspection.Trusted`.
         """
         rows = self._check_new(X)
+        if not sparse.issparse(rows):
+            warn_if_far(self, rows, stacklevel=3)
         Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
         return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
 
@@ -88,7 +97,8 @@ class FittedMap(
         """
         source = as_rows(X, y, sample_weight)
         if source is None:
-            return float(super().score(X, y, sample_weight))
+            with allow_far_rows():  # a score tells by itself that rows are predicted badly
+                return float(super().score(X, y, sample_weight))
         check_is_fitted(self)
         return score_source(self, source, len(self.y_mean_))
 

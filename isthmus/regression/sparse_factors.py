@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from isthmus._linalg import Array
+from isthmus._linalg import EPS, Array
 from isthmus._validation import (
     check_count,
     check_flag,
@@ -24,7 +24,9 @@ from isthmus.regression.pls import PLS
 _TURNS = 100  # alternations of a rank constraint at one penalty
 _FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
 _SWEEPS = 10  # of coordinate descent between two looks
-_DEPTH = 5  # iterates that are extrapolated
+_NEWTON_STEPS = 5  # between two looks, at most
+_HALVINGS = 6  # of a step that goes too far
+_MOST_UNKNOWNS = 1000  # whose second derivatives are still solved in less time than sweeps take
 
 
 class SparseFactors(LinearRegressor):
@@ -55,8 +57,7 @@ class SparseFactors(LinearRegressor):
     tol : float, default=1e-4
         Duality gap, as a share of the objective of the empty model, at which a fit ends.
     max_iter : int, default=20000
-        Largest number of sweeps of coordinate descent for each penalty. Raw spectra, whose columns are
-        nearly equal, can need more for small ``penalty``: derivatives need a fraction of them.
+        Largest number of sweeps of coordinate descent for each penalty.
 
     Attributes
     ----------
@@ -226,12 +227,12 @@ def _objective(residual: Array, A: Array, penalty: float) -> float:
 def _descend(
     X: Array, Y: Array, penalty: float, A: Array, goal: float, max_sweeps: int
 ) -> tuple[Array, int]:
-    """Coordinate descent with Anderson's extrapolation, which collinear columns need, [BM2021]_.
+    """Coordinate descent, which finds the rows that are used, with Newton's steps for their values.
 
-    Returns A and the number of sweeps.
+    Collinear columns would need thousands of sweeps: on rows that are not zero the objective is smooth, and
+    Newton's method does not mind how alike columns are. Returns A and the number of sweeps.
     """
     Y = np.asfortranarray(Y)
-    history = [A]
     done = 0
     while done < max_sweeps:
         with warnings.catch_warnings():  # the gap decides, not the number of sweeps
@@ -241,29 +242,61 @@ def _descend(
             )
         done += _SWEEPS
         A = np.ascontiguousarray(found[:, :, 0].T)
-        history.append(A)
-        if len(history) > _DEPTH:
-            A = _extrapolate(X, Y, penalty, history)
-            history = [A]
+        if duality_gap(X, Y, A, penalty)[0] <= goal:
+            break
+        A = _polish(X, Y, penalty, A)
         if duality_gap(X, Y, A, penalty)[0] <= goal:
             break
     return A, done
 
 
-def _extrapolate(X: Array, Y: Array, penalty: float, history: list[Array]) -> Array:
-    """Return the combination of iterates with the smallest combined step, if it is better than the last."""
-    last = history[-1]
-    steps = np.diff([A.ravel() for A in history], axis=0)
-    gram = steps @ steps.T
-    # A ridge of this share keeps the weights finite where the steps are parallel.
-    gram[np.diag_indices(len(gram))] += 1e-12 * np.trace(gram)
-    try:
-        weights = np.linalg.solve(gram, np.ones(len(gram)))
-    except np.linalg.LinAlgError:  # no step at all
-        return last
-    weights /= weights.sum()
-    mixed = np.tensordot(weights, np.array(history[1:]), axes=1)
-    mixed[~last.any(axis=1)] = 0.0  # a row that is out stays out
-    if _objective(Y - X @ mixed, mixed, penalty) < _objective(Y - X @ last, last, penalty):
-        return np.asarray(mixed)
-    return last
+def _polish(X: Array, Y: Array, penalty: float, A: Array) -> Array:
+    """Newton's method on the rows that are not zero, as long as its steps lower the objective.
+
+    A row that passes zero on the way is zero from then on; sweeps may take it back.
+    """
+    used = np.flatnonzero(A.any(axis=1))
+    if used.size * A.shape[1] > _MOST_UNKNOWNS:
+        return A
+    lowest = _objective(Y - X @ A, A, penalty)
+    for _ in range(used.size + _NEWTON_STEPS):  # each may take a row out
+        part, values = X[:, used], A[used]
+        tried = _along(values, _newton_step(part, Y - part @ values, penalty, values))
+        heights = [_objective(Y - part @ each, each, penalty) for each in tried]
+        best = int(np.argmin(heights))
+        if not heights[best] < lowest:
+            break
+        lowest = heights[best]
+        A = np.zeros_like(A)
+        A[used] = tried[best]
+        used = np.flatnonzero(A.any(axis=1))
+    return A
+
+
+def _along(values: Array, step: Array) -> list[Array]:
+    """Points along a step: all of it, halves of it, and where the first row passes zero."""
+    turned = (values * (values + step)).sum(axis=1) <= 0
+    # Where along the step such a row is the smallest.
+    at = -(values * step).sum(axis=1)[turned] / (step[turned] ** 2).sum(axis=1)
+    found = []
+    for length in (*0.5 ** np.arange(_HALVINGS), *np.sort(at)[:1]):
+        point = values + length * step
+        point[(values * point).sum(axis=1) <= EPS * (values**2).sum(axis=1)] = 0.0
+        found.append(point)
+    return found
+
+
+def _newton_step(X: Array, residual: Array, penalty: float, A: Array) -> Array:
+    """Newton's step of the objective at A (k, q), of which no row is zero."""
+    k, q = A.shape
+    gram = X.T @ X
+    norms = np.linalg.norm(A, axis=1)
+    along = A / norms[:, None]
+    bend = (np.eye(q) - along[:, :, None] * along[:, None, :]) * (penalty / norms)[:, None, None]
+    hessian = np.einsum("ij,ab->iajb", gram, np.eye(q))
+    hessian[np.arange(k), :, np.arange(k), :] += bend
+    hessian = hessian.reshape(k * q, k * q)
+    # A ridge of this share keeps the step finite where columns are the same.
+    hessian[np.diag_indices(k * q)] += 1e-12 * np.trace(gram)
+    slopes = X.T @ residual - penalty * along
+    return np.linalg.solve(hessian, slopes.ravel()).reshape(k, q)

@@ -99,7 +99,7 @@ class ReportData:
         """How the predictions were made, in words."""
         if self.cv_predictions is not None:
             return "each row predicted by a model fitted without it (cross-validation)"
-        return "rows predicted by the model as it is; if it was trained on them, this is not a test"
+        return "rows predicted by the saved model, which is no test if it was trained on them"
 
     @property
     def score_error(self) -> float:

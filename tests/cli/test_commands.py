@@ -73,7 +73,7 @@ def test_fit_predict_report_inspect(tables, run, tmp_path):
     assert code == 0, err
     assert "RMSEP" in out and "RPIQ" in out and "outside the domain" in out
     page = (tmp_path / "again.html").read_text("utf-8")
-    assert "s17" in page and "rows predicted by the model as it is" in page
+    assert "s17" in page and "rows predicted by the saved model" in page
     assert "left-out" not in page
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
 

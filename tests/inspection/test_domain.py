@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.base import is_classifier
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -34,6 +34,7 @@ from isthmus import (
 )
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, OutsideDomainWarning, Trust, hotelling_t2, q_residuals
+from isthmus.inspection._domain_parts import fold_planes
 from isthmus.inspection.distances import FeatureDistance, PrincipalAxes
 from isthmus.inspection.intervals import half_widths, widen
 from isthmus.inspection.trust import tell_outside
@@ -152,7 +153,7 @@ def test_an_input_out_of_range_is_named(rng):
     assert trust.reasons[0].startswith("b == 7, trained on 0.0")
     assert_array_equal(trust.outside, [True, False])
     assert trust.summary() == (
-        "1 of 2 rows (50.0 %) is outside the domain of the training rows, all of them by the range of "
+        "1 of 2 rows (50.0 %) is outside the domain of the training rows, by the range of "
         "the inputs."
     )
 
@@ -259,15 +260,49 @@ def test_intervals_widen_by_the_distance_outside_and_only_there(search):
     new[3] += 1.5 * np.array([1, -1, 1, -1, 1, -1, 1, -1, 1])
     new[4] += np.linspace(-9, 9, 9)
     lower, upper = search.predict_interval(new, 0.9)
-    half = half_widths(search.residual_quantiles_, search.n_samples_, 0.9)
-    wider = np.maximum(search.check(new).distance, 1)[:, None]
+    trust = search.check(new)
+    errors = search.domain_.scaled_errors
+    half = half_widths(errors, search.n_samples_, 0.9) * trust.error_scale[:, None]
+    wider = half * np.sqrt(np.maximum(trust.distance, 1))[:, None]
     extent = np.ptp(search._training[1], axis=0)
-    assert 1 < wider[3] < (extent / (2 * half)).min() and (extent / (2 * half)).max() < wider[4]
+    assert (trust.distance[3:5] > 1).all()
+    assert (2 * wider[3] / extent).mean() < 1 < (2 * wider[4] / extent).mean()
     known = np.arange(len(new)) != 4
     centre = search.predict_rows(new)
-    assert_allclose(upper[known], (centre + half * wider)[known], rtol=1e-10)
-    assert_allclose(lower[known], (centre - half * wider)[known], rtol=1e-10)
+    assert_allclose(upper[known], (centre + wider)[known], rtol=1e-10)
+    assert_allclose(lower[known], (centre - wider)[known], rtol=1e-10)
     assert (lower[4] == -np.inf).all() and (upper[4] == np.inf).all()
+
+
+def test_errors_count_in_the_scale_of_their_rows():
+    """Leverage and Q of each row left out, from the plane of the others; a longer road to both."""
+    rng = np.random.default_rng(5)
+    X, Y = low_rank(rng, 50, 14)
+    folds = list(KFold(4, shuffle=True, random_state=1).split(X))
+    guess = Y + rng.normal(size=Y.shape)
+    domain = Domain.of(PLS(3).fit(X, Y), X, Y, folds=folds, left_out=guess)
+    planes = fold_planes(X, folds, True)
+    leverages, residuals, tests = [], [], []
+    for plane, (train, test) in zip(planes, folds, strict=False):
+        one, other = (np.column_stack([np.ones(len(rows)), plane.standardise(X[rows]) @ plane.loadings])
+                      for rows in (train, test))  # fmt: skip
+        leverages.append(np.einsum("ij,jk,ik->i", other, np.linalg.inv(one.T @ one), other))
+        beside = plane.standardise(X[test]) - other[:, 1:] @ plane.loadings.T
+        residuals.append(((beside / plane.noise) ** 2).sum(axis=1))
+        tests.append(test)
+    Q = np.concatenate(residuals)
+    units = np.sqrt(1 + np.concatenate(leverages) + Q / Q.mean())
+    errors = np.abs(Y - guess)[np.concatenate(tests)] / units[:, None]
+    assert_allclose(domain.scaled_errors, np.sort(errors, axis=0), rtol=1e-8)
+    new = low_rank(rng, 9, 14)[0]
+    last = planes[-1]
+    scores = last.standardise(new) @ last.loadings
+    within = np.column_stack([np.ones(50), last.standardise(X) @ last.loadings])
+    other = np.column_stack([np.ones(9), scores])
+    leverage = np.einsum("ij,jk,ik->i", other, np.linalg.inv(within.T @ within), other)
+    beside = (last.standardise(new) - scores @ last.loadings.T) / last.noise
+    want = np.sqrt(1 + leverage + (beside**2).sum(axis=1) / Q.mean())
+    assert_allclose(domain.check(new).error_scale, want, rtol=1e-8)
 
 
 def test_bounds_are_withheld_once_they_are_wider_than_all_outputs():

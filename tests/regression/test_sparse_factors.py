@@ -8,8 +8,10 @@ from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import PLS
+from isthmus.datasets import make_spectra
 from isthmus.model_selection import selection_frequencies
 from isthmus.regression import SparseFactors
+from isthmus.regression.sparse_factors import _newton_step
 
 
 def make(n=50, p=30, q=4, seed=0):
@@ -119,6 +121,55 @@ def test_stable_inputs_are_the_planted_ones():
     assert_array_equal(often, again)
     lasso = selection_frequencies(Lasso(0.5), X, Y[:, 0], n_subsamples=4, random_state=0)
     assert lasso.shape == (30,) and lasso.max() <= 1
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_newton_steps_solve_the_quadratic_model_of_the_objective(q):
+    """Slopes and second derivatives by finite differences of the objective itself."""
+    rng = np.random.default_rng(q)
+    X, Y, A, penalty = (
+        rng.normal(size=(9, 4)),
+        rng.normal(size=(9, q)),
+        rng.normal(size=(4, q)),
+        0.7,
+    )
+
+    def value(z):
+        B = z.reshape(A.shape)
+        return 0.5 * ((Y - X @ B) ** 2).sum() + penalty * np.sqrt((B**2).sum(axis=1)).sum()
+
+    unit, width = np.eye(4 * q), 1e-4
+    slope = [
+        (value(A.ravel() + width * e) - value(A.ravel() - width * e)) / width / 2 for e in unit
+    ]
+    bend = [
+        [
+            sum(
+                s * t * value(A.ravel() + width * (s * e + t * f)) for s in (-1, 1) for t in (-1, 1)
+            )
+            / (2 * width) ** 2
+            for e in unit
+        ]
+        for f in unit
+    ]
+    step = _newton_step(X, Y - X @ A, penalty, A)
+    assert_allclose(step.ravel(), -np.linalg.solve(bend, slope), atol=1e-5)
+
+
+def test_columns_that_are_nearly_equal_need_few_sweeps():
+    """Raw spectra took coordinate descent 116 000 sweeps on 60 rows of 700 columns, with extrapolation."""
+    spectra = make_spectra(40, random_state=0)
+    X, Y = standard(spectra.data[:, ::5]), standard(spectra.target)
+    model = SparseFactors(penalty=0.1).fit(X, Y)
+    assert model.n_iter_ < 2000
+    penalty = 0.1 * np.linalg.norm(X.T @ Y, axis=1).max()
+    A = model.coef_.T  # the gap, once more
+    residual = Y - X @ A
+    dual = residual * min(1, penalty / np.linalg.norm(X.T @ residual, axis=1).max())
+    primal = 0.5 * (residual**2).sum() + penalty * np.linalg.norm(A, axis=1).sum()
+    gap = primal - 0.5 * (Y**2).sum() + 0.5 * ((Y - dual) ** 2).sum()
+    assert_allclose(model.gap_path_[-1], gap / (0.5 * (Y**2).sum()), atol=1e-9)
+    assert model.gap_path_.max() <= 1e-4
 
 
 def test_a_fit_cut_short_says_so():

@@ -19,8 +19,8 @@ _RARE = 0.01  # a trend is named if chance alone gives it less often
 # Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
 _MOST_CARDS = 4  # outputs whose errors head the page; all are in the table
-_HEADER = ["output", "rows", "RMSEP", "bias", "SEP", "slope", "R2", "RPD", "RPIQ", "RMSECV", "covered",
-           "covered, inside", "trend, p"]  # fmt: skip
+_HEADER = ["output", "rows", "RMSEP", "RMSEP, inside", "bias", "SEP", "slope", "R2", "RPD", "RPIQ",
+           "RMSECV", "covered", "covered, inside", "trend, p"]  # fmt: skip
 
 
 def validation(data: ReportData) -> Section | None:
@@ -32,19 +32,21 @@ def validation(data: ReportData) -> Section | None:
     inside = np.ones(data.n, dtype=bool) if data.trust is None else ~data.trust.outside
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
+    errors_inside = _rmse(data, inside)
     shares, shares_inside = _share(covered), _share(covered[inside])
     rows = [
         [data.search.target_names_[j], str(int(figures.n[j]))]
         + [fig.short(float(value[j])) for value in (
-            figures.rmse, figures.bias, figures.sep, figures.slope, figures.r2, figures.rpd,
-            figures.rpiq, expected)]
+            figures.rmse, errors_inside, figures.bias, figures.sep, figures.slope, figures.r2,
+            figures.rpd, figures.rpiq, expected)]
         + [_percent(shares[j]), _percent(shares_inside[j], "no row"), f"{trends[j]:.2g}"]
         for j in range(data.q)
     ]  # fmt: skip
     caption = (
-        "Output by output, errors in its units: RMSEP on these rows, its parts bias (mean of predicted "
-        "minus observed) and SEP (the spread about the bias), the slope of observed on predicted, "
-        "RPD and RPIQ (spread of the output over the error), the error of rows left out at the fit "
+        "Output by output, errors in its units: RMSEP on these rows and on those inside the domain, "
+        "its parts bias (mean of predicted minus observed) and SEP (the spread about the bias), the slope "
+        "of observed on predicted, RPD and RPIQ (spread of the output over the error), the error of rows "
+        "left out at the fit "
         "(RMSECV), the share of outputs within their 95 % intervals, and the probability of such a trend "
         "over the rows by chance (Kendall)."
     )
@@ -95,9 +97,11 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
     if np.isnan(r2):  # the outputs do not vary
         share = "an unknown share"
     text = [
-        f"On these {data.n} rows the model explains {share} of the variance of the outputs, "
-        f"{data.kind}. At the fit, rows left out were explained to {100 * search.best_score_:.1f} %."
+        f"On these {data.n} rows the model explains {share} of the variance of the outputs. If it was "
+        "trained on them, this is no test."
     ]
+    if search.best_score_ is not None:  # of a model that was moved to another instrument
+        text[0] += f" At the fit, rows left out were explained to {100 * search.best_score_:.1f} %."
     if np.isfinite(ratios[worst]) and ratios[worst] > 1.5:
         text.append(
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
@@ -147,6 +151,16 @@ def _coverage(data: ReportData) -> Array:
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
     return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
+
+
+def _rmse(data: ReportData, rows: NDArray) -> Array:
+    """Error of each output over some rows; NaN where none of them has a known output."""
+    squares = np.array([d.residual[rows] ** 2 for d in data.by_output])
+    known = np.isfinite(squares)
+    total = np.where(known, squares, 0.0).sum(axis=1)
+    return np.sqrt(
+        np.divide(total, known.sum(axis=1), out=np.full(data.q, np.nan), where=known.any(axis=1))
+    )
 
 
 def _share(covered: Array) -> Array:
@@ -213,7 +227,7 @@ def _distances(data: ReportData) -> Figure:
     lay["yaxis"] |= {"type": "log", "dtick": 1 if np.ptp(np.log10(distance)) > 2 else "D2"}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
-        "of the same kind passes. Intervals of rows above the dashed line are wider by this factor, and "
+        "of the same kind passes. Intervals of rows above the dashed line grow with it, and are "
         "withheld where they would exceed the range of all training outputs."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
