@@ -218,7 +218,14 @@ class Domain:
             parts = distances(train, planes[i] if planes else None)
             found.append(statistics_of(parts, X[test], Z[test]))
         self.parts = distances(np.arange(len(X)), planes[-1] if planes else None)
-        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        # A rare category that a fold has never seen leaves nothing beside its plane: zero.
+        blank = [np.zeros(len(test)) for _, test in folds]
+        return {
+            name: np.concatenate(
+                [each.get(name, zeros) for each, zeros in zip(found, blank, strict=True)]
+            )
+            for name in statistics_of(self.parts, X[:1], Z[:1])
+        }
 
     def _usual(self, left_out: dict[str, Array]) -> Array:
         """Sorted distances of the rows left out, thinned where there are very many."""

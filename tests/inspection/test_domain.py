@@ -193,6 +193,21 @@ def test_a_column_that_never_varied_is_left_out(rng):
     assert_allclose(with_it.distance, without.distance, rtol=1e-8)
 
 
+def test_a_category_that_one_fold_has_never_seen(rng):
+    """All axes of that fold are used, so that nothing is beside its plane; other folds have Q residuals."""
+    X = rng.normal(size=(90, 4)) * [30, 10, 3, 0]
+    X[::9, 3] = 1.0
+    X[30:, 3] = 0.0
+    rows = np.arange(90)
+    folds = [(rows[:60], rows[60:]), (rows[30:], rows[:30])]
+    planes = fold_planes(X, folds, False)
+    assert [plane.has_residuals for plane in planes] == [True, False, True]
+    domain = Domain.of(LinearRegression().fit(X, X[:, :1]), X, folds=folds, scale=False)
+    assert len(domain.check(X).distance) == 90
+    assert not domain.check(X[30:] * 0.5).outside.any()
+    assert domain.check(X + [0, 0, 0, 50.0]).outside.all()
+
+
 def test_folds_of_batches_widen_the_limits(rng):
     """New batches are judged by how far one batch lies from the others."""
     batch = np.repeat(np.arange(12), 10)
