@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
@@ -191,3 +191,20 @@ def test_folds_at_once_are_those_one_by_one(stacked, monkeypatch):
         assert path.shape == (5, len(new), 3)
         assert_allclose(path[:most], peer, rtol=1e-7)
         assert_allclose(path[most:], np.tile(peer[-1], (5 - most, 1, 1)), rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_components_of_rounding_errors_are_none(seed):
+    """Inputs of rank two, and a spectrum that falls by 1e10: the path ends in least squares."""
+    draw = np.random.default_rng(seed)
+    Z = draw.normal(size=(20, 2)) @ draw.normal(size=(2, 6)) + 3
+    Y = draw.normal(size=(20, 2))
+    path = pls_paths(Z, Y, [np.arange(20)], [Z], 5)[0]
+    peer = LinearRegression().fit(Z[:, :2], Y).predict(Z[:, :2])
+    assert_allclose(path[1:], np.tile(peer, (4, 1, 1)), atol=1e-9)
+    Q = np.linalg.qr(draw.normal(size=(30, 6)))[0]
+    Z = Q * np.logspace(0, -10, 6)
+    Y = draw.normal(size=(30, 2))
+    path = pls_paths(Z, Y, [np.arange(30)], [Z], 6)[0]
+    peer = LinearRegression().fit(Q, Y).predict(Q)
+    assert_allclose(path[-1], peer, atol=1e-5)

@@ -3,6 +3,7 @@
 Each of these was once broken on purpose (the fault is named where it is not obvious) and seen to fail.
 """
 
+from contextlib import nullcontext
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
 from isthmus import DependencyRegressor, KernelMap, compress
-from isthmus.auto import trials
+from isthmus.auto import blend_trial, trials
 from isthmus.auto.answers import Answers
 from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.ladder import LADDER, rungs_for
@@ -22,7 +23,12 @@ from isthmus.compression import refit
 from isthmus.compression.refit import fit_outputs
 from isthmus.compression.thresholds import _shift
 from isthmus.dependency import unseen
+from isthmus.dependency.candidates import CandidateRanking
+from isthmus.dependency.stages import StagesMixin
 from isthmus.inspection.intervals import half_widths, sorted_errors
+from isthmus.inspection.trust import Trust
+from isthmus.kernels import SequenceKernel
+from isthmus.preimages.generators import NeighbourAnswers
 from isthmus.problems import scores as fold_scores
 from isthmus.projections import KernelSIR
 from isthmus.projections.crossval import FRACTIONS, best_candidate, weighted_scores
@@ -84,6 +90,22 @@ def named_trial(name, score, loss):
     losses = np.append(np.full(9, loss), np.nan)
     rung = SimpleNamespace(name=name)
     return SimpleNamespace(is_done=True, score=score, standard_error=0.0, rung=rung, losses=losses)
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(1.0, True), (20.0, False)])
+def test_pairs_of_folds_are_not_begun_without_time_for_all(seconds, asked, monkeypatch):
+    """Four folds have about eight pairs; a hundred seconds are left. Fault: a look at the clock alone."""
+    X, calls = np.zeros((12, 1)), []
+    splits = [(np.delete(np.arange(12), t), t) for t in np.split(np.arange(12), 4)]
+    monkeypatch.setattr(blend_trial, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(blend_trial, "until", lambda limit: nullcontext())
+    one = SimpleNamespace(
+        predictions=X,
+        fit_seconds=np.full(4, seconds),
+        without_pairs=lambda: calls.append(1) or [X] * 4,
+    )
+    blend_trial.BlendTrial(LADDER[0], X, X[:, 0], splits, None)._seen([one], 100.0, True)
+    assert bool(calls) == asked
 
 
 def test_a_method_that_was_given_up_is_not_chosen():
@@ -373,3 +395,53 @@ def test_the_outputs_that_a_report_shows_first(r2, shown):
     data.__dict__["by_output"] = [SimpleNamespace(r2=value) for value in r2]
     assert [name for name, _ in data.shown_outputs] == shown
     assert [search.target_names_[j] for _, j in data.shown_outputs] == [s[0] for s in shown]
+
+
+# -- rows outside of a domain --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_outside", "farthest", "is_news"),
+    [(4, 2.0, False), (5, 2.0, True), (1, 8.9, False), (1, 9.1, True), (0, 0.9, False)],
+)
+def test_rows_outside_are_told_if_chance_takes_so_many_there_once_in_a_hundred(
+    n_outside, farthest, is_news
+):
+    """Of 20 rows 4 or more are outside by chance in 1.6 % of tables, 5 or more in 0.3 %.
+
+    Faults: 20 % in place of one, "more than n" for "n or more", a row told at three times the square.
+    """
+    distance = np.full(20, 0.5)
+    distance[:n_outside] = 1.1
+    distance[0] = farthest
+    trust = Trust(distance, distance > 1, [""] * 20, [""] * 20)
+    assert trust.is_news == is_news
+
+
+# -- candidates ----------------------------------------------------------------------------------
+
+WORDS = ["ab", "ba", "aab", "abb", "bba", "baa", "aba", "bab", "bbb", "aaa", "abab", "baba"]
+NGRAMS = SequenceKernel(0.3, normalise=True)
+
+
+def test_generators_that_are_equally_good_leave_the_first():
+    pair = {"first": NeighbourAnswers(), "second": NeighbourAnswers()}
+    ranking = CandidateRanking(NGRAMS, NGRAMS).fit(WORDS, WORDS, pair)
+    assert ranking is not None
+    assert len(set(ranking.cv_results_["generators"].values())) == 1
+
+
+def test_as_many_candidates_as_are_asked_for_in_the_order_of_the_generator_if_they_tie():
+    ranking = CandidateRanking(NGRAMS, NGRAMS, alphas=[0.1], weight=0.0, n_candidates=3)
+    ranking.fit(WORDS, WORDS, {"given": NeighbourAnswers()})
+    assert len(ranking.rank(["ab"], n_best=6)[0][0]) == 6
+    proposed = ranking.generator_.candidates(["ab"], 3)[0][0]
+    ranking._losses = lambda coef, objects: np.zeros(len(objects))
+    assert ranking.rank(["ab"])[0][0] == proposed
+
+
+@pytest.mark.parametrize(("n", "expected"), [(29, False), (30, True)])
+def test_candidates_are_tried_from_thirty_sequences_on(n, expected):
+    stage = SimpleNamespace(kernel=NGRAMS, preimage=None)
+    model = SimpleNamespace(_phi_x=stage, _phi_y=stage)
+    assert StagesMixin._may_align(model, ["ab"] * n) == expected

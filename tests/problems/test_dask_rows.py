@@ -10,11 +10,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from isthmus import Moments
-from isthmus.problems.streams.dask_rows import DaskRows
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
+
+from isthmus.problems.streams.dask_rows import DaskRows  # noqa: E402 (it imports dask)
 
 N, P, Q = 203, 4, 2
 NAMES = ["a", "b", "c", "d"]
