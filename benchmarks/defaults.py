@@ -3,25 +3,27 @@
 ``git worktree add FOLDER COMMIT``, then ``python benchmarks/defaults.py FOLDER``. Each commit has a process
 of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
 
-Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
+Against commit 8352768, on two AMD cores shared by seven processes: single ratios scatter
 by 0.1 and more, and two runs of the same code by up to 0.25. Of 120 calls (median in brackets):
 
 ==========================  ====================  ===================================================
 call                        ratio                 what is left
 ==========================  ====================  ===================================================
-fits below 2 ms             1.12 to 1.61 (1.34)   checks by scikit-learn, 0.26 ms, instead of our own
-PLS, 2 ms and more          0.59 to 1.37 (1.03)   with ten components scores are orthogonalised twice
-PCR, 2 ms and more          0.95 to 1.35 (1.11)   checks
-reduced rank, 2 ms or more  0.95 to 1.56 (1.37)   ||X||^2 of the ridge weight without units: 7 to 17 %
-Stiefel, 2 ms and more      1.08 to 1.36 (1.28)   the same
-ManifoldPLS, 2 ms or more   0.95 to 1.46 (1.20)   checks
-predict, transform          0.80 to 1.28 (1.00)   within the scatter
-n_components="auto"         0.88 to 1.44 (1.01)   PLS: scores are orthogonalised twice
-ComponentSearchCV           0.50 to 1.27 (1.06)   the same
-SIR, COIR, MORP             0.23 to 0.27
+fits below 2 ms             1.13 to 1.55 (1.40)   checks by scikit-learn, 0.26 ms, instead of our own
+PLS, 2 ms and more          0.77 to 1.53 (1.08)   with ten components scores are orthogonalised twice
+PCR, 2 ms and more          0.92 to 1.22 (1.08)   checks
+reduced rank, 2 ms or more  1.02 to 1.56 (1.20)   checks, ||X||^2 of the ridge weight without units
+Stiefel, 2 ms and more      1.06 to 1.45 (1.19)   the same
+ManifoldPLS, 2 ms or more   0.98 to 1.30 (1.20)   checks
+predict, transform          0.94 to 1.10 (1.02)   within the scatter
+n_components="auto"         0.84 to 1.30 (1.06)   PLS: scores are orthogonalised twice
+ComponentSearchCV           0.44 to 1.22 (1.04)   the same
+SIR, COIR, MORP             0.21 to 0.26
 ==========================  ====================  ===================================================
 
-A Lanczos iteration of our own for ||X||^2 was tried: it is no faster than ARPACK's from 100 to 600 columns.
+Without the checks a reduced rank fit of 50 x 10 takes as long as the whole fit did before. A Lanczos
+iteration of our own for ||X||^2 was tried: it is no faster than ARPACK's from 100 to 600 columns. Up to
+200 columns bisection for one eigenvalue takes 0.6 of the time of all.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ except ImportError:  # before scikit-learn 1.9: set_callbacks does not exist, an
 
 def begin_fit(estimator: Any, X: Any, y: Any) -> Any:
     """Context of a fit with any number of steps; None where there are no callbacks."""
-    if not hasattr(estimator, "_init_callback_context"):
+    if not getattr(estimator, "_skl_callbacks", None):
         return None
     context = estimator._init_callback_context(max_subtasks=None)
     return context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -31,7 +31,7 @@ def end_fit(estimator: Any, context: Any, X: Any, y: Any) -> None:
 
 def step_hook(estimator: Any, context: Any) -> Callable[[Any], bool] | None:
     """What a solver calls after each step; True stops it."""
-    if context is None or not getattr(estimator, "_skl_callbacks", None):
+    if context is None:
         return None
 
     def hook(result: Any) -> bool:
