@@ -320,7 +320,9 @@ class Domain:
 
     def _filled(self, X: ArrayLike) -> Array:
         if self.transfer is not None:
-            return np.asarray(self.transfer.transform(X), dtype=np.float64)
+            with warnings.catch_warnings():  # the names have been matched
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                return np.asarray(self.transfer.transform(X), dtype=np.float64)
         rows = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
         return np.asarray(np.where(np.isnan(rows), self.means, rows))
 

@@ -186,7 +186,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(secondary, primary)
         left_out = standards_left_out(transfer, secondary, primary)
         inner = getattr(model, "best_estimator_", None) or model.estimator_
-        moved = cls(make_pipeline(transfer, inner), cv=model.cv)
+        moved = cls(make_pipeline(transfer, inner))
         moved.estimator_ = moved.estimator
         moved.n_features_in_ = transfer.n_features_in_
         if hasattr(transfer, "feature_names_in_"):

@@ -4,6 +4,7 @@ rows of the second instrument that may be flagged."""
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
@@ -135,6 +136,25 @@ def test_every_kind_of_model_is_moved_and_saved(moved, estimator, tmp_path):
     path = tmp_path / "moved.isthmus"
     save(other, path)
     assert_array_equal(load(path).check(Z[NEW]).distance, other.check(Z[NEW]).distance)
+
+
+def test_frames_keep_their_names(moved):
+    X, Z, Y, rows, _, after = moved
+    names = [str(1100 + j) for j in range(X.shape[1])]
+    model = Trusted(PLS(8)).fit(pd.DataFrame(X[TRAIN], columns=names), Y[TRAIN])
+    second = pd.DataFrame(Z, columns=[f"c{j}" for j in range(Z.shape[1])])
+    transfer = InstrumentTransfer().fit(second.iloc[rows], X[rows])
+    other = Trusted.after_transfer(model, transfer, Z[rows], X[rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = other.check(second.iloc[NEW])
+        assert_array_equal(other.predict(second.iloc[NEW]), found.prediction)
+    assert_allclose(found.distance, after.check(Z[NEW]).distance)
+    dead = second.iloc[NEW[:1]].copy()
+    dead["c150"] += 1.0  # in the middle of 300 columns, and of 350
+    assert "inputs 12" in other.check(dead).reasons[0]
+    with pytest.raises(ValueError, match="feature names"):
+        other.check(second.iloc[NEW].rename(columns={"c3": "x"}))
 
 
 def test_what_is_missing_is_told(moved):

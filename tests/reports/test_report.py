@@ -250,6 +250,7 @@ def test_new_data_make_a_validation_page(tmp_path):
     ):  # fmt: skip
         assert f"<td>{value:.4g}</td>" in body and f"<b>{value:.4g}</b>" in body
     trust = search.check(new)
+    assert f"<td>{np.sqrt((error[~trust.outside] ** 2).mean()):.4g}</td>" in body
     assert f"<b>{int(trust.outside.sum())} of 60</b>" in body
     lower, upper = search.predict_interval(new)
     told = np.isfinite(upper)  # of rows far out bounds are withheld
