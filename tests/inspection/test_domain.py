@@ -205,7 +205,7 @@ def test_a_category_that_one_fold_has_never_seen(rng):
     domain = Domain.of(LinearRegression().fit(X, X[:, :1]), X, folds=folds, scale=False)
     assert len(domain.check(X).distance) == 90
     assert not domain.check(X[30:] * 0.5).outside.any()
-    assert domain.check(X + [0, 0, 0, 50.0]).outside.all()
+    assert domain.check(X + np.array([0, 0, 0, 50.0])).outside.all()
 
 
 def test_folds_of_batches_widen_the_limits(rng):
