@@ -21,8 +21,8 @@ from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import best_shares, blend_weights
 from isthmus.auto.input_widths import negative_evidence, scale_inputs
 from isthmus.auto.kernel_search import KernelSearch
-from isthmus.auto.ladder import LADDER, rungs_for
-from isthmus.auto.problem import Problem, Rung
+from isthmus.auto.ladder import LADDER
+from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
 from isthmus.auto.trees import TreeSearch
@@ -212,11 +212,6 @@ def test_tables_predict_as_the_trees_do(kind, n, ranked, shares, monkeypatch):
         )
     assert_allclose(search.predict(A), peer * B.std(axis=0) + B.mean(axis=0), rtol=1e-6)
     assert_allclose(search.best_params_["share"], max(shares), rtol=1e-10)
-
-
-def test_trees_need_forty_rows():
-    names = [[rung.name for rung in rungs_for("auto", Problem(n, 5, 1))] for n in (39, 40)]
-    assert "trees" not in names[0] and "trees" in names[1]
 
 
 def test_boosting_knows_no_units_of_the_inputs():

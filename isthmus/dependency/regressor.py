@@ -70,9 +70,9 @@ class DependencyRegressor(
     ----------
     inputs : transformer, default=None
         ``phi`` of the inputs, usually a :class:`~isthmus.KernelMap`; None: ``KernelMap()``, for strings and
-        lists of strings with the kernel ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules
-        with ``Gaussian(WeisfeilerLehmanAssignment(3))``; :func:`~isthmus.kernels.graph_kernels` has others;
-        for a list of arrays with one vector or picture per place with ``VectorSequenceKernel()``.
+        lists of strings with ``SequenceKernel(0.3, normalise=True)``, for graphs and molecules with
+        ``Gaussian(WeisfeilerLehmanAssignment(3))`` (others: :func:`~isthmus.kernels.graph_kernels`), for
+        arrays with one vector or picture per place with ``VectorSequenceKernel()``.
     map : regressor, default=None
         ``T``: a regression of this package or of scikit-learn; None: ``Ridge()``, for graphs and molecules
         to numbers with ``inputs=None`` a ``RidgeCV`` from 0.001 to 10. A ridge weight that is a number
@@ -89,9 +89,8 @@ class DependencyRegressor(
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
         if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
         :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
-        answers nearer to the truth, provided that they are nearer than those of ``NeighbourAnswers``, so
-        that inputs and outputs align monotonically. None: the open search of ``preimage``.
-        Generators and ranking do not use ``sample_weight``.
+        answers nearer to the truth, if these are nearer than those of ``NeighbourAnswers``: inputs and outputs
+        align. None: the open search of ``preimage``. ``sample_weight`` does not count for generators.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one

@@ -219,13 +219,9 @@ class Domain:
             found.append(statistics_of(parts, X[test], Z[test]))
         self.parts = distances(np.arange(len(X)), planes[-1] if planes else None)
         # A rare category that a fold has never seen leaves nothing beside its plane: zero.
-        blank = [np.zeros(len(test)) for _, test in folds]
-        return {
-            name: np.concatenate(
-                [each.get(name, zeros) for each, zeros in zip(found, blank, strict=True)]
-            )
-            for name in statistics_of(self.parts, X[:1], Z[:1])
-        }
+        of_folds = [(each, np.zeros_like(each["range"])) for each in found]
+        names = statistics_of(self.parts, X[:1], Z[:1])
+        return {n: np.concatenate([each.get(n, none) for each, none in of_folds]) for n in names}
 
     def _usual(self, left_out: dict[str, Array]) -> Array:
         """Sorted distances of the rows left out, thinned where there are very many."""
