@@ -89,7 +89,7 @@ class DependencyRegressor(
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
         if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
         :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
-        answers nearer to the truth, if these are nearer than those of ``NeighbourAnswers``: inputs and outputs
+        answers nearer to the truth, if these are nearer than those of ``NeighbourAnswers``, so that outputs
         align. None: the open search of ``preimage``. ``sample_weight`` does not count for generators.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some

@@ -27,8 +27,9 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     if FAR_ROWS_ALLOWED.get():
         return
     n, k = model.n_samples_, model.n_components_
-    # A map with nearly as many components as rows fits these far better than any others.
-    if len(X) < _FEWEST_ROWS or k == 0 or n < 2 * (k + 1) or model.solver_ == "proximal":
+    # A map with nearly as many numbers in a direction as rows fits these far better than any others.
+    n_fitted = X.shape[1] if model._inverts_covariance else k
+    if len(X) < _FEWEST_ROWS or k == 0 or n < 2 * (n_fitted + 1) or model.solver_ == "proximal":
         return
     rows = np.asarray(X[:: -(-len(X) // _MOST_ROWS)], dtype=np.float64)
     with np.errstate(all="ignore"):  # rows may be as far out as numbers go

@@ -36,6 +36,9 @@ class FittedMap(
 ):
     """What every latent-variable regression does once it is fitted."""
 
+    # Whether directions come from the inverse of a covariance, all of whose columns fit the training rows.
+    _inverts_covariance = False
+
     missing: str
     n_components_: int
     x_mean_: Array

@@ -39,6 +39,7 @@ class RankConstrained(LatentRegression):
 
     _min_components = 0
     _ridge_path = True
+    _inverts_covariance = True
 
     alpha: Any
 

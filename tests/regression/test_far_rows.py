@@ -41,6 +41,18 @@ def table(n=60, p=12, seed=0):
     return X, X[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(n, 3))
 
 
+@pytest.mark.parametrize("n", [250, 300, 450])
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_as_many_columns_as_rows_are_no_reason(model, n):
+    """Directions that use all of 240 inputs fit the training rows: new rows of the same law are 20 times as
+    far out in their scores, which says nothing about the rows."""
+    rng = np.random.default_rng(n)
+    X, Y = rng.normal(size=(n + 60, 240)), rng.normal(size=(n + 60, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutsideDomainWarning)
+        model.fit(X[:n], Y[:n] + X[:n, :3]).predict(X[n:])
+
+
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_statistics_are_those_of_inspection_over_their_means(model, weighted):
