@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,7 @@ from isthmus._linalg import Array, row_blocks, spreads
 from isthmus._validation import validate_data
 from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
-from isthmus.auto.maps import FoundModel
+from isthmus.auto.maps import FoundModel, InnerSearch
 
 _N_TREES = 200
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
@@ -74,7 +74,7 @@ class Forest(FoundModel):
         return len(self.left_)
 
 
-class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class TreeSearch(InnerSearch):
     """Extremely randomised or boosted trees of scikit-learn.
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
@@ -147,11 +147,6 @@ class TreeSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.best_estimator_ = _join(forests, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
 
     def _errors(
         self, places: NDArray, Y: Array, folds: Any, weights: Array | None, leaf: int

@@ -36,10 +36,9 @@ class TrustLayer:
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        knows = (
-            nullcontext() if self.domain_ is None else allow_far_rows()
-        )  # rows are checked by it
-        with knows, warnings.catch_warnings():  # the names have been matched
+        # Where there is a domain it checks the rows.
+        quiet = nullcontext() if self.domain_ is None else allow_far_rows()
+        with quiet, warnings.catch_warnings():  # the names have been matched
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return self.estimator_.predict(rows)
 
@@ -116,9 +115,8 @@ class TrustLayer:
         if self.domain_ is not None:
             trust = self.domain_.check(rows, centre) if trust is None else trust
             errors = self.domain_.scaled_errors
-            if (
-                errors is not None and trust.error_scale is not None
-            ):  # else a file of an older version
+            # A file of an older version has neither.
+            if errors is not None and trust.error_scale is not None:
                 # Beyond the limit the scale has grown already, about as the root of the distance.
                 units = trust.error_scale / np.sqrt(np.maximum(trust.distance, 1.0))
                 widths = half_widths(errors, len(errors), level) * units[:, None]
