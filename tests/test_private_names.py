@@ -148,17 +148,15 @@ def foreign(trees):
     return imported | {name for tree in trees for name in private_attributes(tree)} - own
 
 
-TREES = [ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
-
-
 @pytest.mark.parametrize("name", USED)
 def test_a_name_that_is_used_is_there(name):
     assert USED[name](), f"scikit-learn's {name} is no longer what the package takes it for"
 
 
 def test_no_other_name_is_used():
+    trees = [ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
     # `_gamma` is also a method of ours, so it is not found by this search.
-    assert foreign(TREES) | {"_gamma"} == set(USED)
+    assert foreign(trees) | {"_gamma"} == set(USED)
 
 
 @pytest.mark.parametrize(

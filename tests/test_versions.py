@@ -54,16 +54,16 @@ def imported_packages():
 
 # pandas is there if a user asks for its frames; Python 3.14 has zstd of its own.
 ELSEWHERE = {"pandas", "compression", "isthmus"}
-IMPORTED = {
-    DISTRIBUTION.get(name, name)
-    for name in imported_packages()
-    if name not in sys.stdlib_module_names and name not in ELSEWHERE
-}
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round():
     declared = {name_of(line) for line in [*CORE, *(line for e in EXTRAS.values() for line in e)]}
-    assert declared == IMPORTED
+    imported = {
+        DISTRIBUTION.get(name, name)
+        for name in imported_packages()
+        if name not in sys.stdlib_module_names and name not in ELSEWHERE
+    }
+    assert declared == imported
 
 
 def test_all_is_all_extras():

@@ -174,12 +174,12 @@ STATIONARY = [
     ("thesis", "half_normal", "laplace", "per_output"),
     ("thesis", "matrix_normal", "gaussian", "per_output"),
 ]
-N_PAIRS = {"gibbs": 800, "hmc": 450, "thesis": 300}
+N_PAIRS = {"gibbs": 800, "hmc": 450, "thesis": 200}
 
 
 def pairs_of(case):
     """Fewer of what takes a tenth of a second each; the bound is in standard errors."""
-    return 150 if case[:2] == ("hmc", "half_normal") else N_PAIRS[case[0]]
+    return 100 if case[:2] == ("hmc", "half_normal") else N_PAIRS[case[0]]
 
 
 def shape_of(case):
