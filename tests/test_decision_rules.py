@@ -333,7 +333,7 @@ def test_errors_of_left_out_rows_are_those_of_leaving_them_out():
     n, r = 25, 3
     F, outputs = rng.normal(2, 1, size=(n, r)), rng.normal(5, 1, size=(n, 2))
     lengths = 2 * (F**2).sum(axis=1)  # none of the rows is a point
-    fit = fit_outputs([(F, outputs)], np.eye(r), np.zeros((r, 2)), in_basis=True, lengths=lengths)
+    fit = fit_outputs([(F, outputs)], np.eye(r), np.zeros((r, 2)), lengths=lengths)
     weights, errors = fit.left_out(r)
     for weight, error in list(zip(weights, errors, strict=True))[::3]:
         total = 0.0
@@ -354,7 +354,6 @@ def test_a_ridge_must_gain_two_per_cent(monkeypatch, best, taken):
         [(F, rng.normal(size=(30, 1)))],
         np.eye(2),
         np.zeros((2, 1)),
-        in_basis=True,
         lengths=2 * (F**2).sum(axis=1),
     )
     errors = np.array([1.0, 1.1, best, 1.2])
@@ -369,9 +368,7 @@ def test_fewer_than_twenty_rows_choose_no_ridge():
     for n in (19, 20):
         F = rng.normal(size=(n, 2))
         rows = [(F, rng.normal(size=(n, 1)))]
-        fit = fit_outputs(
-            rows, np.eye(2), np.zeros((2, 1)), in_basis=True, lengths=2 * (F**2).sum(axis=1)
-        )
+        fit = fit_outputs(rows, np.eye(2), np.zeros((2, 1)), lengths=2 * (F**2).sum(axis=1))
         assert (fit.unseen is not None) == (n == 20)
 
 

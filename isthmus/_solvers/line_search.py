@@ -23,22 +23,6 @@ class Step:
     end: Iterate
 
 
-def armijo(
-    problem: Problem, start: Iterate, direction: Array, slope: float, first: float
-) -> Step | None:
-    """Halve the step until the value falls by a share of what the slope promises.
-
-    None where that does not happen before the step vanishes.
-    """
-    length = first
-    for _ in range(MAX_TRIALS):
-        end = problem.move(start, length * direction)
-        if _falls(start, end, length * slope):
-            return Step(length, end)
-        length /= 2
-    return None
-
-
 def wolfe(
     problem: Problem, start: Iterate, direction: Array, slope: float, first: float
 ) -> Step | None:
@@ -53,12 +37,12 @@ def wolfe(
     for _ in range(MAX_TRIALS):
         end = problem.move(start, length * direction)
         trial = _Trial(length, end.value, problem.slope(start, end, direction))
-        falls = _falls(start, end, length * slope)
-        if falls or _falls_in_the_noise(trial, start.value, slope):
+        is_lower = falls(start, end, length * slope)
+        if is_lower or _falls_in_the_noise(trial, start.value, slope):
             if trial.slope >= CURVATURE * slope:
                 return Step(length, end)
             low = trial
-            best = Step(length, end) if falls else best
+            best = Step(length, end) if is_lower else best
         else:
             high = trial
         length = _between(low, high) if high else 4 * length
@@ -72,7 +56,7 @@ class _Trial:
     slope: float
 
 
-def _falls(start: Iterate, end: Iterate, promise: float) -> bool:
+def falls(start: Iterate, end: Iterate, promise: float) -> bool:
     """Whether a step decreases the value by a share of the promise, and visibly."""
     enough = end.value <= start.value + SUFFICIENT * promise
     return enough and end.value < start.value and math.isfinite(end.norm)

@@ -36,19 +36,8 @@ class OutputRows:
 
     def fit(self, points: Any, order: NDArray | None, pursuit: Pursuit) -> OutputFit:
         """Least squares on the outputs with the first 0, 1, .. points."""
-        L, lengths = pursuit.L, self._lengths()
-        if (
-            self.own
-            and order is not None
-            and L.shape[1] == len(self.problem)
-            and not self.problem.indefinite  # L is then a factor of something else
-            and _is_full(L, order)
-        ):
-            rows = [(L.T, self.outputs)]
-            return fit_outputs(rows, pursuit.triangle, pursuit.T, in_basis=True, lengths=lengths)
-        return fit_outputs(
-            self._blocks(points, order), pursuit.triangle, pursuit.T, lengths=lengths
-        )
+        blocks = self._blocks(points, order)
+        return fit_outputs(blocks, pursuit.triangle, pursuit.T, lengths=self._lengths())
 
     def _lengths(self) -> Array | None:
         """``k(x, x)`` of the rows; None where it is no squared length."""
@@ -74,10 +63,3 @@ class OutputRows:
             assert self.problem.matrix is not None
             return self.problem.matrix[part][:, order]
         return np.asarray(self.rows, dtype=np.float64)[part][:, np.asarray(points)]
-
-
-def _is_full(L: Array, order: NDArray) -> bool:
-    """Whether the factor has the rows of all points, not of the chosen ones alone."""
-    others = np.ones(L.shape[1], dtype=bool)
-    others[order] = False
-    return not others.any() or bool(L[:, others].any())

@@ -89,7 +89,6 @@ def fit_outputs(
     triangle: Array,
     T: Array,
     *,
-    in_basis: bool = False,
     lengths: Array | None = None,
 ) -> OutputFit:
     """Least squares of outputs on kernel values, [B2006]_ Sec. 4.3 corrected.
@@ -107,8 +106,6 @@ def fit_outputs(
     T : array of shape (r, p)
         The nearest functions in that basis. A tiny ridge pulls towards them, not towards zero, so
         that a compression that loses nothing changes nothing.
-    in_basis : bool, default=False
-        Whether the blocks hold the orthonormal basis already, not kernel values.
     lengths : array of shape (n,), default=None
         ``k(x, x)`` of all rows. It tells which rows are none of the points; by these the ridge is
         chosen. None: no ridge.
@@ -122,7 +119,7 @@ def fit_outputs(
     kept: Array | None = None
     seen, parts = 0, []
     for values, outputs in blocks:
-        F = solve_triangular(triangle, values.T, lower=True).T if r and not in_basis else values
+        F = solve_triangular(triangle, values.T, lower=True).T if r else values
         if lengths is not None:
             some = _no_points(F, lengths[seen : seen + len(F)], len(F) / len(lengths))
             parts.append((F[some], outputs[some]))

@@ -30,7 +30,7 @@ from isthmus.dependency.linear_part import (
 )
 from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
-from isthmus.dependency.unseen import counted_samples, prepare_learned
+from isthmus.dependency.unseen import Training, counted_samples, prepare_learned
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import (
@@ -218,7 +218,7 @@ class DependencyRegressor(
             self._fit_stages(X, Psi, inputs, map_, weights)
         self.solver_ = "dual" if dual else "stages"
         if self.outputs_ is not None:
-            self._fit_preimage(X, Y, Psi, inputs, map_, weights, folds)
+            self._fit_preimage(Training(self, inputs, map_, X, Psi, weights, folds), Y)
         self.__dict__.pop("_loo_scores", None)
         return self
 
@@ -297,17 +297,16 @@ class DependencyRegressor(
 
     # -- pre-image -----------------------------------------------------------------------------
 
-    def _fit_preimage(
-        self, X: Any, Y: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None, folds: Any
-    ) -> None:
+    def _fit_preimage(self, training: Training, Y: Any) -> None:
         chosen = self._phi_y.preimage
         method = make_preimage("auto" if chosen is None else chosen, self.outputs_.kernel_, Y)
         if isinstance(method, Learned):
-            coordinates = prepare_learned(self, method, X, Y, Psi, inputs, map_, weights, folds)
+            coordinates = prepare_learned(method, training, Y)
+            weights = training.weights
             self.preimage_ = method.fit(Y, coordinates, self.outputs_, sample_weight=weights)
         else:
-            self.preimage_ = method.fit(Y, Psi, self.outputs_)
-        self._fit_sizes(X, Y, method)
+            self.preimage_ = method.fit(Y, training.Psi, self.outputs_)
+        self._fit_sizes(training.X, Y, method)
 
     # -- prediction ----------------------------------------------------------------------------
 

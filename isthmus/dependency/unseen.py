@@ -5,6 +5,7 @@ Samples are dealt to folds by what they are, not by their place, so that the ord
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,71 +58,71 @@ def _merge_copies(
     return take(X, first), Y[first], sums[order], folds[first]
 
 
-def prepare_learned(
-    model: Any,
-    method: Learned,
-    X: Any,
-    Y: Any,
-    Psi: Array,
-    inputs: Any,
-    map_: Any,
-    weights: Array | None,
-    folds: Any,
-) -> Array:
+@dataclass
+class Training:
+    """The stages of a model and the samples that they learn from, of which some are held out in turn."""
+
+    model: Any
+    inputs: Any
+    map: Any
+    X: Any
+    Psi: Array  # output scores
+    weights: Array | None  # None for all alike
+    folds: Any  # a number, to which samples are dealt by what they are, or the fold of each
+
+    def part(self, out: NDArray) -> tuple[Training, Any]:
+        """Return the same without some samples, and the inputs of those."""
+        held, kept = np.flatnonzero(out), np.flatnonzero(~out)
+        X, new = take(self.X, kept), take(self.X, held)
+        if get_tags(self.model).input_tags.pairwise:
+            X, new = X[:, kept], new[:, kept]
+        model = clone(self.model)
+        model.outputs_ = self.model.outputs_
+        weights = None if self.weights is None else self.weights[kept]
+        folds = self.folds[kept] if isinstance(self.folds, np.ndarray) else self.folds
+        stages = clone(self.inputs), clone(self.map)
+        return Training(model, *stages, X, self.Psi[kept], weights, folds), new
+
+    def fit(self) -> Any:
+        """Fit the stages, as they are or as one linear system; return the model."""
+        rows = self.X, self.Psi, self.inputs, self.map, self.weights
+        if self.model.solver == "stages" or not self.model._fit_dual(*rows):
+            self.model._fit_stages(*rows)
+        return self.model
+
+
+def prepare_learned(method: Learned, training: Training, Y: Any) -> Array:
     """Return the scores to train a learned pre-image on, and set its ridge weight if it has a choice."""
-    if folds is None:
-        return Psi
-    scores = unseen_scores(model, X, Psi, inputs, map_, weights, folds)
-    if len(method.alphas()) > 1 and len(Psi) >= ENOUGH_TO_HOLD_OUT:
-        alpha = held_out_alpha(model, X, Y, Psi, inputs, map_, method, weights, folds)
-        method.set_params(alpha=alpha)
+    if training.folds is None:
+        return training.Psi
+    scores = unseen_scores(training)
+    if len(method.alphas()) > 1 and len(scores) >= ENOUGH_TO_HOLD_OUT:
+        method.set_params(alpha=held_out_alpha(method, training, Y))
     return scores
 
 
-def unseen_scores(
-    model: Any,
-    X: Any,
-    Psi: Array,
-    inputs: Any,
-    map_: Any,
-    weights: Array | None,
-    folds: Any,
-) -> Array:
-    """Return output scores predicted for held-out samples.
-
-    ``folds`` is a number, to which samples are dealt by what they are, or the fold of each.
-    """
+def unseen_scores(training: Training) -> Array:
+    """Return output scores predicted for held-out samples."""
+    model, X, Psi, folds = training.model, training.X, training.Psi, training.folds
     if hasattr(model, "_loo_scores"):
         scores: Array = model._loo_scores
         return scores
     if not isinstance(folds, np.ndarray):
         folds = ranks(Psi, X) % min(folds, len(Psi))
-    splits = PredefinedSplit(folds)
-    if weights is None:
-        stages = make_pipeline(clone(inputs), for_all_outputs(clone(map_), Psi.shape[1]))
-        return np.asarray(cross_val_predict(stages, X, Psi, cv=splits)).reshape(Psi.shape)
+    if training.weights is None:
+        stages = make_pipeline(
+            clone(training.inputs), for_all_outputs(clone(training.map), Psi.shape[1])
+        )
+        predicted = cross_val_predict(stages, X, Psi, cv=PredefinedSplit(folds))
+        return np.asarray(predicted).reshape(Psi.shape)
     scores = np.empty_like(Psi)
-    for kept, held in splits.split():
-        rows, new = take(X, kept), take(X, held)
-        if get_tags(model).input_tags.pairwise:
-            rows, new = rows[:, kept], new[:, kept]
-        part = clone(model)
-        part._fit_stages(rows, Psi[kept], clone(inputs), clone(map_), weights[kept])
-        scores[held] = part._scores(new)
+    for fold in np.unique(folds):
+        part, new = training.part(folds == fold)
+        scores[folds == fold] = part.fit()._scores(new)
     return scores
 
 
-def held_out_alpha(
-    model: Any,
-    X: Any,
-    Y: Any,
-    Psi: Array,
-    inputs: Any,
-    map_: Any,
-    method: Learned,
-    weights: Array | None,
-    folds: Any,
-) -> float:
+def held_out_alpha(method: Learned, training: Training, Y: Any) -> float:
     """Return the ridge weight of the pre-image that is best on a held-out fifth of the samples.
 
     Where the fold of each is given, those of the first are held out.
@@ -129,20 +130,14 @@ def held_out_alpha(
     The scores predicted for one left-out sample depend on all others, so the pre-image's own
     leave-one-out error is too small and favours too little ridge.
     """
-    has_labels = isinstance(folds, np.ndarray)
-    out = folds == folds.min() if has_labels else ranks(Psi, X) % _HELD_OUT == _HELD_OUT // 2
-    held, rest = np.flatnonzero(out), np.flatnonzero(~out)
-    X_rest, X_held, Psi_rest = take(X, rest), take(X, held), Psi[rest]
-    if get_tags(model).input_tags.pairwise:
-        X_rest, X_held = X_rest[:, rest], X_held[:, rest]
-    part = clone(model)
-    part.outputs_ = model.outputs_
-    inputs, map_ = clone(inputs), clone(map_)
-    own, others = (None, None) if weights is None else (weights[held], weights[rest])
-    if model.solver == "stages" or not part._fit_dual(X_rest, Psi_rest, inputs, map_, others):
-        part._fit_stages(X_rest, Psi_rest, inputs, map_, others)
-    folds = folds[rest] if has_labels else folds
-    unseen = unseen_scores(part, X_rest, Psi_rest, inputs, map_, others, folds)
-    predicted = part._scores(X_held)
-    errors = method.held_out_errors(Y[rest], unseen, Y[held], predicted, others, own)
+    folds, weights = training.folds, training.weights
+    if isinstance(folds, np.ndarray):
+        out = folds == folds.min()
+    else:
+        out = ranks(training.Psi, training.X) % _HELD_OUT == _HELD_OUT // 2
+    part, X_held = training.part(out)
+    predicted = part.fit()._scores(X_held)
+    own = None if weights is None else weights[out]
+    seen, held = (Y[~out], unseen_scores(part)), (Y[out], predicted)
+    errors = method.held_out_errors(*seen, *held, part.weights, own)
     return float(method.alphas()[int(np.argmin(errors))])

@@ -11,7 +11,6 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import row_blocks
 from isthmus._linalg.eigen import largest_eigenvalue, smallest_ritz_value
 from isthmus._validation import check_memory, check_option, check_rank
 from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
@@ -156,31 +155,6 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         K = X[np.ix_(points, points)] if is_matrix else gram(self.kernel_, points)
         self._keep(points, K)
         return self
-
-    def _fit_features(
-        self, X: Any, most: int | None = None, *, tell: bool = True, sample_weight: Any = None
-    ) -> NDArray:
-        """Fit and return the features of ``X``: kernel values among landmarks are rows of the others.
-
-        The same span as by ``fit``, but rounding may order the landmarks differently.
-        """
-        if is_precomputed(self.kernel):
-            return self._fit(X, most, tell=tell, sample_weight=sample_weight)._features(X)
-        X, points = self._choose(X, most, tell, sample_weight)
-        if self.indices_ is None:  # centres of k-means are no rows
-            self._keep(points, gram(self.kernel_, points))
-            return self._features(X)
-        _check_size(X, length(points))
-        K = gram(self.kernel_, X, points, n_jobs=self.n_jobs)
-        among = K[self.indices_]
-        np.fill_diagonal(among, gram_diagonal(self.kernel_, points))
-        kept = self._keep(points, among)
-        if not np.array_equal(kept, np.arange(length(points))):
-            K = np.take(K, kept, axis=1)
-        factor = np.asfortranarray(self.factor_, dtype=K.dtype)
-        for rows in row_blocks(len(K), max(1, BLOCK_BYTES // (8 * K.shape[1]))):
-            K[rows] = _in_basis(factor, K[rows], overwrite=True)
-        return K
 
     def _choose(
         self, X: Any, most: int | None, tell: bool, sample_weight: Any = None

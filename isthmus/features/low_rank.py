@@ -52,10 +52,9 @@ def landmark_features(
         random_state=options.random_state,
         n_jobs=options.n_jobs,
     )
-    F = landmarks._fit_features(
-        X, most, tell=options.ridge is None, sample_weight=options.sample_weight
-    )
-    return landmarks, F
+    tell = options.ridge is None
+    landmarks._fit(X, most, tell=tell, sample_weight=options.sample_weight)
+    return landmarks, landmarks._features(X)
 
 
 def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:

@@ -28,26 +28,15 @@ from isthmus.inspection.distances import (
     Neighbours,
     Ranges,
     Subspace,
-    stretch,
 )
 from isthmus.inspection.intervals import error_scale, sorted_errors
+from isthmus.inspection.reasons import CAUSES, tell_reason, worst_statistic
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 
 _MOST_POINTS = 500  # that it keeps
 _BLOCK = 4096  # rows that are checked at a time
-_MOST_NAMED = 3
-
-_CAUSES = {
-    "T2": "Hotelling's T2",
-    "Q": "Q residual",
-    "peak": "Q residual of one input",
-    "nearest": "distance to the nearest training row",
-    "span": "distance from the training rows in feature space",
-    "range": "range of the inputs",
-    "output": "range of the outputs",
-}
 
 
 class Domain:
@@ -266,10 +255,10 @@ class Domain:
         reasons, causes = [""] * len(rows), [""] * len(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # rows may be as far out as numbers go
             for i in np.flatnonzero(distance > 1):
-                worst, ratio = _worst(names, ratios[i])
-                causes[i] = _CAUSES[worst]
+                worst, ratio = worst_statistic(names, ratios[i])
+                causes[i] = CAUSES[worst]
                 own = None if guess is None else guess[i]
-                reasons[i] = self._reason(worst, ratio, rows[i], Z[i], own)
+                reasons[i] = tell_reason(self, worst, ratio, rows[i], Z[i], own)
         units = error_scale(statistics, self.n_rows, self.mean_q) if self.n_rows else None
         return Trust(distance, distance > 1, reasons, causes, self.usual, units)
 
@@ -295,8 +284,8 @@ class Domain:
             outputs = None if guess is None else guess[part]
             names, ratios, _ = self._ratios(inputs, self.before_model(inputs), outputs)
             distance[part] = ratios.max(axis=1)
-            found = [_worst(names, row)[0] for row in ratios[distance[part] > 1][:_MOST_POINTS]]
-            causes.update(_CAUSES[name] for name in found)
+            outside = ratios[distance[part] > 1][:_MOST_POINTS]
+            causes.update(CAUSES[worst_statistic(names, row)[0]] for row in outside)
         trust = Trust(distance, distance > 1, [], [], self.usual)
         if not trust.is_news:
             return
@@ -341,45 +330,6 @@ class Domain:
                 ratios[:, column] = self._ratio(name, found[name])
         return names, ratios, found
 
-    def _reason(self, statistic: str, ratio: float, x: Array, z: Array, guess: Array | None) -> str:
-        if guess is not None and statistic == "output":
-            return "predicted " + self._beyond(statistic, guess)
-        ratio = float(np.sqrt(ratio)) if statistic == "nearest" else ratio
-        # A row just outside is not "1 times" as far out.
-        times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}" if ratio >= 2 else f"{ratio:.3g}"
-        times = f"{times} times the limit" if ratio < 1e4 else "far beyond the limit"
-        if statistic == "range":
-            return self._beyond("range", x)
-        told = f"{_CAUSES[statistic]} {times}"
-        if statistic in ("T2", "Q", "peak") and len(z) == len(self.means):
-            told += "; " + self._most(self.parts["plane"].contributions(z, statistic))
-        return told
-
-    def _name(self, j: int) -> str:
-        return f"x{j}" if self.names is None else self.names[j]
-
-    def _most(self, contributions: Array) -> str:
-        """The inputs that a statistic comes from: a stretch of a curve, or a few columns."""
-        if self.curve:
-            low, high = stretch(contributions)
-            return f"inputs {self._name(low)} to {self._name(high)} differ most"
-        order = np.argsort(-contributions, kind="stable")
-        share = np.cumsum(contributions[order]) / contributions.sum()
-        n = min(int(np.searchsorted(share, 0.5)) + 1, _MOST_NAMED, len(order))
-        listed = ", ".join(self._name(int(j)) for j in order[:n])
-        return f"{listed} {'differs' if n == 1 else 'differ'} most"
-
-    def _beyond(self, statistic: str, values: Array) -> str:
-        ranges: Ranges = self.parts["outputs" if statistic == "output" else "ranges"]
-        names, letter = (self.target_names, "y") if statistic == "output" else (self.names, "x")
-        out = ranges.outside(values, self.limits[statistic])
-        j = int(out[0])
-        more = f"; {len(out) - 1} more out of range" if len(out) > 1 else ""
-        return (
-            f"{f'{letter}{j}' if names is None else names[j]} == {values[j]:.4g}, trained on "
-            f"{ranges.lower[j]:.4g} to {ranges.upper[j]:.4g}{more}"
-        )
-
 
 def _columns(predictions: ArrayLike | None) -> Array | None:
     """Predictions as a matrix."""
@@ -387,13 +337,3 @@ def _columns(predictions: ArrayLike | None) -> Array | None:
         return None
     guess = np.asarray(predictions, dtype=np.float64)
     return guess.reshape(len(guess), -1)
-
-
-def _worst(names: list[str], ratios: Array) -> tuple[str, float]:
-    """The statistic of one row that is the farthest beyond its limit, and how far.
-
-    What a plane tells of a row says more than one column that is out of its range.
-    """
-    others = np.where([name != "range" for name in names], ratios, 0)
-    row = others if others.max() > 1 else ratios
-    return names[int(row.argmax())], float(row.max())

@@ -20,7 +20,6 @@ from isthmus._linalg import (
     power_of_two,
     weight_unit,
 )
-from isthmus._linalg.eigen import descending_eigh
 from isthmus.problems.form import Folds, Form, Spectrum
 from isthmus.problems.frame import (
     NO_UNITS,
@@ -39,8 +38,6 @@ _FAR = 1e3
 _NEAR = 4.0
 # Rows of this many entries and fewer are copied: in cache that costs little, and keeps the last digit.
 _WORTH_NO_COPY = 2**17
-# Where squared singular values fall by less than this, directions from a Gram matrix are orthonormal.
-_WHITE_SAFE = 1e-6
 # A vector that keeps this share of its square is made orthogonal to others in one round.
 _KEPT = 0.25
 
@@ -136,26 +133,6 @@ class RowForm(Form):
         rank = int(np.count_nonzero(d > EPS * max(self.X.shape) * d.max(initial=0.0)))
         d = d[:rank]
         return Spectrum(d**2, d[:, None] * (U[:, :rank].T @ self.Y), Bt[:rank].T, "svd")
-
-    def whitening(self) -> Spectrum:
-        """The decomposition of rows in whose coordinates a descent is to go.
-
-        The directions must be orthonormal, their singular values are needed to few digits only: the
-        smaller Gram matrix serves wherever X is not nearly collinear.
-        """
-        X, Y = self.X, self.Y
-        n, p = X.shape
-        squares, V = descending_eigh(X.T @ X if p <= n else X @ X.T)
-        if (
-            p > n
-        ):  # centred rows are dependent: what is left of the last direction is rounding error
-            squares, V = squares[: n - 1], V[:, : n - 1]
-        if not squares.size or squares[-1] <= _WHITE_SAFE * squares[0]:
-            return self.spectrum()
-        if p <= n:
-            return Spectrum(squares, V.T @ self.xy, V, "moments")
-        d = np.sqrt(squares)
-        return Spectrum(squares, d[:, None] * (V.T @ Y), X.T @ (V / d), "dual")
 
     def exactly(self) -> RowForm:
         return self

@@ -23,8 +23,6 @@ _SPARSE_DENSITY = 0.05
 # A point is near a mean if the square of their distance is below so many variances: four bits are lost.
 _NEAR = 16.0
 _FIRST_ROWS = 256  # whose mean is near that of all, before any is known
-# Zero is taken for the point where the first rows have it this near: later rows may be further away.
-_NEAR_ZERO = _NEAR / 2
 # Up to this share of targets the products of targets cost less than a matrix product of their own.
 _FEW_TARGETS = 0.5
 # Fewer digits than this are worth a warning.
@@ -42,76 +40,47 @@ def sum_rows(
     weights: Array | None,
     weight: float,
     full_yy: bool,
-    before: tuple[Array, Array | None] | None = None,
+    point: Array | None = None,
+    is_mean: bool = False,
 ) -> Sums:
     """Sum rows of a total weight that is not zero; without ``full_yy``, yy is its diagonal.
 
-    Rows are seen from a point near their mean, which saves a pass to find that: zero, or the mean of the
-    first rows, or of rows summed ``before`` (means of x and y together, and variances). Where the mean
-    turns out to be far from the point, the rows are summed again about the mean itself; None for the
-    variances says that it is.
+    Rows are seen from a point (of x and y together) near their mean, which saves a pass to find that; None:
+    the mean of the first rows. Where the mean turns out to be far from the point, the rows are summed again
+    about the mean itself; ``is_mean`` says that it is.
     """
     if sparse.issparse(X) and X.nnz < _SPARSE_DENSITY * X.shape[0] * X.shape[1]:
         w = np.ones(X.shape[0]) if weights is None else weights
         return _sum_sparse(sparse.csr_array(X, dtype=np.float64), Y, w, weight, full_yy)
     p, width = X.shape[1], X.shape[1] + Y.shape[1]
-    if before is None:
+    if point is None:
         first = np.hstack([dense_rows(X[:_FIRST_ROWS]), Y[:_FIRST_ROWS]], dtype=np.float64)
-        point = first.mean(axis=0)
-        spread: Array | None = np.einsum("ij,ij->j", first, first) / len(first) - point**2
+        point = np.ascontiguousarray(first).mean(axis=0)  # however the rows lie in memory
         del first  # not held while rows are summed, so that memory stays within its bound
-    else:
-        point, spread = before
     n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
-    is_plain = weights is None and not sparse.issparse(X) and X.dtype == np.float64 == Y.dtype
-    if is_plain and spread is not None and (point**2 <= _NEAR_ZERO * spread).all():
-        point = np.zeros(width)
-        xx, yx, yy, sums = _sum_as_they_are(X, Y, full_yy, n_rows)
-    else:
-        xx, yx, yy, sums = _sum_about(X, Y, weights, point, full_yy, n_rows)
+    xx, yx, yy, sums = _sum_about(X, Y, weights, point, full_yy, n_rows)
     rest = sums / weight  # the mean, seen from the point
     xx -= np.outer(sums[:p], rest[:p])
     yx -= np.outer(sums[p:], rest[:p])
     yy -= np.outer(sums[p:], rest[p:]) if full_yy else sums[p:] * rest[p:]
     squares = np.concatenate([xx.diagonal(), yy.diagonal() if full_yy else yy])
     is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
-    if spread is not None and is_far.any():
-        return sum_rows(X, Y, weights, weight, full_yy, means_of(X, Y, weights))
+    if not is_mean and is_far.any():
+        return sum_rows(X, Y, weights, weight, full_yy, means_of(X, Y, weights), True)
     x_mean, y_mean = two_sum(point[:p], rest[:p]), two_sum(point[p:], rest[p:])
     return x_mean, y_mean, xx, np.ascontiguousarray(yx.T), yy
 
 
-def means_of(X: Any, Y: NDArray, weights: Array | None) -> tuple[Array, None]:
-    """Means of x and y together, as what ``sum_rows`` takes for ``before``: no digit is lost."""
+def means_of(X: Any, Y: NDArray, weights: Array | None) -> Array:
+    """Means of x and y together: rows that are seen from there lose no digit."""
     w = np.ones(len(Y)) if weights is None else weights
-    return np.concatenate([X.T @ w, w @ Y]) / w.sum(), None
-
-
-def _sum_as_they_are(
-    X: NDArray, Y: NDArray, full_yy: bool, n_rows: int
-) -> tuple[Array, Array, Array, Array]:
-    """``X'X``, ``Y'X``, ``Y'Y`` and the sums of both sides together: aligned rows are not copied."""
-    p, q = X.shape[1], Y.shape[1]
-    xx, yx, yy = np.zeros((p, p)), np.zeros((q, p)), np.zeros((q, q) if full_yy else q)
-    sums, ones = np.zeros(p + q), np.ones(n_rows)
-    # Kept: where freed memory is given back at once, as by Dask's workers, new arrays fault on every page.
-    own_xx, own_yx = np.empty((p, p)), np.empty((q, p))
-    for rows in row_blocks(len(Y), n_rows):
-        # Chunks that come from another process may lie at odd addresses, where products round otherwise.
-        A = np.require(X[rows], requirements=["C", "A"])
-        B = np.require(Y[rows], requirements=["C", "A"])
-        xx += np.matmul(A.T, A, out=own_xx)
-        yx += np.matmul(B.T, A, out=own_yx)  # a third faster than A'B, whose result is tall
-        yy += B.T @ B if full_yy else np.einsum("ij,ij->j", B, B)
-        sums[:p] += ones[: len(A)] @ A
-        sums[p:] += ones[: len(A)] @ B
-    return xx, yx, yy, sums
+    return np.asarray(np.concatenate([X.T @ w, w @ Y]) / w.sum(), dtype=np.float64)
 
 
 def _sum_about(
     X: Any, Y: NDArray, weights: Array | None, point: Array, full_yy: bool, n_rows: int
 ) -> tuple[Array, Array, Array, Array]:
-    """The same of rows less a point, times the roots of weights."""
+    """``X'X``, ``Y'X``, ``Y'Y`` and the sums of both, of rows less a point, times the roots of weights."""
     p, width = X.shape[1], len(point)
     # With many outputs, whose products are not wanted, only the inputs are multiplied with all columns;
     # otherwise one product is faster than two.

@@ -132,14 +132,14 @@ class Moments:
 
     @classmethod
     def squares_of(
-        cls, X: Any, Y: NDArray, weights: Array | None, full_yy: bool = False, before: Any = None
+        cls, X: Any, Y: NDArray, weights: Array | None, full_yy: bool = False, *about: Any
     ) -> Moments:
-        """Moments of checked rows as squares alone; ``before`` as in ``sum_rows``."""
+        """Moments of checked rows as squares alone; ``about`` a point as in ``sum_rows``."""
         moments = cls(X.shape[1], Y.shape[1], full_yy=full_yy)
         moments.n_samples = X.shape[0]
         moments.weight = float(X.shape[0]) if weights is None else float(weights.sum())
         if moments.weight > 0.0:
-            sums = sum_rows(X, Y, weights, moments.weight, full_yy, before)
+            sums = sum_rows(X, Y, weights, moments.weight, full_yy, *about)
             moments._x_mean, moments._y_mean, moments.xx, moments.xy, moments.yy = sums
         return moments
 
@@ -274,7 +274,7 @@ class Moments:
         """Take in checked rows."""
         with np.errstate(over="ignore", invalid="ignore"):
             means = means_of(X, Y, weights)  # costs a pass, and keeps the last digit
-            part = Moments.squares_of(X, Y, weights, self.yy.ndim == 2, means)
+            part = Moments.squares_of(X, Y, weights, self.yy.ndim == 2, means, True)
         if not (np.isfinite(part.xx).all() and np.isfinite(part.yy).all()):
             raise ValueError(
                 "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."

@@ -128,10 +128,9 @@ class InputFeatures:
         self.landmarks = Landmarks(
             n_landmarks, side.kernel, selection=selection, random_state=seed, n_jobs=side.n_jobs
         )
+        self.landmarks.fit(side.rows, sample_weight=side.weights)
         if keep:
-            self._kept = self.landmarks._fit_features(side.rows, sample_weight=side.weights)
-        else:
-            self.landmarks.fit(side.rows, sample_weight=side.weights)
+            self._kept = self.landmarks._features(side.rows)
 
     def __call__(self, rows: slice | NDArray) -> Array:
         """Features of some of the side's rows."""

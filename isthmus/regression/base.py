@@ -42,8 +42,9 @@ from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
 from isthmus.regression.streamed import check_targets, fit_source
 
-# Up to this n p min(n, p) the singular value decomposition of X is a matter of milliseconds.
-_SMALL = 1_000_000
+# Up to this n p min(n, p) the decomposition of X costs less than that of its Gram matrix and a ridge
+# system cost together; from there on squares are up to twice as fast.
+_SMALL = 100_000
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -158,10 +159,7 @@ class LatentRegression(FittedMap, ABC):
             fit_source(self, source)
             return self
         n_components = self._check_parameters()
-        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
-        if weights is not None and not weights.all():
-            rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
-        check_enough_samples(rows.shape[0])
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True, to_fit=True)
         self.n_iter_ = 1
         # Those of an earlier fit would pass for parts of this one.
         for name in ("moments_", "missing_model_", "_target_names"):
@@ -265,13 +263,15 @@ class LatentRegression(FittedMap, ABC):
         return expected_form(kind, X, Y, weights, self.scale, self.max_iter, self.tol)
 
     def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool
+        self, X: Any, y: Any, sample_weight: Any, reset: bool, to_fit: bool = False
     ) -> tuple[Any, NDArray, Array | None]:
+        """Checked rows, outputs and weights; of all rows ``to_fit``, those that have a weight."""
         finite: Any = "allow-nan" if self.missing == "em" else True
         x_checks = {
             "accept_sparse": False if self.missing == "em" else "csr",
             "dtype": FLOATS,
             "ensure_all_finite": finite,
+            "ensure_min_samples": 2 if to_fit else 1,  # one row is its own mean
         }
         y_checks = {"dtype": FLOATS, "ensure_2d": False, "ensure_all_finite": finite}
         try:
@@ -284,8 +284,12 @@ class LatentRegression(FittedMap, ABC):
             raise ValueError(f"y has {y.ndim} dimensions, expected 1 or 2.")
         if reset:
             self._y_is_1d = y.ndim == 1
+        Y = y.reshape(len(y), -1)
         weights = None if sample_weight is None else check_weights(sample_weight, X)
-        return X, y.reshape(len(y), -1), weights
+        if to_fit and weights is not None and not weights.all():
+            X, Y, weights = X[weights > 0], Y[weights > 0], weights[weights > 0]
+            check_enough_samples(len(Y))
+        return X, Y, weights
 
     def _store(
         self, form: Form, factors: Factors, X: Any | None = None, weights: Array | None = None
@@ -305,50 +309,52 @@ class LatentRegression(FittedMap, ABC):
         if not (form.x_squares.all() and form.y_squares.all()):
             factors.silence(form.x_squares == 0, form.y_squares == 0)
         A = factors.rotations / frame.x_scale[:, None]  # in the user's units, from the centred rows
-        weights_x = factors.weights
-        if weights_x is None:
-            weights_x = factors.rotations
-            if not factors.principal:
-                weights_x = weights_x / np.linalg.norm(weights_x, axis=0)
 
-        # Signs: the training score of largest absolute value is positive; without rows, the weight.
+        # Signs: the training score of largest absolute value is positive; without rows, the weight,
+        # whose length does not matter.
         if factors.scores is not None and weights is None:  # they carry weights, the rule does not
             signs = column_signs(factors.scores)
         elif X is None:
-            signs = column_signs(weights_x)
+            signs = column_signs(factors.rotations if factors.weights is None else factors.weights)
         else:
             # A'X' is faster than X A, since rows are stored together.
             T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
             signs = column_signs(T, frame.x_mean @ A)
 
         self._nesting = None if turn is None else turn[0] * signs
-        self.x_mean_, self.x_scale_ = frame.x_mean, frame.x_scale
-        self._x_rest = frame.x_rest
+        self.x_mean_, self.x_scale_, self._x_rest = frame.x_mean, frame.x_scale, frame.x_rest
         self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
         self.weight_ = frame.weight * frame.weight_unit
         self.n_samples_ = frame.n_samples
         self.n_components_ = len(signs)
         self.solver_ = factors.solver
-        self.x_rotations_ = factors.rotations * signs
-        self.x_weights_ = self.x_rotations_ if factors.principal else weights_x * signs
-        self.y_loadings_ = factors.y_loadings * signs
-        self.score_gram_ = factors.gram * (signs[:, None] * signs)
-        if frame.weight_unit != 1.0:
-            with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
-                self.score_gram_ *= frame.weight_unit
         coef = (factors.y_loadings * frame.y_scale[:, None]) @ A.T  # signs cancel
         intercept = frame.y_mean - coef @ frame.x_mean - coef @ frame.x_rest
         self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+        self._store_components(form, factors, signs)
 
-        # Loadings, and the squares of X and Y that each further component explains: of
+    def _store_components(self, form: Form, factors: Factors, signs: Array) -> None:
+        """Keep weights and loadings, and the share of the variance that each component explains."""
+        rotations, x_cross = factors.rotations, factors.x_cross
+        gram, Q = factors.gram, factors.y_loadings
+        self.x_rotations_ = self.x_weights_ = self.x_loadings_ = rotations * signs
+        if factors.weights is not None:
+            self.x_weights_ = factors.weights * signs
+        elif not factors.principal:
+            self.x_weights_ = self.x_rotations_ / np.linalg.norm(rotations, axis=0)
+        self.y_loadings_ = Q * signs
+        self.score_gram_ = gram * (signs[:, None] * signs)
+        if form.frame.weight_unit != 1.0:
+            with np.errstate(over="ignore"):  # infinite for weights out of range of their squares
+                self.score_gram_ *= form.frame.weight_unit
+
+        # The squares of X and Y that each further component explains: of
         # ||Y||^2 - ||Y - TQ'||^2 = 2 <T'Y, Q'> - <T'T, Q'Q> the part of its last component.
-        gram, Q, x_cross = factors.gram, factors.y_loadings, factors.x_cross
         y_squares = 2 * np.einsum("kq,qk->k", factors.y_cross, Q)
         if np.count_nonzero(gram) == len(gram):  # orthogonal scores, of PLS and of PCR
             x_squares = gram.diagonal()
             y_squares -= x_squares * np.einsum("qk,qk->k", Q, Q)
-            self.x_loadings_ = self.x_rotations_
             if x_cross is not None:
                 loadings = x_cross / x_squares
                 self.x_loadings_ = loadings * signs

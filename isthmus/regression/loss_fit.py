@@ -139,7 +139,7 @@ def fit_loss(
     form.Y = form.Y * form.frame.y_scale
     form.frame.y_scale = y_unit
     form.y_squares = (form.Y**2).sum(axis=0)
-    spectrum = form.whitening()
+    spectrum = form.spectrum()
     alpha = ridge_weight(spectrum.norm, form)
     if settings.alpha != "auto":
         alpha /= w_unit

@@ -97,7 +97,8 @@ class RankConstrained(LatentRegression):
             alpha = _ridge_in_frame(given, spectrum.norm, unit)
             if not spectrum.has_digits(_n_used(form, spectrum), alpha):
                 return self._solve_path(form.exactly(), n_components, alphas)
-            pairs.append(_leading_pair(form, spectrum, alpha, n_components))
+            optimum = RankOptimum(form, spectrum, alpha)
+            pairs.append(optimum.factors(min(n_components, optimum.rank)))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         ends = np.cumsum([A.shape[1] for A, _ in pairs])
         inner = np.zeros((len(spectrum.squares), ends[-1]))
@@ -167,26 +168,6 @@ def system_optimum(
 
 def _norms(form: Form, maps: Array) -> Array:
     return form.inner(maps, maps)
-
-
-def _leading_pair(
-    form: Form, spectrum: Spectrum, alpha: float, n_components: int
-) -> tuple[Array, Array]:
-    """Rotations along the basis and loadings, through the (q, q) products of the fitted values.
-
-    Squaring them costs digits of directions that carry little, but is much cheaper than the singular
-    value decomposition; where a direction that is used carries too little, that is taken.
-    """
-    graded = is_graded(np.sqrt(form.y_squares))
-    if form.xy.shape[1] <= len(spectrum.squares) and not graded:
-        kept = _kept(form, spectrum, alpha)
-        Z = kept.cross / np.sqrt(kept.squares + alpha)[:, None]
-        squares, Q = descending_eigh(Z.T @ Z)
-        if not lacks_digits(squares[:n_components]):
-            Q = Q[:, :n_components]
-            return (kept.cross @ Q) / (kept.squares + alpha)[:, None], Q
-    optimum = RankOptimum(form, spectrum, alpha)
-    return optimum.factors(min(n_components, optimum.rank))
 
 
 def _n_used(form: Form, spectrum: Spectrum) -> int:

@@ -18,6 +18,7 @@ from isthmus import BayesianStiefelRegression
 from isthmus._geometry import Stiefel
 from isthmus._solvers.chains import mean_ess
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
+from isthmus.papers.kernel_dependency_thesis.manifold_posterior import ManifoldPosterior
 from isthmus.papers.kernel_dependency_thesis.sampler import metropolised_gibbs
 from isthmus.regression.bayesian.chains import posterior_kind
 from isthmus.regression.bayesian.draws import Start
@@ -30,7 +31,6 @@ from isthmus.regression.bayesian.posteriors import (
     DensePosterior,
     FactorPosterior,
     FreeFactorPosterior,
-    ManifoldPosterior,
 )
 from isthmus.regression.bayesian.problem import Prior, Problem
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from isthmus._geometry import Euclidean
-from isthmus._solvers.line_search import CURVATURE, SUFFICIENT, armijo, wolfe
+from isthmus._solvers.line_search import CURVATURE, SUFFICIENT, wolfe
 from isthmus._solvers.problem import Problem
+from isthmus.papers.stiefel_report.steepest_descent import armijo
 
 CURVES = {
     "parabola": lambda x: ((x - 1) ** 2, 2 * (x - 1)),

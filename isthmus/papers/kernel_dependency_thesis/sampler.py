@@ -12,12 +12,12 @@ from isthmus._geometry import Stiefel
 from isthmus._linalg import Array
 from isthmus._solvers.mcmc import metropolis_accepts
 from isthmus._validation import check_option
+from isthmus.papers.kernel_dependency_thesis.manifold_posterior import ManifoldPosterior
 from isthmus.regression import BayesianStiefelRegression
 from isthmus.regression.bayesian.chains import Settings
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.mode import scatter_start
-from isthmus.regression.bayesian.posteriors import ManifoldPosterior
 from isthmus.regression.bayesian.problem import Prior, Problem
 
 # Shares of accepted proposals that are tuned for: near the best for a walk in many and in one dimension.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus._solvers.descent import Direction, StopRule, descend
-from isthmus._solvers.line_search import Step, armijo
+from isthmus._solvers.line_search import MAX_TRIALS, Step, falls
 from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
 from isthmus._solvers.progress import Progress
 from isthmus._solvers.result import Array, Callback, SolverResult
@@ -80,3 +80,19 @@ class _Steepest(Direction):
 
     def forget(self) -> None:
         self._last_length = None
+
+
+def armijo(
+    problem: Problem, start: Iterate, direction: Array, slope: float, first: float
+) -> Step | None:
+    """Halve the step until the value falls by a share of what the slope promises.
+
+    None where that does not happen before the step vanishes.
+    """
+    length = first
+    for _ in range(MAX_TRIALS):
+        end = problem.move(start, length * direction)
+        if falls(start, end, length * slope):
+            return Step(length, end)
+        length /= 2
+    return None

@@ -18,11 +18,8 @@ def near_moments(X: Any, Y: NDArray, weights: Array | None, before: Moments) -> 
 
     Rows are seen from the mean of the rows before, which saves a pass over the block to find its own.
     """
-    described = None
-    if before.weight > 0:
-        variances = np.concatenate([before.xx.diagonal(), before.y_squares]) / before.weight
-        described = np.concatenate([before.x_mean, before.y_mean]), variances
-    return Moments.squares_of(X, Y, weights, before.yy.ndim == 2, described)
+    point = np.concatenate([before.x_mean, before.y_mean]) if before.weight > 0 else None
+    return Moments.squares_of(X, Y, weights, before.yy.ndim == 2, point)
 
 
 def check_sums(moments: Moments) -> Moments:

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from isthmus._linalg import Array
-from isthmus._validation import check_enough_samples
 from isthmus.problems import Form, Frame, MomentForm, Moments, RowForm
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
@@ -235,10 +234,7 @@ class BayesianStiefelRegression(PosteriorModel):
             fit_source(self, source)
             return self
         n_components = self._check_parameters()
-        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True)
-        if weights is not None and not weights.all():
-            rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
-        check_enough_samples(rows.shape[0])
+        rows, Y, weights = self._check_rows(X, y, sample_weight, reset=True, to_fit=True)
         self.__dict__.pop("moments_", None)
         self._law.loss.check_targets(Y)
         if sparse.issparse(rows) and not self._needs_no_rows():

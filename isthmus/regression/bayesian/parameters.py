@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_number, check_option
 from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
 
 _SAMPLERS = ("auto", "gibbs", "hmc")
@@ -35,14 +34,12 @@ def check_parameters(model: Any) -> Likelihood:
     check_option("sampler", model.sampler, _SAMPLERS)
     check_option("units", model.units, _UNITS)
     check_option("noise", model.noise, _NOISES)
-    _check_number("nu", model.nu, 0.0)
-    _check_number("prior_variance", model.prior_variance, 0.0)
+    for name in ("nu", "prior_variance"):
+        check_number(name, getattr(model, name), "> 0 and finite", strict=True)
     for name, least in (("n_chains", 1), ("n_warmup", 0), ("n_draws", 1)):
-        value = getattr(model, name)
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} == {value!r}, must be an integer >= {least}.")
-    if model.thin != "auto" and (not isinstance(model.thin, Integral) or model.thin < 1):
-        raise ValueError(f"thin == {model.thin!r}, must be an integer >= 1 or 'auto'.")
+        check_count(name, getattr(model, name), least)
+    if model.thin != "auto":
+        check_count("thin", model.thin, allowed="'auto'")
     if model.noise_prior != "auto":
         _check_noise_prior(model.noise_prior)
     likelihood = get_likelihood(model.likelihood, model.nu)
@@ -64,11 +61,6 @@ def choose_sampler(model: Any, likelihood: Likelihood, is_full: bool) -> str:
     if model.sampler == "gibbs" and not is_conjugate:
         raise ValueError(_NO_GIBBS.format(model=model))
     return str(model.sampler)
-
-
-def _check_number(name: str, value: Any, least: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < np.inf:
-        raise ValueError(f"{name} == {value!r}, must be a finite number > {least:g}.")
 
 
 def _check_noise_prior(value: Any) -> None:
