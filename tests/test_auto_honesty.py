@@ -208,3 +208,16 @@ def test_components_of_rounding_errors_are_none(seed):
     path = pls_paths(Z, Y, [np.arange(30)], [Z], 6)[0]
     peer = LinearRegression().fit(Q, Y).predict(Q)
     assert_allclose(path[-1], peer, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_of_a_stack_stay_orthogonal(seed):
+    """Fifteen inputs with a spectrum that falls by 1e11, in a stack: all components are least squares."""
+    draw = np.random.default_rng(seed)
+    Q = draw.normal(size=(60, 15))
+    Q = np.linalg.qr(Q - Q.mean(axis=0))[0]
+    Z = (Q * np.logspace(0, -11, 15)) @ np.linalg.qr(draw.normal(size=(15, 15)))[0]
+    Y = Q @ draw.normal(size=(15, 2))
+    rows = np.arange(60)
+    for path in pls_paths(Z, Y, [rows, rows], [Z, Z], 15):
+        assert_allclose(path[-1], Y, atol=1e-4 * np.abs(Y).max())

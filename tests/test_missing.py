@@ -72,13 +72,26 @@ def test_likelihood_of_the_first_step_counts_the_shift_of_the_means():
     with pytest.warns(ConvergenceWarning):
         first = em(X, Y, n_latent=2, max_iter=1)[1]
     Z = (np.hstack([X, Y]) - first.offset) / first.scale
-    filled = np.nan_to_num(Z)
-    values, vectors = np.linalg.eigh(np.cov(filled.T, bias=True))
-    noise = values[:-2].mean()
-    C = (vectors[:, -2:] * (values[-2:] - noise)) @ vectors[:, -2:].T + noise * np.eye(8)
+    filled, missing = np.nan_to_num(Z), np.isnan(Z[:, 1])
+
+    def law(mean, S):
+        values, vectors = np.linalg.eigh(S)
+        noise = values[:-2].mean()
+        return mean, (vectors[:, -2:] * (values[-2:] - noise)) @ vectors[:, -2:].T + noise * np.eye(
+            8
+        )
+
+    # The start: of rows with means in their gaps, then of conditional means, exact for one gap in a row.
+    mean, C = law(filled.mean(axis=0), np.cov(filled.T, bias=True))
+    others = np.delete(np.arange(8), 1)
+    slope = np.linalg.solve(C[np.ix_(others, others)], C[others, 1])
+    filled[missing, 1] = mean[1] + (filled[missing][:, others] - mean[others]) @ slope
+    S = np.cov(filled.T, bias=True)
+    S[1, 1] += missing.mean() * (C[1, 1] - C[1, others] @ slope)
+    mean, C = law(filled.mean(axis=0), S)
+    noise = np.linalg.eigvalsh(C)[0]
     direct = sum(
-        multivariate_normal(filled.mean(axis=0)[o], C[np.ix_(o, o)]).logpdf(z[o])
-        for z, o in zip(Z, ~np.isnan(Z))
+        multivariate_normal(mean[o], C[np.ix_(o, o)]).logpdf(z[o]) for z, o in zip(Z, ~np.isnan(Z))
     )
     assert noise > missing_module._MOMENT_NOISE
     assert_allclose(first.log_likelihood[0], direct, rtol=1e-9)

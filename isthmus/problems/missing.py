@@ -122,9 +122,10 @@ def expected_moments(
     p = X.shape[1]
     if not missing.any():
         return Moments.from_data(X, Y, weights), model
-    if 1 < work.n_different <= np.count_nonzero(live[:p]):
-        return _filled_rows(work, offset, scale, live, p), model
-    return _moments(work, offset, scale, live, p), model
+    few = 1 < work.n_different <= np.count_nonzero(live[:p])
+    of_filled = offset.copy()
+    of_filled[live] += scale[live] * (work.mean + work.shift)
+    return (_filled_rows if few else _moments)(work, of_filled, scale, live, p), model
 
 
 def unit_of_seen(A: NDArray) -> float:
@@ -180,12 +181,31 @@ class _Work:
         self.gap_covariance = GapCovariance(d)
         self._centre(self.Z.copy())
         self.maximise()
+        if len(self.places):
+            self._fill_each()
+            self.maximise()
+
+    def _less_mean(self) -> Array:
+        """The rows less the mean of the model, with zeros in the gaps."""
+        rows = np.subtract(self.Z, self.mean, out=self.rows)
+        np.put(rows, self.places, 0.0)
+        return rows
+
+    def _fill_each(self) -> None:
+        """Fill each gap as if it were alone in its row: a first step at a third of the price of others."""
+        Q, noise = self.normal.Q, self.normal.noise
+        filled = self._less_mean()
+        variances = noise / np.maximum(1.0 - np.einsum("ij,ij->i", Q, Q), EPS)  # given all others
+        means = (filled @ (Q / noise)) @ (Q.T * variances)
+        np.put(filled, self.places, np.take(means, self.places))
+        own = np.arange(len(variances))[None]
+        self.gap_covariance.parts = [(own, (self.w @ self.missing * variances)[None, None])]
+        self._centre(filled)
 
     def _centre(self, filled: Array) -> None:
         """Keep the filled rows less their means, times the roots of their weights."""
-        self.shift = (
-            self.w @ filled
-        ) / self.weight  # mean of the filled rows less that of the model
+        # Mean of the filled rows less that of the model.
+        self.shift = (self.w @ filled) / self.weight
         self.rows = np.subtract(filled, self.shift, out=filled)
         if self.root is not None:
             self.rows *= self.root
@@ -193,8 +213,7 @@ class _Work:
 
     def expect(self) -> float:
         """Fill the gaps and return the observed log-likelihood."""
-        filled = np.subtract(self.Z, self.mean, out=self.rows)
-        np.put(filled, self.places, 0.0)
+        filled = self._less_mean()
         self.gap_covariance, log_det = self.gaps.fill(filled, self.normal, self.w)
         log_det += self.weight * self.normal.log_det
         # Squares of what is observed in units of its covariance: conditional means leave the least squares,
@@ -320,10 +339,8 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
     return history, False
 
 
-def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> Moments:
+def _moments(work: _Work, mean: Array, scale: Array, live: NDArray, p: int) -> Moments:
     """The expected moments in the user's units."""
-    mean = offset.copy()
-    mean[live] += scale[live] * (work.mean + work.shift)
     second = np.zeros((len(live), len(live)))
     second[np.ix_(live, live)] = work.weight * work.covariance()
     second *= scale[:, None]
@@ -342,22 +359,13 @@ def _moments(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) ->
     return Moments.from_squares(second, mean, p, len(work.Z), work.weight, rows)
 
 
-def _filled_rows(work: _Work, offset: Array, scale: Array, live: NDArray, p: int) -> FilledRows:
+def _filled_rows(work: _Work, mean: Array, scale: Array, live: NDArray, p: int) -> FilledRows:
     """Rows fewer than their columns, for which matrices of the order of the columns are not made."""
-    mean = offset.copy()
-    mean[live] += scale[live] * (work.mean + work.shift)
     # Centred rows depend on each other: the others span what the heaviest is.
     spanning = np.delete(work.different, np.argmax(work.w[work.different]))
+    means = mean[:p], mean[p:]
     return FilledRows(
-        work.rows,
-        work.gap_covariance,
-        live,
-        spanning,
-        scale,
-        mean[:p],
-        mean[p:],
-        work.weight,
-        len(work.Z),
+        work.rows, work.gap_covariance, live, spanning, scale, *means, work.weight, len(work.Z)
     )
 
 

@@ -231,7 +231,6 @@ class ScoreStack:
         self.weights = np.zeros((b, n_components, p))
         self.units = np.zeros((b, n_components, n))
         self.lengths = np.ones((b, n_components))
-        self.smallest = EPS * max(n, p) * np.linalg.norm(X, axis=(1, 2))
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the directions w (b, p); return t't, (b,), and Y't, (b, q)."""
@@ -240,7 +239,7 @@ class ScoreStack:
         self.weights[:, i] = w
         t, overlaps = _off_each(times_each(self.X, w), self.units[:, :i])
         lengths = np.linalg.norm(t, axis=1)
-        found = lengths > self.smallest
+        found = lengths > 0  # ``primal_pls`` has ended what is only rounding error
         self.lengths[found, i] = lengths[found]
         t *= found[:, None]
         self.units[:, i] = t / self.lengths[:, i, None]
@@ -269,11 +268,9 @@ def off(v: Array, basis: Array) -> tuple[Array, Array]:
 
 
 def _off_each(v: Array, basis: Array) -> tuple[Array, Array]:
-    """The same for a stack of vectors, (b, m), and of orthonormal rows, (b, i, m), in two rounds."""
+    """The same for a stack of vectors, (b, m), and of orthonormal rows, (b, i, m), in one round."""
     overlaps = times_each(basis, v)
-    left = v - times_each(basis.transpose(0, 2, 1), overlaps)
-    more = times_each(basis, left)
-    return left - times_each(basis.transpose(0, 2, 1), more), overlaps + more
+    return v - times_each(basis.transpose(0, 2, 1), overlaps), overlaps
 
 
 def times_each(A: Array, x: Array) -> Array:

@@ -68,13 +68,13 @@ class FilledRows:
         both = squares[:p], squares[p:]
         frame, x_factor, y_factor, y_squares = frame_of(self, scale, units, both)
         x_unit, y_unit = self.units[:p] * x_factor, self.units[p:] * y_factor
-        X, Y = rows[:, :p] * x_unit, rows[:, p:] * y_unit
-        V, R = orthonormal_basis(X[self.spanning].T)
+        Y = rows[:, p:] * y_unit
+        V, R = orthonormal_basis((rows[self.spanning, :p] * x_unit).T)
         m = V.shape[1]
-        inner = np.empty((len(X), m))  # X V
+        inner = np.empty((len(rows), m))  # X V
         inner[self.spanning] = R.T
-        others = np.setdiff1d(np.arange(len(X)), self.spanning)
-        inner[others] = X[others] @ V
+        others = np.setdiff1d(np.arange(len(rows)), self.spanning)
+        inner[others] = (rows[others, :p] * x_unit) @ V
         inside = np.zeros((p + q, m + q))
         np.multiply(V, x_unit[:, None], out=inside[:p, :m])
         np.fill_diagonal(inside[p:, m:], y_unit)

@@ -247,7 +247,9 @@ class LatentRegression(FittedMap, ABC):
         form, model = self._expected_form(X, Y, weights, n_components)
         self.missing_model_ = model
         self.n_iter_ = model.n_iter
-        self._store(*self._solve(form, n_components), model.filled(X))
+        # For the sign rule, what is missing counts as its mean.
+        observed = np.where(np.isnan(X), form.frame.x_mean, X)
+        self._store(*self._solve(form, n_components), observed)
 
     def _expected_form(
         self, X: NDArray, Y: NDArray, weights: Array | None, n_components: int | None
