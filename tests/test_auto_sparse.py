@@ -7,7 +7,9 @@ from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold
 
 from isthmus import MethodSearchCV, load, save
+from isthmus.auto.ladder import rungs_for
 from isthmus.auto.logarithms import LogScaler, LogSearch, want_logarithms
+from isthmus.auto.problem import Problem
 from isthmus.auto.sparse import _PENALTIES, SparseSearch, _paths
 
 rng = np.random.default_rng(0)
@@ -71,6 +73,22 @@ def test_indicators_of_single_rows_do_not_hide_a_sum():
     scores = dict(zip(search.cv_results_["method"], search.cv_results_["mean_test_score"]))
     assert scores["lasso"] > 0.999 and scores["ridge"] < 0.97
     assert search.best_score_ > 0.999
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "wanted"),
+    [
+        ((40, 40, 1), {}, {"lasso"}),
+        ((40, 39, 1), {}, set()),  # no more inputs than rows
+        ((40, 60, 10), {}, set()),  # too many paths
+        ((40, 60, 1), {"treatments": {"none": None}}, set()),
+        ((40, 5, 1), {"positive": True}, {"log_process"}),
+        ((1001, 5, 1), {"positive": True}, set()),
+    ],
+)
+def test_where_they_are_tried(shape, options, wanted):
+    tried = {rung.name for rung in rungs_for("auto", Problem(*shape, **options))}
+    assert tried & {"lasso", "log_process"} == wanted
 
 
 def test_a_constant_output_and_constant_inputs_have_no_part():

@@ -25,8 +25,7 @@ TREATED_PROCESS_ROWS = 100  # fewer: one more method that chooses among treatmen
 PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
-_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
-_LASSO_COLUMNS = 100  # of all targets together: each has a path of its own, with a corner for every column
+_SINGLE_COLUMNS = 500  # of all targets together, where each target has a search of its own
 
 
 def pls(problem: Problem) -> Any:
@@ -63,11 +62,12 @@ def lasso(problem: Problem) -> Any:
 
 
 def wants_lasso(problem: Problem) -> bool:
+    """With fewer columns than rows it is one more map beside ridge regression, which adds to the luck."""
     return (
         problem.n_components is None
         and not problem.treatments
-        and 1 < problem.n_features
-        and problem.n_features * problem.n_targets <= _LASSO_COLUMNS
+        and problem.n_features >= problem.n_samples
+        and problem.n_features * problem.n_targets <= _SINGLE_COLUMNS
     )
 
 
@@ -171,7 +171,7 @@ def block_pls(problem: Problem) -> Any:
 def has_rows_for_boosting(problem: Problem) -> bool:
     n_columns = problem.n_features * problem.n_targets
     return (
-        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
+        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _SINGLE_COLUMNS else 1000)
         and problem.n_targets <= _BOOSTING_TARGETS
         and not problem.treatments
     )
