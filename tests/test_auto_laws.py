@@ -30,9 +30,11 @@ CLOSED, ITERATED = 1e-8, 1e-5
 COUNTS_TWINS = {
     "process": "the evidence of twice as many rows is the more certain",
     "treated_process": "the evidence of twice as many rows is the more certain",
+    "log_process": "the evidence of twice as many rows is the more certain",
     "trees": "a leaf has a least number of rows",
     "boosting": "a leaf has a least number of rows",
 }
+KNOWS_ZERO = {"log_process": "logarithms are of ratios, which a shift changes"}
 DRAWN_BY_PLACE = {
     "trees": "features and thresholds are drawn in the order of the columns, sums follow the rows",
     "boosting": "ties between splits go to the first column",
@@ -61,9 +63,14 @@ def rung_fit(name, scale, A, B, folds=FOLDS):
     return RUNGS[name].build(problem).fit(A, B)
 
 
+def outputs_for(name):
+    """The outputs, or positive ones for a rung that takes no others."""
+    return np.exp(Y / 5) if name in KNOWS_ZERO else Y
+
+
 @cache
 def as_it_is(name, scale):
-    return rung_fit(name, scale, X, Y)
+    return rung_fit(name, scale, X, outputs_for(name))
 
 
 def tolerance(name):
@@ -86,6 +93,7 @@ def assert_same_settings(a, b, rtol=1e-6, skip=()):
 class TestEachRung:
     @pytest.mark.parametrize("unit", UNITS)
     def test_the_unit_of_one_output(self, name, scale, unit):
+        Y = outputs_for(name)
         factor = np.array([1.0, unit, 1.0])
         one, other = as_it_is(name, scale), rung_fit(name, scale, X, Y * factor)
         assert_same_settings(settings(one), settings(other))
@@ -99,6 +107,7 @@ class TestEachRung:
         assert_allclose(fitted[0], fitted[1], atol=1e-6)
 
     def test_the_common_unit_of_the_inputs(self, name, scale):
+        Y = outputs_for(name)
         one, other = as_it_is(name, scale), rung_fit(name, scale, 1e4 * X, Y)
         # Without scaling a ridge weight is in squared units of X and a kernel's width in their inverse.
         assert_same_settings(
@@ -108,6 +117,8 @@ class TestEachRung:
         assert np.abs(difference).max() < tolerance(name)
 
     def test_shifts_shift(self, name, scale):
+        if name in KNOWS_ZERO:
+            pytest.skip(KNOWS_ZERO[name])
         shift = np.array([50.0, 0.0, 3.0])
         one, other = as_it_is(name, scale), rung_fit(name, scale, X + 7, Y - shift)
         assert_same_settings(settings(one), settings(other))
@@ -130,6 +141,7 @@ class TestEachRung:
     def test_another_order(self, name, scale, what):
         if name in DRAWN_BY_PLACE:
             pytest.skip(DRAWN_BY_PLACE[name])
+        Y = outputs_for(name)
         rng = np.random.default_rng(3)
         inputs, outputs, rows = np.arange(X.shape[1]), np.arange(Y.shape[1]), np.arange(len(X))
         for order, chosen in ((inputs, "inputs"), (outputs, "outputs"), (rows, "rows")):

@@ -17,6 +17,8 @@ name                 file                what it is
 ``pls_paths``        ``pls_stack.py``    PLS of all folds at once, every number of components
 ``TailScaler``       ``tails.py``        columns with long tails, bent in and scaled
 ``PrincipalSearch``  ``principal.py``    principal components, ranks and ridge weights of all treatments
+``SparseSearch``     ``sparse.py``       the lasso, its path from corner to corner
+``LogSearch``        ``logarithms.py``   Gaussian processes of the logarithms of positive outputs
 ``BlockSearch``      ``block_search.py`` several blocks of inputs, each with its own weight
 ``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
 ``RobustSearch``     ``stages.py``       a robust loss

@@ -19,7 +19,7 @@ from isthmus.compression import compress
 
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
-_WITHOUT_COMPONENTS = ("blend", "ridge", "process", "trees", "boosting")
+_WITHOUT_COMPONENTS = ("blend", "ridge", "lasso", "process", "log_process", "trees", "boosting")
 _SURE = 2.0  # standard errors by which a method must be better than the blend in the same rows
 _WORTH_A_KERNEL = 2.0  # squared error of the map over that of the expansion, for the small answer
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed

@@ -9,8 +9,10 @@ from sklearn.preprocessing import StandardScaler
 from isthmus.auto.block_search import BlockSearch
 from isthmus.auto.evidence import EvidenceSearch
 from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
+from isthmus.auto.logarithms import LogSearch
 from isthmus.auto.principal import PrincipalSearch
 from isthmus.auto.problem import Problem
+from isthmus.auto.sparse import SparseSearch
 from isthmus.auto.stages import RobustSearch
 from isthmus.auto.tails import TailScaler
 from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -23,7 +25,7 @@ TREATED_PROCESS_ROWS = 100  # fewer: one more method that chooses among treatmen
 PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table
 _BOOSTING_TARGETS = 8  # each target has trees of its own
-_BOOSTING_COLUMNS = 500  # of all targets together; more of them only with a thousand rows
+_SINGLE_COLUMNS = 500  # of all targets together, where each target has a search of its own
 
 
 def pls(problem: Problem) -> Any:
@@ -52,6 +54,20 @@ def ridge(problem: Problem) -> Any:
     full = min(problem.n_features, problem.n_targets)
     return ComponentSearchCV(
         ReducedRankRegression(**problem.common), n_components=[full], **problem.options
+    )
+
+
+def lasso(problem: Problem) -> Any:
+    return SparseSearch(cv=problem.folds)
+
+
+def wants_lasso(problem: Problem) -> bool:
+    """With fewer columns than rows it is one more map beside ridge regression, which adds to the luck."""
+    return (
+        problem.n_components is None
+        and not problem.treatments
+        and problem.n_features >= problem.n_samples
+        and problem.n_features * problem.n_targets <= _SINGLE_COLUMNS
     )
 
 
@@ -108,6 +124,14 @@ def process(problem: Problem) -> Any:
     return EvidenceSearch(bank, random_state=problem.random_state)
 
 
+def log_process(problem: Problem) -> Any:
+    return LogSearch(random_state=problem.random_state)
+
+
+def wants_log_process(problem: Problem) -> bool:
+    return problem.positive and not problem.treatments and wants_process(problem)
+
+
 def treated_process(problem: Problem) -> Any:
     bank = problem.treatments or {"none": None}
     return EvidenceSearch(bank, ("rbf",), random_state=problem.random_state)
@@ -147,7 +171,7 @@ def block_pls(problem: Problem) -> Any:
 def has_rows_for_boosting(problem: Problem) -> bool:
     n_columns = problem.n_features * problem.n_targets
     return (
-        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _BOOSTING_COLUMNS else 1000)
+        problem.n_samples >= (_BOOSTING_ROWS if n_columns <= _SINGLE_COLUMNS else 1000)
         and problem.n_targets <= _BOOSTING_TARGETS
         and not problem.treatments
     )

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import DISTANCES
 from isthmus.auto.maps import InnerSearch, KernelModel, LinearMap
-from isthmus.auto.tails import TailScaler
 from isthmus.auto.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
@@ -114,7 +114,7 @@ class EvidenceSearch(InnerSearch):
         Z = rows
         if treatment is not None:
             treatment = clone(treatment)
-            if weights is not None and isinstance(treatment, StandardScaler | TailScaler):
+            if weights is not None and has_fit_parameter(treatment, "sample_weight"):
                 treatment.fit(rows, sample_weight=weights)
             else:
                 treatment.fit(rows)

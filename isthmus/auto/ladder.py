@@ -124,6 +124,25 @@ LADDER: tuple[Rung, ...] = (
         ),
     ),
     Rung(
+        name="lasso",
+        label="lasso",
+        build=builders.lasso,
+        takes_missing=False,
+        is_wanted=builders.wants_lasso,
+        may_stop=True,
+        text="The lasso: least squares with a penalty on the absolute values of the coefficients, which "
+        "leaves inputs out that say little.",
+        formula="<span>min</span><sub>C</sub> &frac12; ‖Y &minus; X C‖² + &Sigma;<sub>j</sub> "
+        "&alpha;<sub>j</sub> ‖C<sub>j</sub>‖<sub>1</sub>",
+        latex=r"\min_C \tfrac12 \|Y - X C\|_F^2 + \sum_j \alpha_j \|C_j\|_1",
+        references=(
+            "R. Tibshirani. Regression shrinkage and selection via the lasso. Journal of the Royal "
+            "Statistical Society B 58, 267-288, 1996.",
+            "B. Efron, T. Hastie, I. Johnstone, R. Tibshirani. Least angle regression. Annals of "
+            "Statistics 32, 407-499, 2004.",
+        ),
+    ),
+    Rung(
         name="stiefel",
         label="Stiefel regression, robust loss",
         build=builders.robust,
@@ -162,6 +181,20 @@ LADDER: tuple[Rung, ...] = (
         is_wanted=builders.wants_treated_process,
         text="Gaussian processes with an RBF kernel on treated curves, averaged for each output over "
         "treatments, widths and noises by their evidence.",
+    ),
+    replace(
+        _PROCESS,
+        name="log_process",
+        label="Gaussian process of logarithms",
+        build=builders.log_process,
+        is_wanted=builders.wants_log_process,
+        may_stop=True,
+        text="Gaussian processes of the logarithms of the outputs, on inputs as they are and on the "
+        "logarithms of those that are positive, averaged for each output over widths and noises by their "
+        "evidence; the exponential of what they predict.",
+        formula="&#374; = c <span>exp</span>(&Sigma;<sub>m</sub> p(m | Y) K<sub>m</sub>(x, X) "
+        "(K<sub>m</sub> + &alpha;<sub>m</sub> I)<sup>&minus;1</sup> <span>log</span> Y)",
+        latex=r"\hat y = c \exp \sum_m p(m \mid Y)\, K_m(x, X) (K_m + \alpha_m I)^{-1} \log Y",
     ),
     Rung(
         name="chain",

@@ -44,6 +44,8 @@ class Problem:
         Whether outputs have wild cells, for which a robust loss is worth its time.
     tails : bool
         Whether inputs have wild cells, so that kernels also try columns whose tails are bent in.
+    positive : bool
+        Whether outputs are positive and wide, so that their logarithms are worth a method.
     n_jobs : int or None
         Trees that grow side by side.
     blocks : list of slice or None
@@ -64,6 +66,7 @@ class Problem:
     cv: Any = None
     heavy: bool = False
     tails: bool = False
+    positive: bool = False
     n_jobs: int | None = None
     blocks: Any = None
 

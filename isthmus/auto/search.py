@@ -18,6 +18,7 @@ from isthmus.auto.blends import Mean
 from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.ladder import BLEND, rungs_for
+from isthmus.auto.logarithms import want_logarithms
 from isthmus.auto.problem import Problem, Rung, check_outputs
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
@@ -264,6 +265,7 @@ class MethodSearchCV(FittedSearch):
             treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
             heavy=not missing and has_wild_cells(Y), blocks=blocks,
             tails=scale and not missing and has_wild_cells(X),
+            positive=not missing and want_logarithms(Y),
         )  # fmt: skip
 
     def _bank(self, curve: bool) -> dict[str, Any] | None:

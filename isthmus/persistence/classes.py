@@ -19,6 +19,7 @@ _CLASSES = {
     "isthmus.auto.block_search": "BlockSearch",
     "isthmus.auto.evidence": "EvidenceSearch",
     "isthmus.auto.kernel_search": "KernelSearch",
+    "isthmus.auto.logarithms": "LogModel LogScaler",
     "isthmus.auto.maps": "KernelModel LinearMap",
     "isthmus.auto.principal": "PrincipalSearch",
     "isthmus.auto.stages": "RobustSearch",
