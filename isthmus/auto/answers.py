@@ -44,6 +44,11 @@ class Answers:
     blend: BlendTrial | None
     fitted: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def has_any(self) -> bool:
+        """Whether a trial is done."""
+        return any(trial.is_done for trial in self.trials)
+
     def choose(self, prefer: str) -> Trial:
         """Return the trial that a preference asks for."""
         done = [trial for trial in self.trials if trial.is_done]

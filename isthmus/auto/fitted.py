@@ -25,7 +25,6 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     answers_: dict[str, dict[str, Any]]
     cv_results_: dict[str, Any]
     random_state: int
-    notices_: tuple[str, ...] = ()
     # Files of before these parameters were there do not have them.
     prefer: str = "simple"
     treatments: Any = None

@@ -20,7 +20,7 @@ def fit_auto(
     X: Any,
     y: Any = None,
     *,
-    cv: Any = 5,
+    cv: Any = "auto",
     prefer: str = "accurate",
     time_limit: float | None = None,
     report: Any = None,
@@ -40,8 +40,8 @@ def fit_auto(
     y : array, frame, path or list of str
         Outputs (n_samples[, n_targets]). One output of text or truth values holds classes. If X is a
         path: a second path, or the names of the columns of the first table to predict.
-    cv : int, "time" or splitter, default=5
-        Outer folds of the comparison.
+    cv : "auto", int, "time" or splitter, default="auto"
+        Outer folds of the comparison. "auto" is five shuffled folds, or "time" if the rows look ordered.
     prefer : {"accurate", "simple", "small"}, default="accurate"
         Which answer is fitted.
     time_limit : float or None, default=None

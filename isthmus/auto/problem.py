@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array, require_squares
@@ -150,3 +151,23 @@ def check_outputs(Y: Array) -> None:
     require_squares("y", Y[~np.isnan(Y)])
     if not any(np.nanmax(y) > np.nanmin(y) for y in Y.T if not np.isnan(y).all()):
         raise ValueError("y is constant: there is nothing to predict. Give outputs that vary.")
+
+
+def check_row_params(params: dict[str, Any], n: int) -> tuple[Array | None, NDArray | None]:
+    """Weights and groups of the rows, checked."""
+    unknown = sorted(set(params) - {"sample_weight", "groups"})
+    if unknown:
+        raise TypeError(f"fit got {', '.join(unknown)}, expected sample_weight or groups.")
+    found: dict[str, NDArray] = {}
+    for name, given in params.items():
+        if given is None:
+            continue
+        found[name] = np.asarray(given)
+        if found[name].shape != (n,):
+            raise ValueError(f"{name} has shape {found[name].shape}, must be ({n},).")
+    weights = found.get("sample_weight")
+    if weights is not None:
+        weights = weights.astype(np.float64)
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ValueError("sample_weight must be finite, not negative and not all zero.")
+    return weights, found.get("groups")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,14 +21,16 @@ from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.ladder import BLEND, rungs_for
 from isthmus.auto.logarithms import want_logarithms
-from isthmus.auto.problem import Problem, Rung, check_outputs
+from isthmus.auto.problem import Problem, Rung, check_outputs, check_row_params
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
-from isthmus.auto.treated import default_treatments
+from isthmus.auto.treated import bank_of
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
-from isthmus.auto.trust import domain_of, order_notice
+from isthmus.auto.trust import domain_of, order_of
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.inspection.intervals import sorted_errors
+from isthmus.inspection.order import Order
+from isthmus.model_selection.splits import is_auto
 from isthmus.problems.parallel import limit_threads
 
 _MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
@@ -58,9 +62,11 @@ class MethodSearchCV(FittedSearch):
         Which answer is fitted: the blend, unless one method is better by two standard errors;
         the simplest method within one standard error of the best; or one map of low rank, a kernel
         expansion compressed.
-    cv : int, "time", splitter or iterable of (train, test), default=5
+    cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
-        ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted.
+        ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted. "auto" is
+        five, and "time" if neighbouring rows then have like errors (one false alarm in a thousand tables)
+        and no output is sorted or holds classes: ``fit`` warns and compares once more.
     n_components : int or "auto", default="auto"
         Rank of the map, or its choice by cross-validation.
     loss : str, default="huber"
@@ -115,6 +121,8 @@ class MethodSearchCV(FittedSearch):
         left out in the outer folds.
     notices_ : tuple of str
         What a person should know of the fit, such as rows that look ordered.
+    cv_ : "time" or as given
+        The outer folds of which the scores and the errors are.
     curves_ : dict
         For the chosen method: scores of every number of components, with standard errors.
     baseline_score_ : float
@@ -144,7 +152,7 @@ class MethodSearchCV(FittedSearch):
         methods: Any = "auto",
         *,
         prefer: str = "accurate",
-        cv: Any = 5,
+        cv: Any = "auto",
         n_components: Any = "auto",
         loss: str = "huber",
         kernel: str = "auto",
@@ -214,7 +222,7 @@ class MethodSearchCV(FittedSearch):
         names = getattr(y, "columns", None) if target_names is None else target_names
         X, self.blocks_, feature_names = join_inputs(X, self.blocks, feature_names)
         rows, Y = self._check(X, y)
-        weights, groups = _row_params(params, len(rows))
+        weights, groups = check_row_params(params, len(rows))
         if weights is not None:
             kept = weights > 0
             rows, Y, weights = rows[kept], Y[kept], weights[kept]
@@ -228,9 +236,22 @@ class MethodSearchCV(FittedSearch):
         self.scale_ = problem.scale
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
-            answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
+            compare = partial(
+                self._compare, rows, Y, weights, groups, problem, board, limit, on_interrupt
+            )
+            self.cv_, answers = self.cv, compare(self.cv)
+            shuffled = answers.choose(self.prefer)
+            order = order_of(shuffled, groups is not None)
+            # The same again takes as long at most.
+            has_time = 2 * time.perf_counter() - begin <= limit
+            if is_auto(self.cv) and order is not None and order.asks_for_time and has_time:
+                board.begin_again("the rows look ordered: once more, later rows from earlier ones")
+                with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
+                    again = compare("time")
+                    if again.has_any:
+                        self.cv_, answers = "time", again
             self._fit_answers(answers, board, limit)
-            self._judge(answers.choose(self.prefer), grouped=groups is not None)
+            self._judge(answers.choose(self.prefer), shuffled, order)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -257,7 +278,7 @@ class MethodSearchCV(FittedSearch):
         curve = curve or blocks is not None  # each block has a scale of its own
         scale = not curve if self.scale == "auto" else bool(self.scale)
         missing = bool(np.isnan(X).any() or np.isnan(Y).any())
-        bank = self._bank(curve and self.scale == "auto")
+        bank = bank_of(self.treatments, curve and self.scale == "auto")
         return Problem(
             n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
             missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
@@ -268,29 +289,17 @@ class MethodSearchCV(FittedSearch):
             positive=not missing and want_logarithms(Y),
         )  # fmt: skip
 
-    def _bank(self, curve: bool) -> dict[str, Any] | None:
-        if self.treatments is None or (isinstance(self.treatments, str) and not curve):
-            if self.treatments is not None:
-                check_option("treatments", self.treatments, ("auto",))
-            return None
-        if isinstance(self.treatments, str):
-            check_option("treatments", self.treatments, ("auto",))
-            return default_treatments()
-        if isinstance(self.treatments, dict):
-            return {str(name): step for name, step in self.treatments.items()}
-        return {"none": None} | {" ".join(repr(step).split()): step for step in self.treatments}
-
     def _compare(
         self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, problem: Problem,
-        board: Leaderboard, limit: float, on_interrupt: str,
+        board: Leaderboard, limit: float, on_interrupt: str, cv: Any,
     ) -> Answers:  # fmt: skip
         """Run every method in the outer folds, then blend those that may be."""
         rungs = rungs_for(self.methods, problem)
-        splits = outer_splits(self.cv, X, Y, groups, self.random_state)
+        splits = outer_splits(cv, X, Y, groups, self.random_state)
         as_given = Y[:, 0] if self._y_is_1d else Y
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
-            "weights": weights, "inner": inner_folds(self.cv, groups),
+            "weights": weights, "inner": inner_folds(cv, groups),
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
@@ -362,13 +371,14 @@ class MethodSearchCV(FittedSearch):
         self.cv_predictions_ = chosen.predictions
         self._training = (chosen.X, chosen.Y)
 
-    def _judge(self, chosen: Trial, *, grouped: bool) -> None:
-        """Keep the domain of the training rows, and warn if the folds did not see their order."""
+    def _judge(self, chosen: Trial, shuffled: Trial, order: Order | None) -> None:
+        """Keep the domain of the training rows, and warn of ordered rows."""
         names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self, chosen, names)
-        notice = order_notice(chosen, grouped)
-        self.notices_ = () if notice is None else (notice,)
-        if notice is not None:
+        self.domain_ = domain_of(self, chosen, shuffled, names)
+        scores = None if chosen is shuffled else (chosen.score, shuffled.score)
+        notice = "" if order is None else order.notice(self.target_names_, scores)
+        self.notices_ = (notice,) if notice else ()
+        if notice and order is not None and order.sorted_by is None:
             warnings.warn(notice, UserWarning, stacklevel=2)
 
 
@@ -377,23 +387,3 @@ def component_curve(search: Any) -> dict[str, Any]:
     if "param_n_components" not in getattr(search, "cv_results_", {}):
         return {}
     return dict(vars(ComponentCurveDisplay.compute(search)))
-
-
-def _row_params(params: dict[str, Any], n: int) -> tuple[Array | None, NDArray | None]:
-    """Weights and groups of the rows, checked."""
-    unknown = sorted(set(params) - {"sample_weight", "groups"})
-    if unknown:
-        raise TypeError(f"fit got {', '.join(unknown)}, expected sample_weight or groups.")
-    found: dict[str, NDArray] = {}
-    for name, given in params.items():
-        if given is None:
-            continue
-        found[name] = np.asarray(given)
-        if found[name].shape != (n,):
-            raise ValueError(f"{name} has shape {found[name].shape}, must be ({n},).")
-    weights = found.get("sample_weight")
-    if weights is not None:
-        weights = weights.astype(np.float64)
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise ValueError("sample_weight must be finite, not negative and not all zero.")
-    return weights, found.get("groups")

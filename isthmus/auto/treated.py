@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus._linalg import Array, spreads
+from isthmus._validation import check_option
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import Choice, choose_alphas
@@ -32,6 +33,18 @@ _MOST_RANKS = 25
 _PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
 _LEAST = 0.01  # weights of ranks below, relative to the largest, are left out
 _N_QUICK = 8  # treatments that go on where a quick search comes first
+
+
+def bank_of(treatments: Any, curve: bool) -> dict[str, Any] | None:
+    """The bank that was asked for; "auto" is the default one of curves."""
+    if isinstance(treatments, str):
+        check_option("treatments", treatments, ("auto",))
+        return default_treatments() if curve else None
+    if treatments is None:
+        return None
+    if isinstance(treatments, dict):
+        return {str(name): step for name, step in treatments.items()}
+    return {"none": None} | {" ".join(repr(step).split()): step for step in treatments}
 
 
 def default_treatments() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The domain of the chosen model, and whether the order of the rows was seen by the folds."""
+"""The domain of the chosen model, and whether the rows are ordered."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from isthmus.auto.blends import Blend
 from isthmus.auto.splits import is_curve
 from isthmus.auto.trials import Splits, Trial
 from isthmus.inspection import Domain
-from isthmus.inspection.order import neighbour_p_value
-
-FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
+from isthmus.inspection.order import Order
 
 
-def domain_of(search: Any, trial: Trial, names: Any) -> Domain:
+def domain_of(search: Any, trial: Trial, shuffled: Trial, names: Any) -> Domain:
     """Return the domain of the chosen model, with limits from the rows left out in the outer folds.
 
+    Those of ordered rows are still of shuffled folds: a row that is like none before it is flagged.
     Blocks have units of their own: the domain of a blend is that of its heaviest method, which brings them
     to the same size.
     """
@@ -25,22 +24,17 @@ def domain_of(search: Any, trial: Trial, names: Any) -> Domain:
     if trial.problem.blocks is not None and isinstance(model, Blend):
         model = model.estimators_[int(model.weights_.mean(axis=1).argmax())]
     return Domain.of(
-        model, trial.X, trial.y, folds=trial.splits, names=names, curve=is_curve(trial.X, names),
-        left_out=trial.predictions, target_names=search.target_names_,
+        model, trial.X, trial.y, folds=shuffled.splits, names=names,
+        curve=is_curve(trial.X, names), left_out=shuffled.predictions,
+        later=None if shuffled is trial else trial.predictions, target_names=search.target_names_,
     )  # fmt: skip
 
 
-def order_notice(trial: Trial, grouped: bool) -> str | None:
-    """Return a sentence if neighbouring rows err alike and the folds part them, else None."""
+def order_of(trial: Trial, grouped: bool) -> Order | None:
+    """What the errors tell of the order of the rows; None if the folds have regard to it."""
     if grouped or not _parts_neighbours(trial.splits, len(trial.X)):
         return None
-    if neighbour_p_value(trial.Y - trial.predictions) >= FALSE_ALARMS:
-        return None
-    return (
-        "the rows look ordered: neighbours have like errors, and the folds part them, so that new "
-        "batches or later rows will be predicted worse than cross-validation says. Give groups "
-        "(--groups), or cv='time' (--cv time)."
-    )
+    return Order.of(trial.Y, trial.predictions)
 
 
 def _parts_neighbours(splits: Splits, n: int) -> bool:

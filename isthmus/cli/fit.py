@@ -64,8 +64,12 @@ def fit(
     loss: Annotated[str, typer.Option("--loss", help="Loss of the robust method.")] = "huber",
     cv: Annotated[
         str,
-        typer.Option("--cv", help="Number of outer folds, or time to train on earlier rows only."),
-    ] = "5",
+        typer.Option(
+            "--cv",
+            help="Number of shuffled outer folds; time to train on earlier rows only; auto: 5, or time if "
+            "the rows look ordered.",
+        ),
+    ] = "auto",
     groups: Annotated[
         str | None,
         typer.Option("--groups", help="Column of batches: rows of a batch are never in two folds."),
@@ -279,11 +283,11 @@ def _check_options(
 
 
 def _folds(cv: str) -> int | str:
-    if cv == "time":
+    if cv in ("auto", "time"):
         return cv
     if not cv.isdigit() or int(cv) < 2:
         raise typer.BadParameter(
-            f"{cv!r} must be time or a whole number, at least 2.", param_hint="'--cv'"
+            f"{cv!r} must be auto, time or a whole number, at least 2.", param_hint="'--cv'"
         )
     return int(cv)
 

@@ -81,6 +81,7 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
         raise InputError(
             f"--method {method}: a table that is read in blocks takes one of {', '.join(models)}."
         )
+    cv = 5 if cv == "auto" else cv
     if cv == "time":
         raise InputError("--cv time needs all rows in memory: raise --memory.")
     chosen = {} if scale == "auto" else {"scale": scale}

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array
 from isthmus.inspection.distances import PrincipalAxes, Subspace
+from isthmus.inspection.intervals import error_scale, sorted_errors
 from isthmus.inspection.trust import LEVEL
 from isthmus.kernels.distinct import sample_groups
 
@@ -106,6 +107,14 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
         reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
         multiple = float(max(worst.max(), worst.mean() + reach))
     return {name: m + multiple * s for name, (m, s) in scales.items()}
+
+
+def scaled_errors(errors: Array, folds: Folds, found: dict[str, Array], mean_q: float) -> Array:
+    """Sorted absolute errors of rows left out, each over the scale that its statistics ``found`` give."""
+    sizes = np.concatenate([np.full(len(test), len(train)) for train, test in folds])
+    tests = np.concatenate([test for _, test in folds])
+    scaled = np.abs(errors)[tests] / error_scale(found, sizes, mean_q)[:, None]
+    return sorted_errors(scaled[np.isfinite(scaled).any(axis=1)])
 
 
 def statistics_of(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:

@@ -19,6 +19,7 @@ from isthmus.inspection._domain_parts import (
     joint_limits,
     kernel_of,
     part_of_folds,
+    scaled_errors,
     some_rows,
     statistics_of,
 )
@@ -29,7 +30,7 @@ from isthmus.inspection.distances import (
     Ranges,
     Subspace,
 )
-from isthmus.inspection.intervals import error_scale, sorted_errors
+from isthmus.inspection.intervals import error_scale
 from isthmus.inspection.reasons import CAUSES, tell_reason, worst_statistic
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
@@ -115,6 +116,7 @@ class Domain:
         names: Sequence[str] | None = None,
         curve: bool = False,
         left_out: ArrayLike | None = None,
+        later: ArrayLike | None = None,
         target_names: Sequence[str] | None = None,
     ) -> Domain:
         """Make the domain of a fitted model.
@@ -140,6 +142,8 @@ class Domain:
         left_out : array-like in the shape of ``y``, default=None
             Predictions of rows in the folds that left them out; with them ``check`` looks at predictions.
             Of Rows and Dask collections those of the model itself.
+        later : array-like in the shape of ``y``, default=None
+            Predictions of later rows from earlier ones, whose errors are kept in place of the others.
         target_names : sequence of str, default=None
             Names of the outputs, for the reasons.
 
@@ -167,16 +171,12 @@ class Domain:
         self.n_rows = len(kept)
         self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
         if left_out is not None:
-            known, guess = (
-                np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out)
-            )
+            given = (y, left_out, left_out if later is None else later)
+            known, guess, later = (np.asarray(a, float).reshape(len(rows), -1)[kept] for a in given)
             self.target_names = None if target_names is None else [str(n) for n in target_names]
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
-            sizes = np.concatenate([np.full(len(test), len(train)) for train, test in folds])
-            tests = np.concatenate([test for _, test in folds])
-            units = error_scale(found, sizes, self.mean_q)[:, None]
-            self.scaled_errors = sorted_errors(np.abs(known - guess)[tests] / units)
+            self.scaled_errors = scaled_errors(known - later, folds, found, self.mean_q)
             found["output"] = np.concatenate(beyond)
         self.limits = joint_limits(found)
         self.usual = self._usual(found)

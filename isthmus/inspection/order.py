@@ -2,12 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import stats
 
 from isthmus._linalg import Array
 
+FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
 _FEWEST_ROWS = 20  # below, the normal law of the ratio is too rough
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the errors of rows left out in shuffled folds tell of the order of the rows.
+
+    Attributes
+    ----------
+    is_seen : bool
+        Whether neighbouring rows have like errors.
+    sorted_by : int or None
+        An output that only rises or only falls from the first row to the last. A prediction lies nearer
+        to the mean than the output, so that a table sorted by one has like errors in neighbours too: an
+        order that is none of time, and in which later rows lie beyond all outputs before them.
+    has_classes : bool
+        Whether no output has more than two values: classes may come one after the other.
+    """
+
+    is_seen: bool
+    sorted_by: int | None
+    has_classes: bool
+
+    @classmethod
+    def of(cls, Y: Array, left_out: Array) -> Order:
+        """Look at outputs and at their predictions in shuffled folds, (n_samples, n_targets) each."""
+        sorted_by = next((j for j, column in enumerate(Y.T) if _is_sorted(column)), None)
+        has_classes = all(len(np.unique(column[np.isfinite(column)])) <= 2 for column in Y.T)
+        return cls(neighbour_p_value(Y - left_out) < FALSE_ALARMS, sorted_by, has_classes)
+
+    @property
+    def asks_for_time(self) -> bool:
+        """Whether later rows should be predicted from earlier ones in the folds."""
+        return self.is_seen and self.sorted_by is None and not self.has_classes
+
+    def notice(self, names: Sequence[str], scores: tuple[float, float] | None = None) -> str:
+        """Return a sentence on the order, empty if none is seen.
+
+        ``scores`` are of folds in time and of shuffled ones, if both were run.
+        """
+        if not self.is_seen:
+            return ""
+        if self.sorted_by is not None:
+            return (
+                f"the rows are sorted by {names[self.sorted_by]}: neighbours have like errors. Shuffled "
+                "folds are right if new rows come in no order. For batches give groups (--groups), for an "
+                "order of time cv='time' (--cv time)."
+            )
+        if scores is None:
+            return (
+                "the rows look ordered: neighbours have like errors, and the folds part them, so that new "
+                "batches or later rows will be predicted worse than cross-validation says. Give groups "
+                "(--groups), or cv='time' (--cv time)."
+            )
+        return (
+            "the rows look ordered: neighbours have like errors. So scores and intervals are of later rows "
+            f"predicted from earlier ones: score {scores[0]:.3f}, {scores[1]:.3f} in shuffled folds. "
+            "For batches give groups (--groups), to keep shuffled folds cv=5 (--cv 5)."
+        )
+
+
+def _is_sorted(column: Array) -> bool:
+    steps = np.diff(column[np.isfinite(column)])
+    return bool(steps.any() and ((steps >= 0).all() or (steps <= 0).all()))
 
 
 def neighbour_p_value(residuals: Array) -> float:

@@ -30,6 +30,7 @@ class TrustLayer:
     residual_quantiles_: Array | None = None
     n_samples_: int
     target_names_: list[str]
+    notices_: tuple[str, ...] = ()
 
     def _rows(self, X: Any) -> Array:
         raise NotImplementedError

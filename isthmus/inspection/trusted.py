@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from inspect import signature
 from typing import Any
 
@@ -21,6 +22,7 @@ from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import sorted_errors
+from isthmus.inspection.order import Order
 from isthmus.inspection.transferred import (
     FEWEST_STANDARDS,
     domain_after_transfer,
@@ -28,7 +30,7 @@ from isthmus.inspection.transferred import (
     standards_left_out,
 )
 from isthmus.inspection.trust_layer import TrustLayer
-from isthmus.model_selection.splits import outer_splits
+from isthmus.model_selection.splits import is_auto, outer_splits
 from isthmus.problems.streams.sources import Rows, as_rows
 
 
@@ -50,9 +52,11 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         A regression, a pipeline, a search, a classifier; inputs are rows of numbers. Intervals are for
         outputs that are numbers.
-    cv : int, "time", splitter or iterable of (train, test), default=5
+    cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Folds in which rows are left out. An int is shuffled folds, or folds of whole ``groups``, whose
-        limits are those of new batches; "time" leaves out later rows.
+        limits are those of new batches; "time" leaves out later rows. "auto" is five; if neighbouring rows
+        have like errors in them (one false alarm in a thousand tables) it warns, and the errors are
+        those of later rows left out, the limits still those of shuffled folds.
     n_jobs : int, default=None
         Folds at a time, as in joblib.
 
@@ -68,6 +72,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         R2 of the rows left out, the mean over the outputs.
     n_samples_ : int
         Number of rows that were left out.
+    notices_ : tuple of str
+        What a person should know of the fit: rows that look ordered.
     target_names_ : list of str
 
     Examples
@@ -85,7 +91,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     (20, 4)
     """
 
-    def __init__(self, estimator: Any, *, cv: Any = 5, n_jobs: int | None = None) -> None:
+    def __init__(self, estimator: Any, *, cv: Any = "auto", n_jobs: int | None = None) -> None:
         self.estimator = estimator
         self.cv = cv
         self.n_jobs = n_jobs
@@ -130,8 +136,20 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         extra = {name: None if v is None else v[kept] for name, v in extra.items()}
         self.estimator_ = self._fit_part(rows, known, extra, np.arange(len(rows)))
         left_out = self._left_out(rows, known, extra, folds) if is_numeric else None
+        order, later, scores = None, None, None
+        if left_out is not None and is_auto(self.cv) and groups is None:
+            Y = known.reshape(left_out.shape)
+            order = Order.of(Y, left_out)
+            if order.asks_for_time:
+                in_time = outer_splits("time", rows, known, None, 0)
+                later = self._left_out(rows, known, extra, in_time)
+                scores = _score(Y - later, Y), _score(Y - left_out, Y)
         names = getattr(self, "feature_names_in_", None)
-        self._keep(rows, known, left_out, names, _names_of(y), folds)
+        self._keep(rows, known, left_out, names, _names_of(y), folds, later=later)
+        if order is not None and order.is_seen:
+            self.notices_ = (order.notice(self.target_names_, scores),)
+            if order.sorted_by is None:
+                warnings.warn(self.notices_[0], UserWarning, stacklevel=2)
         return self
 
     @classmethod
@@ -242,28 +260,27 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
 
     def _keep(
         self, rows: Array, known: Any, left_out: Array | None, names: Any, targets: Any,
-        folds: Any = None, larger: float = 1.0,
+        folds: Any = None, larger: float = 1.0, later: Array | None = None,
     ) -> None:  # fmt: skip
         """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
-        self.residual_quantiles_, self.best_score_ = None, None
+        self.residual_quantiles_, self.best_score_, self.notices_ = None, None, ()
         self.n_samples_ = len(rows)
         n_targets = 1 if left_out is None else left_out.shape[1]
         self.target_names_ = (
             [f"y{j}" for j in range(n_targets)] if targets is None else [str(t) for t in targets]
         )
-        if left_out is not None:
-            told = ~np.isnan(left_out).any(axis=1)
-            Y = known.reshape(left_out.shape)
-            errors = larger * np.abs(Y - left_out)[told]
+        judged = left_out if later is None else later
+        if judged is not None:
+            told = ~np.isnan(judged).any(axis=1)
+            Y = known.reshape(judged.shape)
+            errors = larger * np.abs(Y - judged)[told]
             self.n_samples_ = len(errors)
             self.residual_quantiles_ = sorted_errors(errors)
-            with np.errstate(divide="ignore", invalid="ignore"):  # an output may be constant
-                left = np.nanmean(errors**2, axis=0) / np.nanvar(Y[told], axis=0)
-            self.best_score_ = float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0
+            self.best_score_ = _score(errors, Y)
         curve = is_curve(rows, names)
         self.domain_ = Domain.of(
             self.estimator_, rows, known, folds=folds, names=names, curve=curve,
-            left_out=left_out, target_names=self.target_names_,
+            left_out=left_out, later=later, target_names=self.target_names_,
         )  # fmt: skip
         self.domain_.enlarge_errors(larger)
 
@@ -353,6 +370,13 @@ def _names_of(y: Any) -> Any:
     """Names of the outputs of a frame or a series; None for others."""
     name = getattr(y, "name", None)
     return [name] if isinstance(name, str) else getattr(y, "columns", None)
+
+
+def _score(errors: Array, Y: Array) -> float:
+    """R2 of these errors, the mean over the outputs that vary."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # an output may be constant
+        left = np.nanmean(errors**2, axis=0) / np.nanvar(Y, axis=0)
+    return float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0
 
 
 def _count(model: Any) -> int | None:

@@ -12,6 +12,12 @@ from isthmus._linalg import Array
 from isthmus.problems.splits import Split, without_empty
 
 _TIME_FOLDS = 5
+_DEFAULT_FOLDS = 5
+
+
+def is_auto(cv: Any) -> bool:
+    """Whether the folds are left to the data."""
+    return isinstance(cv, str) and cv == "auto"
 
 
 def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
@@ -29,7 +35,12 @@ def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
 
 
 def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: int) -> list:
-    """Return the folds in which rows are left out, (train, test) each; a number of folds is shuffled."""
+    """Return the folds in which rows are left out, (train, test) each; a number of folds is shuffled.
+
+    "auto" is five folds, as long as nobody has seen that the rows are ordered.
+    """
+    if is_auto(cv):
+        cv = _DEFAULT_FOLDS
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"cv == {cv}, must be >= 2.")

@@ -102,6 +102,12 @@ class ReportData:
         return "rows predicted by the saved model, which is no test if it was trained on them"
 
     @property
+    def in_time(self) -> str:
+        """How the outer folds part the rows, where that is their order."""
+        is_time = isinstance(cv := getattr(self.search, "cv_", None), str) and cv == "time"
+        return ", later rows predicted from earlier ones" if is_time else ""
+
+    @property
     def score_error(self) -> float:
         """Standard error of the score of the chosen method."""
         results = self.search.cv_results_

@@ -40,8 +40,9 @@ def _answer_rows(search: Any) -> list[list[str]]:
 def comparison(data: ReportData) -> Section:
     """All methods, with the rule that chose one of them."""
     text = [
-        f"Nested cross-validation with {data.search.n_splits_} outer folds: every method chose its "
-        "settings in inner folds of the training rows and predicted each row of the outer fold once."
+        f"Nested cross-validation with {data.search.n_splits_} outer folds{data.in_time}: every method "
+        "chose its settings in inner folds of the training rows and predicted each row of the outer fold "
+        "once."
     ]
     told = (
         "The same in numbers, with standard errors over the folds. Differences from the best are taken "

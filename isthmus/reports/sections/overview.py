@@ -62,11 +62,10 @@ def method(data: ReportData) -> Section:
     }.get(search.prefer, "the most accurate answer (blends too were fitted inside the folds)")
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
-        f"compared by nested {search.n_splits_}-fold cross-validation, in which each chose its number of "
-        f"components and ridge weight in inner folds; {rule} was taken.{with_numbers} It explains "
-        f"{search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the outputs "
-        "of rows left out "
-        f"(n = {search.n_samples_}). Computed with isthmus."
+        f"compared by nested {search.n_splits_}-fold cross-validation{data.in_time}, in which each chose "
+        f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} It "
+        f"explains {search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the "
+        f"outputs of rows left out (n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
     return Section(
