@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.datasets import load_cb513, load_nettalk, load_ocr_words
 from isthmus.kernels import PositionKernel, SequenceKernel, VectorSequenceKernel, gram
-from isthmus.preimages import AlignedClassifier, JointNgrams, SequenceSearch
+from isthmus.preimages import AlignedClassifier, JointNgrams
 
 Ranked = list[list[Any]]
 HELD = 100  # words that are asked for in a fold of cross-validation
@@ -159,11 +159,8 @@ def open_search(task: Task) -> Any:
 
     def fit(kernel: Any, alpha: float) -> Any:
         def of(X: list[Any], Y: list[str]) -> Any:
-            outputs = KernelMap(kernel=PositionKernel(width=0.0 if task.aligned else 0.5))
-            if not task.aligned:
-                outputs = KernelMap(
-                    kernel=SequenceKernel(0.3, normalise=True), preimage=SequenceSearch("beam")
-                )
+            # Without places, pieces of an answer are found and put together in the wrong order.
+            outputs = KernelMap(kernel=PositionKernel(width=0.0 if task.aligned else 1.0))
             model = DependencyRegressor(KernelMap(kernel=kernel), Ridge(alpha), outputs).fit(X, Y)
 
             def rank(new: list[Any]) -> Ranked:

@@ -20,6 +20,7 @@ FACTOR_OPERATIONS = 1.0 / 3.0  # times n^3, of a Cholesky factor
 EIGEN_BYTES = 3 * 8.0  # times n^2: the Gram matrix, its eigenvectors and their work space
 FEW_LANDMARKS = 500  # of a source whose number of rows is not known
 _LANDMARK_SHARE = 0.75  # of the rows of an exact solution at the same cost
+_LANDMARK_OPERATIONS = 4.0  # times n m^2, of a ridge regression by landmarks
 _RIDGE_SHARE = 0.1  # of the ridge weight: what is left out stays small beside it
 _LEAST_ERROR = 1e-12  # of a trace: less is rounding
 _LANDMARK_ARRAYS = 4  # features, coordinates, and as much again by the regression after them
@@ -81,13 +82,13 @@ def most_landmarks(n: int, operations: float, memory: float | None = None) -> in
 def landmarks_for_ridge(n: int) -> int:
     """Return how many landmarks of ``n`` rows may be taken before a ridge regression.
 
-    As many as the operations of an exact solution allow, so that time and error do not jump where it ends:
-    n m^2 each for features and for their moments. At that many rows the choice of m takes as long again:
-    m^3 / 3 operations with pivoting, which run at a sixth of the speed, and kernel values.
+    As many as take no longer than an exact solution where that ends: n m^2 operations each for features and
+    for their moments, and as many again for what a Cholesky factor does not have. At that many rows these
+    are two factors of landmarks with pivoting, m^3 / 3 operations at a sixth of the speed, and copies.
     Never fewer than ``"auto"``.
     """
     number = int(count_landmarks("auto", n))
-    most = int((OPERATIONS / (3.0 * n)) ** 0.5)
+    most = int((OPERATIONS / (_LANDMARK_OPERATIONS * n)) ** 0.5)
     is_free = memory_shortage(8.0 * _LANDMARK_ARRAYS * n * most) is None
     return max(number, min(n, most)) if is_free else number
 
