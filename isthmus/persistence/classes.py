@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from isthmus.persistence.renewal import MOVED
+
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
@@ -103,6 +105,7 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
+CLASSES |= set(MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -111,15 +114,22 @@ def find_listed(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = name.rpartition(".")
+    module, _, last = MOVED.get(name, name).rpartition(".")
     return getattr(import_module(module), last)
 
 
 def name_of(thing: Any) -> str | None:
     """The name in the table of a class or function; None if it is not in it."""
-    parts = (getattr(thing, "__module__", None) or "").split(".")
-    for k in range(len(parts), 0, -1):  # the module itself, or a room that lists what it has inside
-        name = ".".join([*parts[:k], getattr(thing, "__qualname__", "")])
+    home = getattr(thing, "__module__", None) or ""
+    name = listed_name(home, getattr(thing, "__qualname__", ""))
+    return name if name is not None and find_listed(name) is thing else None
+
+
+def listed_name(home: str, last: str) -> str | None:
+    """The name in the table of what lives in a module, wherever in its room that is today."""
+    parts = home.split(".")
+    for k in range(len(parts), 0, -1):
+        name = ".".join([*parts[:k], last])
         if name in CLASSES or name in FUNCTIONS:
-            return name if find_listed(name) is thing else None
+            return name
     return None

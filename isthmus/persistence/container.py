@@ -6,6 +6,8 @@
     {"created": ..., "versions": {...}, "type": ..., "summary": {...}}\\n
     {"arrays": [[type, shape, order], ...], "root": ...}\\n
     <the arrays, one after the other>
+
+In format 1 the model is an archive of skops.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from isthmus.persistence.errors import (
 )
 from isthmus.persistence.limits import MOST_TEXT, parse
 
-FORMAT = 2  # 1 was an archive of skops, which no release has written
+# 1 was an archive of skops.
+FORMAT = 2
 MAGIC = b"isthmus-model "
 _HEADER = re.compile(
     rb"(isthmus-model (\d{1,6}) (\d{1,18}) ([0-9a-f]{64}))(?: ed25519:([0-9a-f]{128}))?\n"
@@ -93,10 +96,6 @@ def unpack(path: str | os.PathLike) -> Shell:
             raise NewerFormatError(
                 f"{path} has format {version}, this release reads formats up to {FORMAT}: update "
                 "isthmus."
-            )
-        if version < FORMAT:
-            raise NotAModelFileError(
-                f"{path} has format {version}, which was never released: fit the model and save it again."
             )
         there = status.st_size - header.end()
         if there < length:

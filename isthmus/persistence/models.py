@@ -18,6 +18,7 @@ from isthmus.persistence.errors import CorruptedFileError, ModelFileError, Unsaf
 from isthmus.persistence.limits import array_from, array_size, parse
 from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.signing import check_signature, signer
+from isthmus.persistence.skops_files import load_archive
 from isthmus.persistence.tree import Decoder, Encoder
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -103,6 +104,8 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     if trusted_key is not None:
         check_signature(shell.signed, shell.signature, trusted_key, path)
     try:
+        if shell.format == 1:
+            return load_archive(shell.payload, path)
         return _build(shell.payload, path)
     except ModelFileError:
         raise

@@ -35,6 +35,7 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_state
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
+from isthmus.persistence.renewal import renew_state
 
 _SPARSE = {
     kind.__name__: kind
@@ -361,6 +362,7 @@ class Decoder:
             if not key.isidentifier() or key.startswith("__") or callable(getattr(cls, key, None)):
                 raise self._bad(f"{name} has no attribute {key[:60]!r}")
         state = {key: self.decode(item, depth) for key, item in coded.items()}
+        state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
         getattr(made, "__setstate__", made.__dict__.update)(

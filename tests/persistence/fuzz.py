@@ -6,6 +6,7 @@ end the run; the seed and the file are told, and ``--seed`` repeats them.
 """
 
 import argparse
+import codecs
 import copy
 import faulthandler
 import json
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -164,12 +166,19 @@ def changed(dice, told, data):
 
 def crafted(dice, good):
     """A file with a right checksum and a wrong content."""
-    told, data = changed(dice, *dice.choice(good))
+    told, data, old = dice.choice(good)
+    kind = dice.randrange(10)
+    if kind == 0:  # format 1: bytes of the archive
+        payload = bytearray(old)
+        for _ in range(dice.choice([1, 3, 30])):
+            payload[dice.randrange(len(payload))] = dice.randrange(256)
+        return pack({"summary": {}}, bytes(payload), version=1)
+    told, data = changed(dice, told, data)
     try:
         line = json.dumps(told).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
         line = b"[" * 10**5
-    if dice.randrange(9) == 0:
+    if kind == 1:
         line = bytearray(line)
         line[dice.randrange(len(line))] = dice.randrange(256)
     return pack({"summary": {}}, bytes(line) + b"\n" + data)
@@ -234,13 +243,19 @@ def main():
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in CLASSES | FUNCTIONS:  # whatever is imported later is not ours
         find_listed(name)
+    codecs.lookup("cp437")  # of the names in archives
+    import skops.io
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.isthmus"
         watch, good = Watch(), []
         for model in models():
             save(model, path)
             line, data = first_line(unpack(path).payload, path)
-            good.append((json.loads(line), bytes(data)))
+            old = skops.io.dumps(model, compression=zipfile.ZIP_STORED)
+            good.append((json.loads(line), bytes(data), old))
+            assert tried(path, watch) == "answered"
+            path.write_bytes(pack({"summary": {}}, old, version=1))
             assert tried(path, watch) == "answered"
         signal.signal(signal.SIGALRM, ended)
         base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

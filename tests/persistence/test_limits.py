@@ -32,6 +32,7 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import _LAWS
+from isthmus.persistence.renewal import MOVED
 
 HERE = Path(__file__).parent
 rng = np.random.default_rng(0)
@@ -170,7 +171,7 @@ def test_the_table_of_classes():
     assert len(CLASSES) < 230
     for name in CLASSES | FUNCTIONS:
         thing = find_listed(name)
-        assert name_of(thing) == name
+        assert name_of(thing) == MOVED.get(name, name)
     for name in CLASSES:
         cls = find_listed(name)
         assert isinstance(cls, type)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import Ridge
@@ -86,9 +87,27 @@ def test_models_of_releases_load(path):
     assert describe(path)["summary"]["cv"]
 
 
+def test_a_model_with_old_parameter_names_loads():
+    """Written before ``method``, ``scale``, ``degree``, ``gamma_y`` and others had new names."""
+    told = json.loads((DATA / "names-0.1.0.dev0.json").read_text())
+    union = load(DATA / "names-0.1.0.dev0.isthmus")
+    again = union.transform(np.array(told["X"]))
+    assert_allclose(again, told["transform"], rtol=1e-7, atol=1e-9)
+    parts = dict(union.transformer_list)
+    for part in parts.values():  # what a constructor takes is there, and nothing else
+        assert part.get_params(deep=False).keys() == clone(part).get_params(deep=False).keys()
+        assert not {"method", "method_", "degree", "scale", "gamma_y", "epsilon"} & set(vars(part))
+    assert parts["map"].kernel.degree == 2 and parts["map"].solver_ == "exact"
+    assert parts["landmarks"].solver == "landmarks" and parts["waves"].n_components == 4
+    assert parts["coir"].eigenproblem == "inverse" and parts["coir"].score_scale == "unit"
+    assert parts["coir"].kernel_y.gamma == 0.7 and parts["sir"].eigenproblem == "generalised"
+
+
 def test_there_is_a_model_of_this_release():
     path = DATA / f"model-{isthmus.__version__}-format{FORMAT}.isthmus"
     assert describe(path)["format"] == FORMAT
+    formats = {describe(path)["format"] for path in DATA.glob("model-*.isthmus")}
+    assert formats == set(range(1, FORMAT + 1))  # the old ones are still tried
 
 
 def test_the_file_says_what_it_is(tmp_path):
@@ -129,3 +148,18 @@ def test_the_training_data_are_not_in_the_file(tmp_path):
     assert not hasattr(again, "_training") and not hasattr(again, "cv_predictions_")
     with pytest.raises(ValueError, match="no training data"):
         again.report(tmp_path / "r.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"), [("moments", "moments_"), ("missing", "missing_model_")]
+)
+def test_files_with_the_old_names_of_moved_classes_load(name, attribute):
+    """Written when ``Moments`` and ``MissingModel`` had modules of their own."""
+    X, y = np.arange(12.0).reshape(6, 2) ** 1.5, np.array([0.0, 1, 4, 2, 5, 7])
+    again = load(DATA / f"moved-{name}.isthmus")
+    fresh = PLS(1).partial_fit(X, y)
+    if name == "missing":
+        X[1, 0] = np.nan
+        fresh = PLS(1, missing="em").fit(X, y)
+    assert type(getattr(again, attribute)) is type(getattr(fresh, attribute))
+    assert_allclose(again.predict(X), fresh.predict(X), rtol=1e-9)
