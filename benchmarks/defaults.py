@@ -51,7 +51,9 @@ LINEAR = (
     "PLS(10)",
     "PCR()",
     "ReducedRankRegression()",
+    "ReducedRankRegression(alpha=1.0)",
     "StiefelRegression()",
+    "StiefelRegression(alpha=1.0)",
     "ManifoldPLS()",
 )
 SEARCHES = (
