@@ -3,27 +3,31 @@
 ``git worktree add FOLDER COMMIT``, then ``python benchmarks/defaults.py FOLDER``. Each commit has a process
 of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
 
-Against commit 8352768, on two AMD cores shared by seven processes: single ratios scatter
-by 0.1 and more, and two runs of the same code by up to 0.25. Of 120 calls (median in brackets):
+Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
+by 0.3. Of 140 calls (median in brackets):
 
-==========================  ====================  ===================================================
-call                        ratio                 what is left
-==========================  ====================  ===================================================
-fits below 2 ms             1.13 to 1.55 (1.40)   checks by scikit-learn, 0.26 ms, instead of our own
-PLS, 2 ms and more          0.77 to 1.53 (1.08)   with ten components scores are orthogonalised twice
-PCR, 2 ms and more          0.92 to 1.22 (1.08)   checks
-reduced rank, 2 ms or more  1.02 to 1.56 (1.20)   checks, ||X||^2 of the ridge weight without units
-Stiefel, 2 ms and more      1.06 to 1.45 (1.19)   the same
-ManifoldPLS, 2 ms or more   0.98 to 1.30 (1.20)   checks
-predict, transform          0.94 to 1.10 (1.02)   within the scatter
-n_components="auto"         0.84 to 1.30 (1.06)   PLS: scores are orthogonalised twice
-ComponentSearchCV           0.44 to 1.22 (1.04)   the same
-SIR, COIR, MORP             0.21 to 0.26
-==========================  ====================  ===================================================
+================================  ====================  =============================================
+call                              ratio                 what is left
+================================  ====================  =============================================
+fits below 2 ms                   1.08 to 1.95 (1.49)   scikit-learn's checks instead of our own
+PLS, 2 ms and more                0.91 to 1.49 (1.17)   the same; ten scores are orthogonalised twice
+PCR, 2 ms and more                0.98 to 1.25 (1.07)   checks
+reduced rank, alpha=1, 2 ms       0.92 to 1.38 (1.14)   checks
+reduced rank, default, 2 ms       0.92 to 1.38 (1.22)   checks; ||X||^2, see below
+Stiefel, alpha=1, 2 ms            0.94 to 1.30 (1.08)   checks
+Stiefel, default, 2 ms            0.96 to 1.42 (1.21)   checks; ||X||^2
+ManifoldPLS, 2 ms and more        0.80 to 1.28 (1.06)   checks
+predict, transform                0.79 to 1.69 (1.17)   a look for rows that are far out, 0.1 to 0.25 ms
+n_components="auto"               0.75 to 1.37 (1.00)
+ComponentSearchCV                 0.60 to 1.35 (1.16)
+SIR, COIR, MORP                   0.23 to 0.25
+================================  ====================  =============================================
 
-Without the checks a reduced rank fit of 50 x 10 takes as long as the whole fit did before. A Lanczos
-iteration of our own for ||X||^2 was tried: it is no faster than ARPACK's from 100 to 600 columns. Up to
-200 columns bisection for one eigenvalue takes 0.6 of the time of all.
+At that commit the default ridge weight was 1, whatever the units of X; now it is 1e-6 ||X||^2. With the
+same weight, medians of fifteen turns from 5 ms on: reduced rank 0.97 to 1.11, Stiefel 1.03 to 1.12,
+PCR 1.00 to 1.12, PLS 0.80 to 1.16. A Lanczos iteration of our own for ||X||^2 was tried: on columns alike
+it is no faster than ARPACK's from 100 to 600 of them. Up to 200 columns bisection for one eigenvalue takes
+0.6 of the time of all.
 """
 
 from __future__ import annotations
@@ -51,7 +55,9 @@ LINEAR = (
     "PLS(10)",
     "PCR()",
     "ReducedRankRegression()",
+    "ReducedRankRegression(alpha=1.0)",
     "StiefelRegression()",
+    "StiefelRegression(alpha=1.0)",
     "ManifoldPLS()",
 )
 SEARCHES = (

@@ -24,7 +24,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PLS, BlockRidge, MultiblockPLS, join_blocks
 from isthmus.regression.blocks import resolve_blocks
 
-_MOST_RANKS = 25
+_MOST_RANKS = 25  # components that are tried, in every fold
 
 
 class BlockSearch(InnerSearch):

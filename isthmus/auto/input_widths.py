@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from isthmus._linalg import Array
 
-_STEPS = 25
+_STEPS = 25  # of the descent; each solves for all rows
 _NOISE = (
     0.1  # where the descent begins, relative to the signal: more, and nothing pulls at the widths
 )

@@ -27,12 +27,12 @@ ROUGH = ("laplacian", "l2_laplacian")
 DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock", "l2_laplacian": "euclidean"}
 WIDTHS = tuple(np.logspace(-2.5, 0.5, 7))  # times what the median rule gives
 _SCREENED = 600  # more rows: widths are first compared on a part of them
-_PART = 400
-_N_KEPT = 3
+_PART = 400  # rows of that part
+_N_KEPT = 3  # widths that are compared on all rows: the best of the part and its neighbours
 _EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
-_N_LANDMARKS = 800
+_N_LANDMARKS = 800  # as many as ``KernelMap`` has by default
 _ROWS_PER_INPUT = 5  # for a width of its own
-_ROWS_FOR_WIDTHS = 50
+_ROWS_FOR_WIDTHS = 50  # the fewest, however few inputs there are
 _NUMBERS_AT_ONCE = 1_000_000  # of left-out predictions that are compared in one step
 _N_GROUPS = 3  # of folds, in which widths per input are judged
 

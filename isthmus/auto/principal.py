@@ -14,7 +14,7 @@ from isthmus._linalg import Array
 from isthmus.auto.maps import InnerSearch, LinearMap
 from isthmus.auto.treated import outputs_in_spreads
 
-_MOST_RANKS = 25
+_MOST_RANKS = 25  # components that are tried, in every fold
 _ALPHAS = (0.0, *np.logspace(-12, 0, 21))  # ridge weights, relative to the largest eigenvalue
 _ROUNDING = 1e-13  # eigenvalues below, relative to the largest
 

@@ -13,9 +13,9 @@ from isthmus._linalg import Array
 from isthmus.inspection.distances import is_curve as is_curve
 from isthmus.model_selection.splits import outer_splits as outer_splits
 
-_INNER_FOLDS = 5
+_INNER_FOLDS = 5  # as in scikit-learn
 _WILD = 6.0  # robust deviations from the median; a Gaussian cell is there once in 5e8
-_SHARE_OF_WILD = 0.005
+_SHARE_OF_WILD = 0.005  # of the cells: one or two mistakes do not make a table wild
 
 
 def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | None:

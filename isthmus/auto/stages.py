@@ -20,7 +20,7 @@ from isthmus.losses.scale import MAD_TO_DEVIATION, robust_scale
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
-_REACH = 3.0
+_REACH = 3.0  # deviations from the median at which an output counts as an outlier
 _INTERPOLATES = 0.2  # residuals of the fit, as a share of those of rows left out
 
 

@@ -17,7 +17,7 @@ from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
 from isthmus.auto.maps import FoundModel, InnerSearch
 
-_N_TREES = 200
+_N_TREES = 200  # twice as many as in scikit-learn
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
 _WIDE = 50  # more columns: half as many trees, since every tree compares all columns
 # Whether inputs are ranks, and least rows of a leaf; and the shares of the trees before any row is seen.

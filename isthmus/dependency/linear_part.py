@@ -25,8 +25,8 @@ from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
-_FACTOR_TOL = 1e-12
-_NO_SPREAD = 1e-6
+_FACTOR_TOL = 1e-12  # of the largest coefficient: two factors that miss the map by less are the map
+_NO_SPREAD = 1e-6  # of ridge or trace: with less than this nothing but the mean is left
 
 
 def solve_dual(

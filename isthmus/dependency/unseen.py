@@ -23,7 +23,7 @@ from isthmus.kernels.gram import take
 from isthmus.preimages import Learned
 from isthmus.preimages.ranks import ranks
 
-ENOUGH_TO_HOLD_OUT = 20
+ENOUGH_TO_HOLD_OUT = 20  # samples, of which four are held out
 _HELD_OUT = 5  # every fifth sample
 
 

@@ -16,7 +16,7 @@ from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
-_MOST_COMPONENTS = 50
+_MOST_COMPONENTS = 50  # of a plane: what is beyond counts as beside it
 _ROUNDING = 1e-6  # of the spread of a column: less than this beside a plane says nothing
 _SMALLEST = 1e-12  # eigenvalues of a covariance below this fraction of the largest are rounding
 

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.inspection.trust import Trust
 
-_MOST_QUANTILES = 2000
+_MOST_QUANTILES = 2000  # kept of the errors: more would only make files larger
 
 
 def sorted_errors(errors: Array) -> Array:

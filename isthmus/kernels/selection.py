@@ -23,7 +23,7 @@ from isthmus.kernels.wrappers import Precomputed
 # Share of a kernel value: a smaller pivot is rounding, and its column noise.
 PIVOT_TOL = 1e-10
 METHODS = ("uniform", "kmeans", "cholesky", "leverage")
-_COLUMNS = 64
+_COLUMNS = 64  # of a kernel of objects that are computed in one call
 # Centres are means of many rows: this many a centre are enough, whatever the number of rows.
 _ROWS_PER_CENTRE = 50
 

@@ -28,7 +28,7 @@ class CorruptedFileError(ModelFileError):
 
 
 class UnsafeArchiveError(ModelFileError):
-    """The archive holds names, sizes or arrays that a saved model never has."""
+    """The file claims sizes or arrays that a saved model never has."""
 
 
 class ForeignTypeError(ModelFileError):

@@ -182,15 +182,17 @@ class SquaredForm(Form):
         m = len(second)
         shifted = second.copy()
         shifted.flat[:: m + 1] += alpha
+        safe = NULL_SAFE if self.has_null_space else RIDGE_SAFE
+        trace = float(second.trace())
         if norm is None:
-            norm = _rough_norm(shifted)
+            # No eigenvalue is larger than the trace: a ridge that is safe beside that needs no norm.
+            norm = trace if alpha >= safe * trace else _rough_norm(shifted)
         if norm == 0.0:
             return None
-        if alpha > 0 and alpha >= norm * (NULL_SAFE if self.has_null_space else RIDGE_SAFE):
+        if alpha > 0 and alpha >= norm * safe:
             return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
         if self.depends:
             # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
-            trace = float(second.trace())
             if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
                 return None  # weighted rows, which depend in another way
             shifted += trace / m**2
@@ -201,8 +203,8 @@ class SquaredForm(Form):
             return None
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
         inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
-        safe = norm * inverse_norm * SPECTRUM_SAFE < 1.0
-        return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if safe else None
+        has_digits = norm * inverse_norm * SPECTRUM_SAFE < 1.0
+        return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if has_digits else None
 
 
 def _rough_norm(A: Array) -> float:

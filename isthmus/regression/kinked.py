@@ -21,8 +21,8 @@ _MOST_INPUTS = 1000  # coordinates up to which normal equations are cheaper than
 _MOST_PRODUCTS, _MOST_NUMBERS = 1e8, 600  # of a linearisation: n q (k + r + 1)^2, and its unknowns
 # Relative decrease that ends; decrease over the promised one that is too little, and that is good.
 _ENOUGH, _POOR, _GOOD = 1e-7, 0.1, 0.7
-_DAMPING = 0.03
-_LINEARISATIONS = 40
+_DAMPING = 0.03  # of the first step, in units of the root of the number of residuals
+_LINEARISATIONS = 40  # most of them: near the end the steps converge quadratically
 _INTERIOR_STEPS = 60  # about thirty are taken as a rule; a method that needs more has stalled
 _VANISHED = 1e-8  # of the value of the median: a fit that interpolates
 

@@ -29,7 +29,7 @@ _SWAPS = 3  # exchanges of a component that are followed from a map
 _VERY_FEW, _NUDGES, _NUDGE = 500, 4, 0.3  # entries, and how often and far the end is shaken
 # Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
 _ROUNDS = ((0.5, 40, 6), (0.1, 60, 3), (0.02, 100, 2))
-_ROUGH_TOL = 1e-5
+_ROUGH_TOL = 1e-5  # of a rough descent, whose end is only compared with others
 _SAME = 1e-4  # relative difference of two rough values that says: the same minimum
 
 
