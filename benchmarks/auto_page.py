@@ -97,10 +97,11 @@ trees below 40 rows changed nothing in the mean (-3 to +2 %). One method in plac
 of six of these tables, Electricity1970 and MathPlacement: the bar stayed.
 
 What was tried after the tables nobody had looked at were run, on the ten tables, Electricity1970,
-MathPlacement, and alcohol and af_crime93, which are seen by that: pulls of 10, 25 and 50 rows, and comparisons of absolute errors, of their roots, of ranks or relative to each row
-beside those of squares. None is better in the mean by more than 0.2 %. Intervals that hold too much are
-those of few rows: errors of inner folds beside those of outer ones, which would tell how fast errors fall
-with more rows, show none in five of six fits on alcohol and Anscombe, so that nothing was taken off.
+MathPlacement, and alcohol and af_crime93, which are seen by that: pulls of 10, 25 and 50 rows, and
+comparisons of absolute errors, of their roots, of ranks or relative to each row beside those of
+squares. None is better in the mean by more than 0.2 %. Intervals that hold too much are those of few
+rows: errors of inner folds beside those of outer ones, which would tell how fast errors fall with more
+rows, show none in five of six fits on alcohol and Anscombe, so that nothing was taken off.
 
 Settings of earlier versions (widths per input, leaves of trees, treatments of curves, ranks of PLS)
 were chosen with the sets of the first table, diabetes and linnerud of scikit-learn and made tables."""
