@@ -9,7 +9,12 @@ needs the columns of the first instrument, the spectra are interpolated. Outer f
 are drawn several times; cells are relative errors (RMSEP over the standard deviation of the output, mean of
 the outputs) with the standard deviation over the draws. Needs the environment variable ISTHMUS_DATA.
 
-    ISTHMUS_DATA=... python benchmarks/spectra_transfer.py [--draws 3]
+A second table asks which rows are believed after the transfer (``Trusted.after_transfer``): the share of
+good rows that are flagged with the domain of the first instrument and with their own, coverage of the 95 %
+intervals of unflagged rows, and the share of rows with a foreign band of two spreads that are flagged, on
+the first instrument and after the transfer. Three quarters of the rows are for training.
+
+    ISTHMUS_DATA=... python benchmarks/spectra_transfer.py [errors] [trust] [--draws 3]
 """
 
 from __future__ import annotations
@@ -21,13 +26,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _spectra_page import put_table
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.preprocessing import FunctionTransformer
+from spectra import spoil
 from spectra_methods import cell, relative_errors, search, show
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.datasets import load_nir, make_spectra
 from isthmus.features import InstrumentTransfer, SavitzkyGolay
+from isthmus.inspection import Trusted
 from isthmus.model_selection import kennard_stone
 from isthmus.regression import SlopeBias, spike
 
@@ -152,14 +161,62 @@ def ways_of_transfer(X: NDArray, Z: NDArray, Y: NDArray) -> dict[str, Callable[.
     }
 
 
+def trust(draws: int, write: bool) -> None:
+    """Print which rows are believed after a transfer."""
+    lines = [
+        "| pair | flagged before | flagged after | covered, unflagged | withheld | narrow band, first "
+        "| narrow band, after | broad band, first | broad band, after |",
+        "|" + "---|" * 9,
+    ]
+    for label, step in (("", SavitzkyGolay(15, 2, 1)), (", untreated", FunctionTransformer())):
+        for name, (X, Z, Y) in pairs().items():
+            found = np.mean([_believed(X, Z, Y, step, seed) for seed in range(draws)], axis=0)
+            cells = " | ".join(f"{value:.2f}" for value in found)
+            lines.append(f"| {name}{label} | {cells} |")
+            print(lines[-1], file=sys.stderr, flush=True)
+    put_table("trust after transfer", lines, write)
+
+
+def _believed(X: NDArray, Z: NDArray, Y: NDArray, treat: Any, seed: int) -> list[float]:
+    """Shares of one draw, in the order of the table."""
+    train, test = np.split(np.random.default_rng(seed).permutation(len(X)), [3 * len(X) // 4])
+    spoiled = [
+        spoil(A[test], float(np.median(A[train].std(axis=0))), np.random.default_rng(seed))
+        for A in (X, Z)
+    ]
+    X, Z = clone(treat).fit_transform(X), clone(treat).fit_transform(Z)
+    model = Trusted(search()).fit(X[train], Y[train])
+    rows = train[kennard_stone(X[train], N_STANDARDS)]
+    step = InstrumentTransfer().fit(Z[rows], X[rows])
+    moved = Trusted.after_transfer(model, step, Z[rows], X[rows])
+    before, after = model.check(step.transform(Z[test])), moved.check(Z[test])
+    known = Y[test][~after.outside]
+    lower, upper = after.lower[~after.outside], after.upper[~after.outside]
+    shares = [
+        before.outside.mean(), after.outside.mean(), ((lower <= known) & (known <= upper)).mean(),
+        np.isinf(after.upper).any(axis=1).mean(),
+    ]  # fmt: skip
+    for band in ("band of 2 spreads, narrow", "band of 2 spreads, broad"):
+        shares += [
+            judge.check(clone(treat).fit_transform(each[band])).outside.mean()
+            for judge, each in zip((model, moved), spoiled, strict=True)
+        ]
+    return shares
+
+
+SECTIONS = {"errors": transfer, "trust": trust}
+
+
 def main() -> None:
     """Run all pairs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--draws", type=int, default=3, help="number of draws of the outer folds")
     parser.add_argument("--write", action="store_true", help="put the table into docs/spectra.md")
     warnings.filterwarnings("ignore", message="n_components")  # fewer exist in a small fold
     given = parser.parse_args()
-    transfer(given.draws, given.write)
+    for name in given.sections or SECTIONS:
+        SECTIONS[name](given.draws, given.write)
 
 
 if __name__ == "__main__":
