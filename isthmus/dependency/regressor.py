@@ -202,7 +202,7 @@ class DependencyRegressor(
         X, Y, weights, folds = counted_samples(X, Y, sample_weight, folds, inputs, self.map)
         check_enough_samples(len(Y))
         forget_stages(self)
-        self._fit_candidates(X, Y, inputs)
+        inputs = self._fit_candidates(X, Y, inputs)
         map_ = self._make_map()
         self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs), weights)
         map_ = in_kernel_units(map_, inputs, self._phi_y)
