@@ -89,7 +89,7 @@ class DependencyRegressor(
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
         of at least 30 sequences from sequences, :class:`~isthmus.preimages.LogPool` or
         ``AlignedClassifier(chain=False)``, if held-out answers are nearer to the truth than neighbours',
-        and where strings are left to the defaults, those of an open search, whose kernels (n-grams, words at
+        and for strings left to the defaults of an open search, whose kernels (n-grams, words at
         places) and ridge are chosen so. None: an open search. Generators do not see ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
