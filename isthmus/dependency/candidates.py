@@ -35,10 +35,11 @@ class CandidateRanking:
     [BPDR2016]_. The generator learns from all rows; the regression, whose cost is cubic, from at most 4000
     of them, drawn once.
 
-    ``generator_`` is fitted to all rows, ``rows_`` are those of the regression, ``alpha_`` and ``weight_``
-    what was chosen, and ``cv_results_`` the figures that it was chosen by: ``"loss"``, ``"exact"``:
-    held-out distance (the share of wrong places where every output is as long as its input, otherwise that
-    of images under the output kernel) and share of exact answers, by ridge (rows) and weight (columns);
+    ``generator_`` is fitted to all rows, ``name_`` its name among those that were tried, ``rows_`` are
+    those of the regression, ``alpha_`` and ``weight_`` what was chosen, and ``cv_results_`` the figures
+    that it was chosen by: ``"loss"``, ``"exact"``: held-out distance (the share of wrong places where every
+    output is as long as its input, otherwise that of images under the output kernel) and share of exact
+    answers, by ridge (rows) and weight (columns);
     ``"alpha"``, ``"weight"``: their values; ``"covered"``: share of the held-out rows whose true output was
     proposed; ``"generators"``: held-out distance of the first answers of each generator that was tried.
     """
@@ -58,16 +59,23 @@ class CandidateRanking:
         self.n_candidates = n_candidates
 
     def fit(
-        self, X: Any, y: Any, generators: Mapping[str, Any], *, or_none: bool = True
+        self,
+        X: Any,
+        y: Any,
+        generators: Mapping[str, Any],
+        *,
+        or_none: bool = True,
+        trial: HeldOut | None = None,
     ) -> CandidateRanking | None:
         """Fit the generator and the regression.
 
         The first answers of several generators are compared on held-out rows. An earlier one is kept unless
         a later one is better by more than a standard error. With ``or_none`` the last stands for rows that
-        do not align: if it is as good as the others the result is None.
+        do not align: if it is as good as the others the result is None. ``trial``: their folds, if
+        something else is compared with them.
         """
-        rows = rows_of_regression(len(y))
-        trial = HeldOut(X, y, rows, self.n_candidates)
+        if trial is None:
+            trial = HeldOut(X, y, rows_of_regression(len(y)), self.n_candidates)
         name, *others = generators
         compared = trial.compare(generators, self.kernel_y) if others else {}
         if others and or_none:
@@ -85,11 +93,12 @@ class CandidateRanking:
             **table.shown,
             "generators": {key: float(own.mean()) for key, own in compared.items()},
         }
+        self.name_ = name
         self.generator_ = clone(generator).fit(X, y)
-        self.rows_ = rows
-        self._points = take(X, rows)
+        self.rows_ = trial.rows
+        self._points = take(X, self.rows_)
         self._system = factorise(gram(self.kernel_x, self._points), self.alpha_)
-        self._losses = ObjectLosses(self.kernel_y, take(y, rows))
+        self._losses = ObjectLosses(self.kernel_y, take(y, self.rows_))
         return self
 
     def rank(self, X: Any, n_best: int = 1) -> list[tuple[list[Any], Array]]:

@@ -87,7 +87,7 @@ class HeldOut:
             self._fitted[key] = clone(generator).fit(take(self.X, kept), take(self.y, kept))
         return self._fitted[key]
 
-    def _propose(self, generator: Any, fold: int) -> list[tuple[list[Any], Array]]:
+    def propose_fold(self, generator: Any, fold: int) -> list[tuple[list[Any], Array]]:
         """What the generator proposes for the held-out rows of a fold, once."""
         key = id(generator), fold
         if key not in self._proposed:
@@ -106,11 +106,11 @@ class HeldOut:
                 if name == list(generators)[-1] and not found:
                     raise
                 continue
-            first = [objects[:1] for objects, _ in self._propose(generator, 0)]
-            found[name] = self._apart(kernel_y, truth, first)
+            first = [objects[:1] for objects, _ in self.propose_fold(generator, 0)]
+            found[name] = self.apart(kernel_y, truth, first)
         return found
 
-    def _apart(self, kernel_y: Any, truth: list[Any], lists: list[Any]) -> Array:
+    def apart(self, kernel_y: Any, truth: list[Any], lists: list[Any]) -> Array:
         """How far all objects of each true output are from it.
 
         Where every output is as long as its input, that is the number of wrong places over the mean
@@ -161,7 +161,7 @@ class HeldOut:
     ) -> tuple[Any, ...]:
         """Losses (alphas, candidates), log-probabilities, distances, hits, and candidates per row."""
         kept, held = self.folds[fold]
-        proposals = self._propose(generator, fold)
+        proposals = self.propose_fold(generator, fold)
         place = {row: i for i, row in enumerate(self.rows)}
         near = np.array([place[row] for row in kept if row in place])
         asked = np.array([place[row] for row in held])
@@ -173,7 +173,7 @@ class HeldOut:
         return (
             np.concatenate(losses, axis=1),
             np.concatenate([log_p for _, log_p in proposals]),
-            self._apart(kernel_y, truth, [objects for objects, _ in proposals]),
+            self.apart(kernel_y, truth, [objects for objects, _ in proposals]),
             np.array(
                 [
                     identity(t) == identity(z)

@@ -87,10 +87,10 @@ class DependencyRegressor(
         ``fit(X, y)`` and ``candidates(X, n_best)``. They are ranked by the loss of the predicted point
         minus a weighted log-probability; ridge (with ``map=None`` or ``RidgeCV``) and weight by
         cross-validation on rows that neither generator nor regression have seen, [BPDR2016]_. "auto":
-        if at least 30 sequences are predicted from sequences and the ``preimage`` is left open,
-        :class:`~isthmus.preimages.LogPool` or ``AlignedClassifier(chain=False)``, whichever has held-out
-        answers nearer to the truth, if these are nearer than those of ``NeighbourAnswers``, so that outputs
-        align. None: the open search of ``preimage``. ``sample_weight`` does not count for generators.
+        of at least 30 sequences from sequences, :class:`~isthmus.preimages.LogPool` or
+        ``AlignedClassifier(chain=False)``, if held-out answers are nearer to the truth than neighbours',
+        and for strings left to the defaults of an open search, whose kernels (n-grams, words at
+        places) and ridge are chosen so. None: an open search. Generators do not see ``sample_weight``.
     solver : {"auto", "dual", "stages"}, default="auto"
         "dual": one linear system, for a ridge map on all components of an exact kernel map; up to some
         9000 rows (6000 with an output kernel; any number with ``KernelMap(solver="exact")``). "stages": one
@@ -202,7 +202,7 @@ class DependencyRegressor(
         X, Y, weights, folds = counted_samples(X, Y, sample_weight, folds, inputs, self.map)
         check_enough_samples(len(Y))
         forget_stages(self)
-        self._fit_candidates(X, Y, inputs)
+        inputs = self._fit_candidates(X, Y, inputs)
         map_ = self._make_map()
         self.y_scale_ = self._output_scale(Y, scales_columns(map_, inputs), weights)
         map_ = in_kernel_units(map_, inputs, self._phi_y)

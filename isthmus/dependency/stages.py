@@ -11,11 +11,18 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
 from isthmus._linalg import Array, spreads
-from isthmus.dependency.candidates import ALPHAS, CandidateRanking, generators_to_compare
+from isthmus.dependency.candidates import (
+    ALPHAS,
+    N_CANDIDATES,
+    CandidateRanking,
+    generators_to_compare,
+)
+from isthmus.dependency.held_out import HeldOut, rows_of_regression
 from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.memory import check_output_memory, learned_preimage
+from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
-from isthmus.kernels import Gaussian, SequenceKernel, VectorSequenceKernel
+from isthmus.kernels import Gaussian, VectorSequenceKernel
 from isthmus.kernels.graphs import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
@@ -50,20 +57,21 @@ class StagesMixin:
     candidates_: Any = None
     _default_inputs: Any = None
     _default_outputs: Any = None
+    _open_alpha: float | None = None  # of an open search whose stages were chosen
 
     # -- kernels of sequences ------------------------------------------------------------------
 
     def _choose_defaults(self, X: Any, y: Any) -> None:
         """Kernels of n-grams for strings; for inputs also of graphs and of sequences of vectors."""
         self.candidates_ = None
-        self._default_inputs = self._default_outputs = None
+        self._default_inputs = self._default_outputs = self._open_alpha = None
         for name, samples, stage in (("inputs", X, self.inputs), ("outputs", y, self.outputs)):
             if stage is None:
                 check_default_kernel(name, samples)
         if self.inputs is None and are_graphs(X):
             self._default_inputs = KernelMap(kernel=default_graph_kernel())
         elif self.inputs is None and are_strings(X, "X"):
-            self._default_inputs = _of_strings()
+            self._default_inputs = of_strings()
         elif self.inputs is None and are_vector_sequences(X):
             self._default_inputs = KernelMap(kernel=VectorSequenceKernel())
         if self.outputs is None and are_strings(y, "y"):
@@ -72,7 +80,7 @@ class StagesMixin:
                 raise ValueError(
                     f"y is constant, every output is {first!r}: nothing can be learned."
                 )
-            self._default_outputs = _of_strings()
+            self._default_outputs = of_strings()
         elif self.outputs is None and are_graphs(y):
             raise ValueError(
                 "y are graphs, which have no default kernel: give outputs=KernelMap(kernel=GraphKernel())."
@@ -92,6 +100,8 @@ class StagesMixin:
             return clone(self.map)
         if self.candidates_ is not None:
             return Ridge(self.candidates_.alpha_)
+        if self._open_alpha is not None:
+            return Ridge(self._open_alpha)
         graphs = self.inputs is None and self._default_inputs is not None
         if graphs and self._phi_y is None and self.solver != "dual":
             if isinstance(self._default_inputs.kernel, Gaussian):
@@ -168,12 +178,16 @@ class StagesMixin:
 
     # -- candidates ----------------------------------------------------------------------------
 
-    def _fit_candidates(self, X: Any, Y: Any, inputs: Any) -> None:
-        """Rank candidates of the generator that is given, or of one that suits aligned sequences."""
+    def _fit_candidates(self, X: Any, Y: Any, inputs: Any) -> Any:
+        """Rank candidates of the generator that is given, or of one that suits aligned sequences.
+
+        If strings are left to the defaults, an open search with kernels of its own may be better. Returns
+        phi of the inputs.
+        """
         self.candidates_ = None
         generator = self.candidates
         if generator is None:
-            return
+            return inputs
         is_auto = isinstance(generator, str) and generator == "auto"
         has_methods = all(hasattr(generator, name) for name in ("fit", "candidates"))
         if not is_auto and (isinstance(generator, type) or not has_methods):
@@ -183,16 +197,31 @@ class StagesMixin:
             )
         obstacle = self._obstacle_to_candidates(inputs)
         if is_auto and (obstacle or not self._may_align(Y)):
-            return
+            return inputs
         if obstacle:
             raise ValueError(f"candidates == {generator!r} {obstacle}")
         kernel_x, kernel_y = inputs._resolve(X), clone(self._phi_y)._resolve(Y)
         tried = generators_to_compare(X, kernel_x) if is_auto else {"given": generator}
+        trial = HeldOut(X, Y, rows_of_regression(len(Y)), N_CANDIDATES)
         if tried:
             ranking = CandidateRanking(kernel_x, kernel_y, ridge_weights(self.map) or ALPHAS)
             # Outputs as long as sequences of vectors are aligned with them, whichever generator is better.
             align = are_vector_sequences(X) and all(len(a) == len(b) for a, b in zip(X, Y))
-            self.candidates_ = ranking.fit(X, Y, tried, or_none=not align)
+            self.candidates_ = ranking.fit(X, Y, tried, or_none=not align, trial=trial)
+        is_open = self.inputs is None and self.map is None and self.outputs is None
+        if is_auto and is_open and not are_vector_sequences(X) and not self._are_mostly_right():
+            regressor: Any = type(self)
+            found = choose_open(trial, regressor)
+            none = self.candidates_ is None
+            if found and (none or beats(found, trial, tried[self.candidates_.name_])):
+                self.candidates_, self._open_alpha = None, found.alpha
+                self._default_inputs, self._default_outputs = found.inputs, found.outputs
+                return clone(found.inputs)
+        return inputs
+
+    def _are_mostly_right(self) -> bool:
+        """Return whether candidates answer most held-out rows: then nothing else is looked for."""
+        return self.candidates_ is not None and self.candidates_.cv_results_["exact"].max() > 0.5
 
     def _obstacle_to_candidates(self, inputs: Any) -> str:
         """Say what stands against a ranking of candidates, if anything does."""
@@ -262,7 +291,8 @@ class StagesMixin:
         if np.ptp(lengths) == 0:  # nothing to regress
             self._one_size = float(lengths[0])
             return
-        inputs, map_ = (None if part is None else clone(part) for part in (self._phi_x, self.map))
+        inputs = None if self._phi_x is None else clone(self._phi_x)
+        map_ = None if self.map is None and self._open_alpha is None else self._make_map()
         regressor: Any = type(self)
         self.sizes_ = regressor(inputs, map_).fit(X, lengths)
 
@@ -273,10 +303,6 @@ class StagesMixin:
         if self.sizes_ is None:
             return {**options, "expected": np.full(len(X), self._one_size)}
         return {**options, "expected": self.sizes_.predict(X)}
-
-
-def _of_strings() -> KernelMap:
-    return KernelMap(kernel=SequenceKernel(0.3, normalise=True))
 
 
 def check_default_kernel(stage: str, samples: Any) -> None:

@@ -9,9 +9,10 @@ from sklearn.linear_model import Ridge
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.dependency.candidates import CandidateRanking
 from isthmus.dependency.held_out import HeldOut, choose, middle_of_best
-from isthmus.kernels import SequenceKernel, gram
+from isthmus.dependency.open_choice import beats, choose_open
+from isthmus.kernels import PositionKernel, SequenceKernel, gram
 from isthmus.kernels.gram import gram_diagonal
-from isthmus.preimages import SequenceSearch
+from isthmus.preimages import AlignedClassifier, SequenceSearch
 
 from .test_generators import dictionary
 
@@ -144,3 +145,34 @@ def test_few_rows_and_vectors_have_no_candidates():
     assert_allclose(sizes.predict(WORDS[:5]), [len(w) for w in WORDS[:5]], atol=0.1)
     numbers = sizes.fit(np.arange(12.0).reshape(6, 2), np.arange(6.0))
     assert numbers.predict(np.zeros((1, 2))).shape == (1,)
+
+
+def test_reversed_words_have_an_open_search_that_knows_places():
+    """Nothing aligns from left to right; seven such draws out of seven chose the same."""
+    rng = np.random.default_rng(0)
+    words = sorted({"".join(rng.choice(list("abcde"), rng.integers(3, 5))) for _ in range(110)})
+    words = [words[i] for i in rng.permutation(len(words))[:75]]
+    trial = HeldOut(words, [word[::-1] for word in words], np.arange(75), 30)
+    found = choose_open(trial, DependencyRegressor)
+    assert found is not None and isinstance(found.outputs.kernel, SequenceKernel)
+    assert found.inputs.kernel != found.outputs.kernel and found.distances.mean() < 0.3
+    assert beats(found, trial, AlignedClassifier(chain=False))
+
+
+def test_digits_keep_their_order():
+    """Spoken ones come before tens and are written after them: pieces alone do not say which is first."""
+    tens, ones = "ten twenty thirty forty fifty sixty seventy", "one two three four five six seven"
+    pairs = [
+        (one + ten, f"{j}{i}" + "0" * (i % 2))
+        for i, one in enumerate(ones.split(), start=1)
+        for j, ten in enumerate(tens.split(), start=1)
+    ]
+    pairs = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))]
+    new, truth = [x for x, _ in pairs[39:]], [y for _, y in pairs[39:]]
+    model = DependencyRegressor().fit([x for x, _ in pairs[:39]], [y for _, y in pairs[:39]])
+    assert model.search_ == "open" and isinstance(model.outputs_.kernel, PositionKernel)
+    assert np.mean([a == b for a, b in zip(model.predict(new), truth)]) >= 0.8
+    fixed = DependencyRegressor(candidates=None).fit(
+        [x for x, _ in pairs[:39]], [y for _, y in pairs[:39]]
+    )
+    assert np.mean([a == b for a, b in zip(fixed.predict(new), truth)]) < 0.8
