@@ -3,6 +3,7 @@
 Each of these was once broken on purpose (the fault is named where it is not obvious) and seen to fail.
 """
 
+from collections import Counter
 from contextlib import nullcontext
 from importlib import import_module
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
-from isthmus import DependencyRegressor, KernelMap, compress
+from isthmus import PCR, ComponentSearchCV, DependencyRegressor, KernelMap, compress
 from isthmus.auto import blend_trial, trials
 from isthmus.auto.answers import Answers
 from isthmus.auto.kernel_search import Choice, choose_alphas
@@ -26,7 +27,8 @@ from isthmus.dependency import unseen
 from isthmus.dependency.candidates import CandidateRanking
 from isthmus.dependency.stages import StagesMixin
 from isthmus.inspection.intervals import half_widths, sorted_errors
-from isthmus.inspection.trust import Trust
+from isthmus.inspection.order import neighbour_p_value
+from isthmus.inspection.trust import Trust, tell_outside
 from isthmus.kernels import SequenceKernel
 from isthmus.preimages.generators import NeighbourAnswers
 from isthmus.problems import scores as fold_scores
@@ -445,3 +447,32 @@ def test_candidates_are_tried_from_thirty_sequences_on(n, expected):
     stage = SimpleNamespace(kernel=NGRAMS, preimage=None)
     model = SimpleNamespace(_phi_x=stage, _phi_y=stage)
     assert StagesMixin._may_align(model, ["ab"] * n) == expected
+
+
+# -- edges of what is told and what is met ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "is_judged"), [(19, False), (20, True)])
+def test_order_is_judged_from_twenty_rows_on(n, is_judged):
+    p_value = neighbour_p_value(np.arange(n)[:, None] + 0.0)
+    assert p_value < 1e-4 if is_judged else p_value == 1.0
+
+
+@pytest.mark.parametrize(("p_value", "is_told"), [(0.0009, True), (0.001, False), (0.009, False)])
+def test_a_shift_is_told_below_one_in_a_thousand(p_value, is_told):
+    assert ("As a whole" in tell_outside(50, Counter(), p_value)) == is_told
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3, 0.7])
+def test_a_constant_output_is_met_up_to_rounding(constant):
+    """The mean of equal numbers is not quite that number; such an output scores 1 in every fold."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(203, 5)) + 3
+    y = X @ rng.normal(size=5) + rng.normal(size=203)
+    alone = ComponentSearchCV(PCR(), n_components=[1]).fit(X, y)
+    both = ComponentSearchCV(PCR(), n_components=[1])
+    both.fit(X, np.column_stack([y, np.full(203, constant)]))
+    for i in range(5):
+        score = f"split{i}_test_score"
+        expected = (alone.cv_results_[score] + 1) / 2
+        assert_allclose(both.cv_results_[score], expected, rtol=1e-9)

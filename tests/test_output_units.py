@@ -1,4 +1,4 @@
-"""One output 1e10, 1e14 or 1e200 times as large as another: each keeps its digits.
+"""One output 1e10, 1e14 or 1e200 times as large as another: each keeps its digits, or a warning tells.
 
 Oracles: the fit of outputs in like units, times the units, where outputs do not count by their variance;
 for a rank below the number of outputs the limit of a large ratio, in which the large output takes one
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from isthmus import (
@@ -28,6 +29,7 @@ from isthmus.regression import (
     SlopeBias,
     SparseFactors,
 )
+from isthmus.regression.crossval import default_alphas
 
 BLOCKS = [[0, 1], [2, 3]]
 # Estimators without a rank constraint, or with outputs in units of their own, and their relative error.
@@ -190,3 +192,67 @@ def test_a_corrected_model_in_any_unit(unit):
     assert corrected.slope_ == pytest.approx(2.0)
     assert corrected.bias_ / unit == pytest.approx(1.0)
     assert SlopeBias(model).fit(X[:5], reference / unit).slope_ * unit == pytest.approx(2.0)
+
+
+# -- inputs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-200, 1e160, 1e200])
+@pytest.mark.parametrize("estimator", [PLS(1), PCR(1), ReducedRankRegression(scale=True)], ids=str)
+def test_a_column_whose_squares_vanish_is_told(estimator, size):
+    """Beside a column of 1e200 the others are too small, and the other way round."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)) + 1, rng.normal(size=(30, 2))
+    X[:, 0] *= size
+    with pytest.warns(UserWarning, match="squares underflow"):
+        clone(estimator).fit(X, Y)
+
+
+@pytest.mark.parametrize("units", [(1.0, 1e-200), (1e-200, 1.0)])
+def test_blocks_of_rows_too_small_for_their_squares_are_told(units):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)) + 1, rng.normal(size=(30, 2))
+    with pytest.warns(UserWarning, match="squares underflow"):
+        PCR(2).partial_fit(X * units[0], Y * units[1])
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e-120, 1.0, 1e120])
+def test_constant_columns_are_no_cause_for_alarm(constant):
+    """Warnings are errors here. Deviations of 1e-130 still have their squares."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    X[:, 0], X[:, 1] = constant, 1e-130 * X[:, 1]
+    PLS(2).fit(X if constant < 1e100 else X[:, [0, 2, 3]], Y)
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (12, 30)])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("unit", [1e-150, 1e-120, 1e120, 1e150])
+def test_default_ridge_weights_have_the_units_of_squared_inputs(shape, scale, unit):
+    X = np.random.default_rng(0).normal(size=shape) + 1
+    alphas = np.array(default_alphas(X, None, scale))
+    found = np.array(default_alphas(X * unit, None, scale))
+    assert_allclose(found, alphas if scale else alphas * unit * unit, rtol=1e-6)
+    assert_allclose(default_alphas(sparse.csr_array(X * unit), None, scale), found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_a_search_chooses_the_same_ridge_in_any_unit_of_the_inputs(unit):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 6)) + 0.3 * rng.normal(size=(40, 6))
+    Y = X @ rng.normal(size=(6, 2)) + 2 * rng.normal(size=(40, 2))
+    search = ComponentSearchCV(ReducedRankRegression())
+    plain = search.fit(X, Y)
+    ridge, predicted = plain.best_params_["alpha"], plain.predict(X)
+    search.fit(X * unit, Y)
+    assert ridge > 0
+    assert_allclose(search.best_params_["alpha"], ridge * unit * unit, rtol=1e-6)
+    assert_allclose(search.predict(X * unit), predicted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_ridge_weights_out_of_range_are_told(unit):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.warns(UserWarning, match="Divide X by a constant"):
+        default_alphas(X * unit, None, False)
+    default_alphas(X * unit, None, True)  # scaled inputs have no units

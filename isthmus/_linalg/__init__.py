@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,8 @@ GRAM_RANK_TOL = 1e-10
 
 _CONSTANT_ULPS = 8.0
 """A column whose deviations are below so many roundings of its mean is constant."""
+_LEAST_SQUARE = float(np.finfo(np.float64).tiny) / EPS
+"""Smaller sums of squares have lost digits, or all of them."""
 _LARGEST_SQUARE = 1e200
 """Sums of squares beyond this, or below its inverse, are too near the ends of the range."""
 ONE_VECTOR_ORDER = 100
@@ -43,12 +46,27 @@ def row_blocks(n: int, size: int) -> Iterator[slice]:
 def column_scales(squares: Array, mean: Array, weight: Any, scale: bool) -> tuple[Array, NDArray]:
     """Scale of each column, and whether it varies by more than the rounding of its mean."""
     live = squares > weight * (_CONSTANT_ULPS * EPS * mean) ** 2
+    if squares.min(initial=np.inf) < _LEAST_SQUARE:  # as that of a constant column is too
+        _warn_of_vanished(squares, mean)
     if not scale:
         return np.ones(squares.shape), live
     # Weights count as repetitions, and the mean takes one row. Weights that sum to less than two rows
     # can only be relative: minus one, next to nothing would be left to divide by.
     divisor = np.where(weight >= 2.0, weight - 1.0, weight)
     return np.where(live, np.sqrt(np.maximum(squares, 0.0) / divisor), 1.0), live
+
+
+def _warn_of_vanished(squares: Array, mean: Array) -> None:
+    """Tell of columns whose squares underflow, so that they seem to be constant."""
+    # With a larger mean such deviations are roundings of it.
+    near = np.abs(mean) < np.sqrt(_LEAST_SQUARE) / EPS
+    if ((squares < _LEAST_SQUARE) & (mean != 0) & near).any():
+        warnings.warn(
+            "columns of X or y are so small, by themselves or beside others of 1e150 and more, that their "
+            "squares underflow in float64: they count as constant or lose digits. Rescale the columns.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -66,6 +66,8 @@ def resolve_blocks(blocks: Any, n_features: int, names: Sequence[str] | None) ->
 def _columns(block: Any, n_features: int, names: Sequence[str] | None) -> NDArray:
     if isinstance(block, slice):
         return np.arange(n_features)[block]
+    if not isinstance(block, Iterable):
+        raise ValueError(f"a block is {block!r}, must be a slice, column numbers or column names.")
     items = [block] if isinstance(block, str) else list(block)
     if all(isinstance(item, str) for item in items):
         places = {} if names is None else {str(name): j for j, name in enumerate(names)}
@@ -76,6 +78,7 @@ def _columns(block: Any, n_features: int, names: Sequence[str] | None) -> NDArra
     columns = np.asarray(items)
     if columns.dtype.kind not in "iu" or columns.ndim != 1:
         raise ValueError(f"a block is {block!r}, must be a slice, column numbers or column names.")
-    if len(columns) and (columns.min() < 0 or columns.max() >= n_features):
-        raise ValueError(f"a block has column {columns.max()}, but X has {n_features} columns.")
+    outside = columns[(columns < 0) | (columns >= n_features)]
+    if len(outside):
+        raise ValueError(f"a block has column {outside[0]}, must be from 0 to {n_features - 1}.")
     return columns

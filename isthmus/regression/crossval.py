@@ -221,11 +221,15 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 
 def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
-    unit = weight_unit(weights)
+    unit, x_unit = weight_unit(weights), power_of_two(X.data if sparse.issparse(X) else X)
     weights = weights if weights is None else weights / unit
+    if x_unit != 1.0:  # brought into the range of its squares
+        X = X / x_unit
+    if scales_x(scale):
+        x_unit = 1.0
     if X.shape[1] <= min(X.shape[0], _MOMENT_COLUMNS):
         moments = Moments.squares_of(X, np.empty((X.shape[0], 0)), weights)
-        return relative_alphas(moment_norm(moments, scale) * unit)
+        return relative_alphas(moment_norm(moments, scale) * unit, x_unit)
     w = np.ones(X.shape[0]) if weights is None else weights
     mean = (X.T @ w) / w.sum()
     squares = (X.multiply(X) if sparse.issparse(X) else X**2).T @ w - w.sum() * mean**2
@@ -235,7 +239,7 @@ def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[flo
         t = X @ u - mean @ u
         return X.T @ (w * t) - mean * (w @ t)
 
-    return relative_alphas(_power_norm(product, squares, varies, w.sum(), scale) * unit)
+    return relative_alphas(_power_norm(product, squares, varies, w.sum(), scale) * unit, x_unit)
 
 
 def moment_norm(moments: Moments, scale: bool | str) -> float:
@@ -245,9 +249,18 @@ def moment_norm(moments: Moments, scale: bool | str) -> float:
     return _power_norm(partial(np.matmul, moments.xx), squares, varies, moments.weight, scale)
 
 
-def relative_alphas(norm: float) -> list[float]:
-    """The default ridge weights for inputs of a squared norm."""
-    return [min(float(norm * a), sys.float_info.max) for a in _RELATIVE_ALPHAS]
+def relative_alphas(norm: float, x_unit: float = 1.0) -> list[float]:
+    """The default ridge weights for inputs of a squared norm, in units whose square may be out of range."""
+    largest = sys.float_info.max
+    alphas = [min(float(norm * a) * x_unit * x_unit, largest) for a in _RELATIVE_ALPHAS]
+    if x_unit != 1.0 and norm > 0 and (alphas[1] == 0.0 or alphas[-1] == largest):
+        warnings.warn(
+            f"X has entries of about {x_unit:.0e}: ridge weights in units of their squares are out of the "
+            "range of float64, so that not all of them are tried. Divide X by a constant.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return alphas
 
 
 def _power_norm(
