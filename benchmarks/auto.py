@@ -56,7 +56,7 @@ LOOKED_AT = (
     "oes97", "dough", "yarn", "pumadyn", "atp7d",
 )  # fmt: skip
 KEPT_ASIDE = ("rf1", "scm20d")
-# Tables of R packages that were named before the lasso and logarithms were tried, and run once after.
+# Tables of R packages that were named before the lasso and logarithms were settled, and run once after.
 UNSEEN = (
     "openintro/mammals/brain_wt/-species", "DAAG/ais/pcBfat",
     "MASS/Cars93/Price/-Min.Price-Max.Price-Model-Make", "boot/salinity/sal",

@@ -148,7 +148,7 @@ def test_few_rows_and_vectors_have_no_candidates():
 
 
 def test_reversed_words_have_an_open_search_that_knows_places():
-    """Nothing aligns from left to right; seven such draws out of seven chose the same."""
+    """Nothing aligns from left to right: candidates are wrong and words at places are right."""
     rng = np.random.default_rng(0)
     words = sorted({"".join(rng.choice(list("abcde"), rng.integers(3, 5))) for _ in range(110)})
     words = [words[i] for i in rng.permutation(len(words))[:75]]
