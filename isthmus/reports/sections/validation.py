@@ -223,8 +223,9 @@ def _distances(data: ReportData) -> Figure:
     )  # fmt: skip
     limit = fig.line([1, data.n], [1, 1], fig.WARN, "dash")
     lay = fig.layout("place of the row", "distance, limit 1")
-    # Powers of ten alone, or 1, 2 and 5 of each where there are few of them.
-    lay["yaxis"] |= {"type": "log", "dtick": 1 if np.ptp(np.log10(distance)) > 2 else "D2"}
+    # Powers of ten, or of two where there are few of them: of 1, 2 and 5, plotly writes 0.5 as 5.
+    step = 1.0 if np.ptp(np.log10(distance)) > 2 else np.log10(2.0)
+    lay["yaxis"] |= {"type": "log", "dtick": float(step), "tickformat": "~g"}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
         "of the same kind passes. Intervals of rows above the dashed line grow with it, and are "
