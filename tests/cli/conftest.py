@@ -48,6 +48,7 @@ for line in sys.stdin:
         sys.argv = ["isthmus", *job["arguments"]]
         code = 0
         try:
+            exec(job["first"])
             runpy.run_module("isthmus.cli", run_name="__main__")
         except SystemExit as end:
             code = end.code or 0
@@ -71,14 +72,15 @@ def parent():
 
 @pytest.fixture
 def run_process(tmp_path, tmp_path_factory, parent):
-    """The command as a process of its own."""
+    """The command as a process of its own, in which some code may run ``first``."""
 
-    def call(*arguments, input=""):
+    def call(*arguments, input="", first=""):
         streams = tmp_path_factory.mktemp("streams")
         for name, content in {"in": input, "out": "", "err": ""}.items():
             (streams / name).write_text(content, encoding="utf-8")
         job = {
-            "folder": str(tmp_path), "streams": str(streams), "arguments": list(map(str, arguments))
+            "folder": str(tmp_path), "streams": str(streams), "first": first,
+            "arguments": list(map(str, arguments)),
         }  # fmt: skip
         parent.stdin.write(json.dumps(job) + "\n")
         parent.stdin.flush()

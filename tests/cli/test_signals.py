@@ -6,20 +6,16 @@ the last run lie there when the next begins, under names that say which run wrot
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 RUNNER = r"""
-import json, os, random, re, signal, sys, time
+import contextlib, json, os, random, re, signal, sys, time
 import numpy as np
-import contextlib, isthmus, isthmus.auto, jinja2, plotly.offline
+import isthmus
 with contextlib.suppress(ImportError):
     import polars  # its threads start when it is first used, in a child
 from isthmus.cli import main
@@ -189,11 +185,12 @@ reset()
 assert ended(*child(999))[0] == 0
 assert not [f for f in os.listdir(".") if f.endswith("-part")]
 print(json.dumps([aimed, result]))
+sys.exit()
 """
 
 
 @pytest.fixture
-def signalled(tables, tmp_path, run):
+def signalled(tables, run, run_process):
     """Run the runner in a directory with tables and models."""
 
     def call(name):
@@ -210,12 +207,8 @@ def signalled(tables, tmp_path, run):
             path = "kernel.isthmus" if name == "compress" else "model.isthmus"
             options = ("-m", kinds[name], "--cv", "2", "-o", path, "-q")
             assert run("fit", "X.csv", "Y.csv", *options)[0] == 0
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         seed = str(np.random.SeedSequence().entropy % 2**31)
-        done = subprocess.run(
-            [sys.executable, "-c", RUNNER, name, seed, *(["by chance"] if name in BY_CHANCE else [])],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900,
-        )  # fmt: skip
+        done = run_process(name, seed, *(["by chance"] if name in BY_CHANCE else []), first=RUNNER)
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout)
 

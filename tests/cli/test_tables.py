@@ -5,7 +5,6 @@ Oracles: predictions in Python, the same file in one block, an encoder of scikit
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -311,21 +310,17 @@ def test_formulas_are_written_as_text(tables, run, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".npy"])
-def test_a_full_disk_within_the_blocks(suffix, model, tmp_path):
+def test_a_full_disk_within_the_blocks(suffix, model, run_process, tmp_path):
     """A limit on the size of files stands for a full disk: a later block cannot be written."""
     rows = (tmp_path / "X.csv").read_text().splitlines()
     (tmp_path / "long.csv").write_text("\n".join([rows[0], *rows[1:] * 500]) + "\n")
     (tmp_path / f"out{suffix}").write_bytes(b"old")
     before = sorted(path.name for path in tmp_path.iterdir())
-    code = (
-        "import sys; from isthmus.tables import encoding; encoding.BLOCK = 1 << 16\n"
-        "from isthmus.cli import main; sys.exit(main(sys.argv[1:]))"
+    limit = (
+        "import resource; from isthmus.tables import encoding; encoding.BLOCK = 1 << 16\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))"
     )
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", code, "predict", "m.isthmus", "long.csv", "-o", f"out{suffix}"],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
-    )  # fmt: skip
+    done = run_process("predict", "m.isthmus", "long.csv", "-o", f"out{suffix}", first=limit)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     errors = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
     assert len(errors) == 1 and errors[0].startswith("isthmus: error: "), done.stderr
