@@ -753,7 +753,7 @@ def test_a_number_of_folds_leaves_out_whole_groups_and_time_later_rows():
     pairs = [
         (scores(3, groups=batch), scores(GroupKFold(3), groups=batch)),
         (scores(9, groups=batch), scores(GroupKFold(6), groups=batch)),
-        (scores("time"), scores(TimeSeriesSplit(5, test_size=3))),
+        (scores("time"), scores(TimeSeriesSplit(5))),
     ]
     for found, want in pairs:
         assert_array_equal(found["mean_test_score"], want["mean_test_score"])

@@ -64,10 +64,9 @@ class MethodSearchCV(FittedSearch):
         expansion compressed.
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
-        ``groups`` are given to ``fit``. "time" predicts the later half of the rows in five parts, each from
-        all rows before it. "auto" is five, and "time" if neighbouring rows then have like errors (one false
-        alarm in a thousand tables) and no output is sorted or holds classes: ``fit`` warns and compares
-        once more.
+        ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted. "auto" is
+        five, and "time" if neighbouring rows then have like errors (one false alarm in a thousand tables)
+        and no output is sorted or holds classes: ``fit`` warns and compares once more.
     n_components : int or "auto", default="auto"
         Rank of the map, or its choice by cross-validation.
     loss : str, default="huber"

@@ -12,7 +12,6 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from isthmus._linalg import Array
 from isthmus.inspection.distances import is_curve as is_curve
 from isthmus.model_selection.splits import outer_splits as outer_splits
-from isthmus.model_selection.splits import time_splitter
 
 _INNER_FOLDS = 5  # as in scikit-learn
 _WILD = 6.0  # robust deviations from the median; a Gaussian cell is there once in 5e8
@@ -39,8 +38,7 @@ def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | N
 
         def by_time(rows: NDArray) -> Any:
             m = len(rows)
-            folds = time_splitter(m, max(2, min(_INNER_FOLDS, m // 4)))
-            return list(folds.split(np.zeros(m)))
+            return list(TimeSeriesSplit(max(2, min(_INNER_FOLDS, m // 4))).split(np.zeros(m)))
 
         return by_time
     return None

@@ -90,14 +90,14 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         Candidates for the ridge weight, if the estimator has one. None: zero and 21 values from
         1e-8 to 100 times the squared norm of the centred inputs.
     cv : int, "time", splitter or iterable of (train, test), default=5
-        Folds, as in scikit-learn. With ``groups`` an int leaves out whole groups; "time" parts of the later
-        half, each predicted from all rows before it.
+        Folds, as in scikit-learn; with ``groups`` an int leaves out whole groups, "time" later rows.
     scoring : str, callable, list or dict, default=None
         One scorer or several, as in scikit-learn, or a callable that returns a dict of scores. None is
         R2, or "q2" if a fold has a single test row, for which R2 is undefined (leave-one-out): one minus
         the squared error over the variance of the output in all rows, averaged over the outputs. Missing
         targets (``missing="em"``) are left out: each output is scored on its observed rows, and the mean
-        is taken; a callable receives the rows whose targets are complete. Empty folds are left out.
+        is taken; a callable receives the rows whose targets are complete. Folds without any observed
+        target are left out.
     rule : {"auto", "gain", "best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="auto"
         "gain" takes components while each lowers the pooled RMSECV by 0.5 %: the minimum of
         :math:`\log \mathrm{RMSECV}(k) + 0.005\,k`. "auto" is "gain", or "best" if ``scoring`` is given.

@@ -25,22 +25,13 @@ def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
     if isinstance(cv, str):
         if cv != "time":
             raise ValueError(f"cv == {cv!r}, must be a number, 'time' or a splitter.")
-        return time_splitter(n_samples, min(_TIME_FOLDS, n_samples // 2))
+        return TimeSeriesSplit(min(_TIME_FOLDS, n_samples // 2))
     if groups is None or not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return check_cv(cv)
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise ValueError("groups has one group only, at least two are needed.")
     return GroupKFold(min(int(cv), n_groups))
-
-
-def time_splitter(n_samples: int, n_folds: int) -> TimeSeriesSplit:
-    """Return folds of later rows that are predicted from all earlier ones, half of the rows at least.
-
-    From a few early rows nothing is learned that is like the model of all rows: their errors would make
-    intervals wide and ranks low.
-    """
-    return TimeSeriesSplit(n_folds, test_size=max(1, n_samples // (2 * max(1, n_folds))))
 
 
 def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: int) -> list:
