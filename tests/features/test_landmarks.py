@@ -74,20 +74,6 @@ def test_dependent_landmarks_are_dropped(X):
     assert Landmarks(40, RBF(2.0), random_state=0).fit(doubled).n_components_ <= 8
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-@pytest.mark.parametrize("kernel", [*KERNELS, RBF(0.3) + gp.WhiteKernel(0.1)], ids=repr)
-def test_features_of_the_training_rows_at_once(selection, kernel, X, new):
-    """Kernel values among landmarks read off those with all rows: the same span, repeated rows too."""
-    X = np.vstack([X, X[:20]])
-    two = Landmarks(30, kernel, selection=selection, random_state=0).fit(X)
-    one = Landmarks(30, kernel, selection=selection, random_state=0)
-    F, scale = one._fit_features(X), gram(kernel, X).max()
-    assert one.n_components_ == two.n_components_
-    assert_allclose(F, one.transform(X), atol=1e-9 * scale)
-    both = [model.transform(new) @ model.transform(X).T for model in (one, two)]
-    assert_allclose(*both, atol=1e-8 * scale)
-
-
 def test_precomputed(X, new):
     X = X[
         distinct_samples(X, None)[0]
