@@ -57,9 +57,9 @@ while these were looked at, so that this is no blind test."""
 ASIDE_TEXT = (
     """No rule of the search was chosen with these. They have been run with several versions."""
 )
-UNSEEN_TEXT = """Tables of R packages, by package, table and outputs. They were named before the runs that settled
-the lasso and logarithms, and run once after; one draw of three folds each. alcohol and af_crime93
-were taken apart after that."""
+UNSEEN_TEXT = """Tables of R packages, by package, table and outputs. They were named before the
+runs that settled the lasso and logarithms, and run once after; one draw of three folds each. alcohol
+and af_crime93 were taken apart after that."""
 SEEN_TEXT = """Further tables of R packages, which nobody had looked at when they were run first. Their
 losses have been taken apart since (see below), so that rows of later commits are no blind test."""
 CHANGES = """## How the rules were chosen
