@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import validate_data
 from isthmus.auto.evidence import EvidenceSearch
 from isthmus.auto.maps import FoundModel, InnerSearch
+from isthmus.auto.tails import BentScaler
 
 _WIDE = 3.0  # largest over smallest output; below, logarithms are all but straight lines
 
@@ -24,7 +21,7 @@ def want_logarithms(Y: Array) -> bool:
     return bool((low > 0).all() and (high >= _WIDE * low).any())
 
 
-class LogScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class LogScaler(BentScaler):
     """Take logarithms of columns that are positive, then scale all columns.
 
     Below the smallest value of the fit a logarithm goes on along its tangent, so that zeros and negative
@@ -38,21 +35,8 @@ class LogScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Means and standard deviations after that.
     """
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: Array | None = None) -> LogScaler:
-        """Learn which columns are positive, and their scales."""
-        rows = validate_data(self, X, dtype=np.float64)
+    def _learn(self, rows: Array, weights: Array) -> None:
         self.low_ = np.maximum(rows.min(axis=0), 0.0)
-        bent = self._bend(rows)
-        self.mean_ = np.average(bent, axis=0, weights=sample_weight)
-        self.scale_ = np.sqrt(np.average((bent - self.mean_) ** 2, axis=0, weights=sample_weight))
-        self.scale_[self.scale_ == 0] = 1.0
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Take logarithms and scale."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return (self._bend(rows) - self.mean_) / self.scale_
 
     def _bend(self, rows: Array) -> Array:
         low = np.where(self.low_ > 0, self.low_, 1.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,36 @@ from isthmus._linalg import Array, spreads
 from isthmus._validation import validate_data
 
 
-class TailScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BentScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+    """Bend columns, then give each mean zero and unit variance."""
+
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: Array | None = None) -> Self:
+        """Learn how the columns are bent, and their scales."""
+        rows = validate_data(self, X, dtype=np.float64)
+        weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
+        self._learn(rows, weights)
+        bent = self._bend(rows)
+        self.mean_ = np.average(bent, axis=0, weights=weights)
+        self.scale_ = np.sqrt(np.average((bent - self.mean_) ** 2, axis=0, weights=weights))
+        self.scale_[self.scale_ == 0] = 1.0
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Bend and scale."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return (self._bend(rows) - self.mean_) / self.scale_
+
+    @abstractmethod
+    def _learn(self, rows: Array, weights: Array) -> None:
+        """Keep what the bend depends on."""
+
+    @abstractmethod
+    def _bend(self, rows: Array) -> Array:
+        """Return the columns, bent."""
+
+
+class TailScaler(BentScaler):
     r"""Bend long tails in, then give every column mean zero and unit variance.
 
     A value goes to :math:`\operatorname{arsinh}((x - m) / d)` with the median ``m`` of its column and the
@@ -29,24 +59,10 @@ class TailScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Means and standard deviations of the bent columns.
     """
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: Array | None = None) -> TailScaler:
-        """Learn the medians and the scales."""
-        rows = validate_data(self, X, dtype=np.float64)
-        weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
+    def _learn(self, rows: Array, weights: Array) -> None:
         self.center_ = _medians(rows, weights)
         self.unit_ = _medians(np.abs(rows - self.center_), weights)
         self.unit_ = np.where(self.unit_ > 0, self.unit_, spreads(rows))
-        bent = self._bend(rows)
-        self.mean_ = np.average(bent, axis=0, weights=weights)
-        self.scale_ = np.sqrt(np.average((bent - self.mean_) ** 2, axis=0, weights=weights))
-        self.scale_[self.scale_ == 0] = 1.0
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Bend and scale."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return (self._bend(rows) - self.mean_) / self.scale_
 
     def _bend(self, rows: Array) -> Array:
         return np.arcsinh((rows - self.center_) / self.unit_)
