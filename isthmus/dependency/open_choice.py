@@ -31,7 +31,7 @@ class OpenChoice:
     inputs: KernelMap
     outputs: KernelMap
     alpha: float
-    held: NDArray[np.int64]
+    held: list[NDArray[np.int64]]  # rows of each fold that was asked
     distances: Array
 
 
@@ -41,7 +41,7 @@ def of_strings() -> KernelMap:
 
 
 def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | None:
-    """Choose kernels of inputs and outputs, then the ridge, by answers to rows of the first fold.
+    """Choose kernels of inputs and outputs, then the ridge, by answers to held-out rows.
 
     None if outputs are too long to be searched for that often.
 
@@ -50,9 +50,7 @@ def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | N
     """
     if max(len(y) for y in trial.y) > _LONGEST:
         return None
-    rng = np.random.default_rng(0)
-    kept, held = (rng.permutation(rows) for rows in trial.folds[0])
-    kept, held = np.sort(kept[:_MOST_ROWS]), np.sort(held[:_MOST_HELD])
+    folds = _folds(trial)
     pieces, at_places = of_strings(), KernelMap(kernel=PositionKernel(width=_WIDTH))
     both = KernelMap(kernel=pieces.kernel + PositionKernel(width=0.5, normalise=True))
 
@@ -60,16 +58,34 @@ def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | N
         model = regressor(inputs, Ridge(alpha), outputs, candidates=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a trial: what is chosen will tell it again
-            model.fit(take(trial.X, kept), take(trial.y, kept))
-            answers = model.predict(take(trial.X, held))
-        return OpenChoice(inputs, outputs, alpha, held, apart(trial, held, answers))
+            answers = []
+            for kept, held in folds:
+                model.fit(take(trial.X, kept), take(trial.y, kept))
+                answers += model.predict(take(trial.X, held))
+        asked = [held for _, held in folds]
+        return OpenChoice(
+            inputs, outputs, alpha, asked, apart(trial, np.concatenate(asked), answers)
+        )
 
     def best(choices: list[OpenChoice]) -> OpenChoice:
-        names = {str(place): choice.distances for place, choice in enumerate(choices)}
-        return choices[int(choose(names))]
+        return min(choices, key=lambda choice: float(choice.distances.mean()))
 
     found = best([ask(x, y, _ALPHAS[0]) for x in (pieces, both) for y in (pieces, at_places)])
     return best([found, *(ask(found.inputs, found.outputs, alpha) for alpha in _ALPHAS[1:])])
+
+
+def _folds(trial: HeldOut) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """As many folds as it takes to ask enough rows: answers to thirty alone tell kernels apart by luck."""
+    rng = np.random.default_rng(0)
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    missing = _MOST_HELD
+    for fold in trial.folds:
+        kept, held = (rng.permutation(rows) for rows in fold)
+        found.append((np.sort(kept[:_MOST_ROWS]), np.sort(held[:missing])))
+        missing -= len(found[-1][1])
+        if missing <= 0:
+            break
+    return found
 
 
 def apart(trial: HeldOut, held: NDArray[np.int64], answers: list[Any]) -> Array:
@@ -80,7 +96,12 @@ def apart(trial: HeldOut, held: NDArray[np.int64], answers: list[Any]) -> Array:
 
 def beats(choice: OpenChoice, trial: HeldOut, generator: Any) -> bool:
     """Whether an open search is nearer to the truth than a generator, by more than a standard error."""
-    first = dict(zip(trial.folds[0][1].tolist(), trial.propose_fold(generator, 0)))
-    answers = [first[row][0][0] for row in choice.held.tolist()]
-    compared = {"generator": apart(trial, choice.held, answers), "open": choice.distances}
+    answers = []
+    for fold, held in enumerate(choice.held):
+        first = dict(zip(trial.folds[fold][1].tolist(), trial.propose_fold(generator, fold)))
+        answers += [first[row][0][0] for row in held.tolist()]
+    compared = {
+        "generator": apart(trial, np.concatenate(choice.held), answers),
+        "open": choice.distances,
+    }
     return choose(compared) == "open"
