@@ -22,7 +22,7 @@ FOLDS = list(KFold(4, shuffle=True, random_state=1).split(X))
 def test_the_path_is_optimal_at_every_penalty(n):
     """Covariances of the residuals are the penalty where a coefficient is not zero, and below elsewhere."""
     Z = (X[:n] - X[:n].mean(axis=0)) / X[:n].std(axis=0)
-    weights = rng.uniform(0.5, 2, n)
+    weights = np.random.default_rng(1).uniform(0.5, 2, n)
     share = weights / weights.sum()
     B = Y[:n] / Y[:n].std(axis=0)
     penalties = np.tile(2.0 * _PENALTIES, (2, 1))

@@ -6,6 +6,7 @@ function              what it does                                       file
 minimise_smoothed     L-BFGS through ever sharper losses                 ``smoothed.py``
 minimise_kinked       sums of absolute values, to the last digit         ``interior_point.py``
 cross_entropy         search by sampling, for codes of any objects       ``cross_entropy.py``
+lasso_path            the lasso at all penalties                         ``lasso.py``
 best_paths            the k best paths through a chain of labels         ``paths.py``
 ===================== ================================================== =========================
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import lars_path_gram
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
+from isthmus._solvers.lasso import lasso_path
 from isthmus.auto.clock import check_time
 from isthmus.auto.maps import InnerSearch, LinearMap
 from isthmus.auto.treated import outputs_in_spreads
@@ -25,7 +23,7 @@ class SparseSearch(InnerSearch):
 
     Where few of many inputs count, as of the indicators of a category, ridge regression and kernels give
     all of them a part. The path over all penalties is a broken line ([EHJT2004]_), which is followed
-    exactly from corner to corner, so that neither the order of the columns nor where an iteration stops
+    exactly from corner to corner (``isthmus/_solvers/lasso.py``), so that neither the order of the columns nor where an iteration stops
     says anything. Each target has a penalty of its own, the one with the least error of left-out rows.
 
     Parameters
@@ -87,13 +85,9 @@ def _path(gram: Array, products: Array, penalties: Array) -> Array:
     check_time()
     if not np.any(products):
         return np.zeros((len(penalties), len(gram)))
-    with warnings.catch_warnings():  # columns that are all but alike: one of them is left out
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        corners, _, found = lars_path_gram(
-            products, gram, n_samples=1, method="lasso", alpha_min=penalties[-1]
-        )
+    corners, found = lasso_path(gram, products, penalties[-1])
     # From the smallest up, as interpolation wants them; beyond both ends the path stays where it is.
-    corners, found = corners[::-1], found.T[::-1]
+    corners, found = corners[::-1], found[::-1]
     places = np.clip(np.searchsorted(corners, penalties), 1, len(corners) - 1)
     low, high = corners[places - 1], corners[places]
     part = np.clip((penalties - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)[:, None]

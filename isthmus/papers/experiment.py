@@ -41,12 +41,15 @@ class Claim:
         not to be reproducible.
     why : str
         Reason, where a statement does not hold.
+    is_timed : bool
+        Whether clocks decide, which a busy machine can turn around.
     """
 
     text: str
     holds: bool
     expected: bool = True
     why: str = ""
+    is_timed: bool = False
 
     def verdict(self) -> str:
         """Return one sentence."""

@@ -53,9 +53,10 @@ def test_reproducible_orderings_hold(name, seed, without_data):
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
     result = EXPERIMENTS[name].run(seed, quick=True)
-    broken = [claim.text for claim in result.claims if claim.expected and not claim.holds]
-    assert broken == []
-    assert any(claim.expected for claim in result.claims)
+    # Clocks are left to `isthmus reproduce`: a busy machine would decide here.
+    claims = [claim for claim in result.claims if claim.expected and not claim.is_timed]
+    assert [claim.text for claim in claims if not claim.holds] == []
+    assert claims or any(claim.is_timed for claim in result.claims)
     assert len(result.table()[0]) == len(result.table()[1][0])
 
 

@@ -77,6 +77,7 @@ def run_penalties(seed: int, quick: bool) -> Result:
                 f"pursuit is 10 to 60 times faster than l1 and l0 (here {min(ratios):.0f} to "
                 f"{max(ratios):.0f})",
                 min(ratios) > 10,
+                is_timed=True,
             ),
             Claim(
                 "pursuit is the better one at high compression",
