@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 
@@ -67,7 +68,7 @@ def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array
     return np.array(penalties), np.array(coefs)
 
 
-def _first(values: Array, slopes: Array, counts: Array) -> tuple[float, int]:
+def _first(values: Array, slopes: Array, counts: NDArray) -> tuple[float, int]:
     """Return the largest penalty at which a line ``values - penalty slopes`` that counts is zero."""
     zeros = np.divide(values, slopes, where=counts, out=np.full(len(values), -np.inf))
     place = int(zeros.argmax())

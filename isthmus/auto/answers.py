@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from isthmus._linalg import Array
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.maps import FoundModel, KernelModel
+from isthmus.auto.progress import Progress
+from isthmus.auto.splits import outer_splits
 from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
 
@@ -80,6 +83,30 @@ class Answers:
         seconds = [part.refit_seconds for part in parts if part.rung.name not in self.fitted]
         return time.perf_counter() + sum(seconds) <= limit
 
+    def judge_in_time(self, trial: Trial, tell: Progress, limit: float) -> Trial | None:
+        """Return a chosen trial with later rows predicted from earlier ones.
+
+        None if the clock would show ``limit`` before, or a fold is too small. The weights of a blend in a
+        fold are those that the rows before it had in the comparison.
+        """
+        splits = outer_splits("time", trial.X, trial.Y, None, 0)
+        if trial is not self.blend:
+            later = trial.with_splits(splits)
+            later.run(tell, limit)
+            return later if later.is_done else None
+        parts = [self.members[k] for k in self._used(trial)[0]]
+        seconds = sum(float(np.nansum(part.fit_seconds)) for part in parts)
+        if time.perf_counter() + seconds > limit:
+            return None
+        runs = [part.with_splits(splits) for part in parts]
+        for run in runs:
+            run.run(tell, limit)
+            if not run.is_done:
+                return None
+        blended = trial.with_splits(splits)
+        blended.blend_as(runs, [[part.predictions for part in parts]] * len(splits))
+        return blended
+
     def fit_shown(self, trial: Trial) -> tuple[Any, Any]:
         """Return the model whose components a report shows, and its search.
 
@@ -114,8 +141,7 @@ class Answers:
         return self.fitted[name]
 
     def _fit_blend(self, trial: Trial) -> tuple[Any, dict[str, Any]]:
-        weights = blend_weights(trial.Y, [t.predictions for t in self.members], trial.weights)
-        used = [k for k in range(len(self.members)) if weights[k].any()]
+        used, weights = self._used(trial)
         models = []
         for k in used:
             search = self._search(self.members[k])
@@ -123,6 +149,11 @@ class Answers:
         names = [self.members[k].rung.name for k in used]
         settings = {name: float(weights[k].mean()) for name, k in zip(names, used, strict=True)}
         return Blend.of(models, names, weights[used], trial.X.shape[1]), settings
+
+    def _used(self, trial: Trial) -> tuple[list[int], Array]:
+        """Members that have weight in the blend, and the weights of all."""
+        weights = blend_weights(trial.Y, [t.predictions for t in self.members], trial.weights)
+        return [k for k in range(len(self.members)) if weights[k].any()], weights
 
 
 def _is_better(best: Trial, blend: Trial) -> bool:

@@ -28,7 +28,10 @@ class BlendTrial(Trial):
         say in its weights. Few rows are predicted by models that have not seen the fold either, unless the
         clock shows ``limit`` before, or the user interrupts and wants to ``keep`` what there is.
         """
-        seen = self._seen(trials, limit, keep)
+        self.blend_as(trials, self._seen(trials, limit, keep))
+
+    def blend_as(self, trials: Sequence[Trial], seen: Sequence[Sequence[Array]]) -> None:
+        """Blend with weights that, for each fold, what was ``seen`` of its training rows decides."""
         for i, (train, test) in enumerate(self.splits):
             weights = None if self.weights is None else self.weights[train]
             own = blend_weights(self.Y[train], [part[train] for part in seen[i]], weights)

@@ -13,6 +13,7 @@ from isthmus._linalg import Array
 from isthmus._validation import allow_far_rows, check_array, check_option, validate_data
 from isthmus.auto.block_search import are_blocks, block_importances, join_known
 from isthmus.inspection.trust_layer import TrustLayer
+from isthmus.model_selection.splits import is_auto
 from isthmus.reports import write_report
 
 
@@ -186,6 +187,10 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
         order = np.argsort(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), kind="stable")
         others = [k for k in order if results["method"][k] != self.best_method_]
         lines = [text, f"  answer: {self._line(results['method'].index(self.best_method_))}"]
+        if is_auto(self.cv) and self.cv_ == "time":
+            lines.append(
+                f"  score {self.best_score_:.4f} in later rows, predicted from earlier ones"
+            )
         if others and results["status"][others[0]] == "done":
             lines.append(f"  runner-up: {self._line(others[0])}")
         return "\n".join(lines)

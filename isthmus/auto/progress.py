@@ -37,11 +37,10 @@ class Leaderboard:
         if self.progress is not None:
             self.progress(label, done, total)
 
-    def begin_again(self, why: str) -> None:
-        """Say why all methods are compared once more."""
-        self.best = None
+    def say(self, text: str) -> None:
+        """Write a line of text."""
         if self.speaks:
-            print(why, file=sys.stderr, flush=True)
+            print(text, file=sys.stderr, flush=True)
 
     def add(self, trial: Any) -> None:
         """Add a line: the method, its score or why there is none, and the best so far."""

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,9 @@ class MethodSearchCV(FittedSearch):
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
         ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted. "auto" is
-        five, and "time" if neighbouring rows then have like errors (one false alarm in a thousand tables)
-        and no output is sorted or holds classes: ``fit`` warns and compares once more.
+        five. If neighbouring rows then have like errors (one false alarm in a thousand tables) and no
+        output is sorted or holds classes, ``fit`` warns, and score and intervals of the answer are those of
+        later rows predicted from earlier ones. "time" also chooses the answer by them.
     n_components : int or "auto", default="auto"
         Rank of the map, or its choice by cross-validation.
     loss : str, default="huber"
@@ -101,8 +101,10 @@ class MethodSearchCV(FittedSearch):
     ----------
     best_estimator_ : estimator
         The chosen method, fitted to all rows.
-    best_method_, best_index_, best_params_, best_score_ :
+    best_method_, best_index_, best_params_ :
         The choice.
+    best_score_, best_score_error_ : float
+        Score of the choice in the folds of ``cv_``, and its standard error.
     method_ : dict
         Label, paragraph, equation and literature of the chosen method.
     answers_ : dict
@@ -122,7 +124,8 @@ class MethodSearchCV(FittedSearch):
     notices_ : tuple of str
         What a person should know of the fit, such as rows that look ordered.
     cv_ : "time" or as given
-        The outer folds of which the scores and the errors are.
+        The outer folds of ``best_score_`` and of the errors of the answer; ``cv_results_`` compares in
+        those that were given.
     curves_ : dict
         For the chosen method: scores of every number of components, with standard errors.
     baseline_score_ : float
@@ -236,22 +239,17 @@ class MethodSearchCV(FittedSearch):
         self.scale_ = problem.scale
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
-            compare = partial(
-                self._compare, rows, Y, weights, groups, problem, board, limit, on_interrupt
-            )
-            self.cv_, answers = self.cv, compare(self.cv)
-            shuffled = answers.choose(self.prefer)
-            order = order_of(shuffled, groups is not None)
-            # The same again takes as long at most.
-            has_time = 2 * time.perf_counter() - begin <= limit
-            if is_auto(self.cv) and order is not None and order.asks_for_time and has_time:
-                board.begin_again("the rows look ordered: once more, later rows from earlier ones")
+            answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
+            chosen = answers.choose(self.prefer)
+            self._fit_answers(answers, chosen, board, limit)
+            order, later = order_of(chosen, groups is not None), None
+            if is_auto(self.cv) and order is not None and order.asks_for_time:
+                board.say(
+                    "the rows look ordered: the answer once more, later rows from earlier ones"
+                )
                 with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
-                    again = compare("time")
-                    if again.has_any:
-                        self.cv_, answers = "time", again
-            self._fit_answers(answers, board, limit)
-            self._judge(answers.choose(self.prefer), shuffled, order)
+                    later = answers.judge_in_time(chosen, board, limit)
+            self._judge(chosen, later, order)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -291,15 +289,15 @@ class MethodSearchCV(FittedSearch):
 
     def _compare(
         self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, problem: Problem,
-        board: Leaderboard, limit: float, on_interrupt: str, cv: Any,
+        board: Leaderboard, limit: float, on_interrupt: str,
     ) -> Answers:  # fmt: skip
         """Run every method in the outer folds, then blend those that may be."""
         rungs = rungs_for(self.methods, problem)
-        splits = outer_splits(cv, X, Y, groups, self.random_state)
+        splits = outer_splits(self.cv, X, Y, groups, self.random_state)
         as_given = Y[:, 0] if self._y_is_1d else Y
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
-            "weights": weights, "inner": inner_folds(cv, groups),
+            "weights": weights, "inner": inner_folds(self.cv, groups),
             "scoring": self.scoring,
         }  # fmt: skip
         trials = [
@@ -334,9 +332,10 @@ class MethodSearchCV(FittedSearch):
             board.add(blend)
         return Answers(trials, members, blend)
 
-    def _fit_answers(self, answers: Answers, board: Leaderboard, limit: float) -> None:
+    def _fit_answers(
+        self, answers: Answers, chosen: Trial, board: Leaderboard, limit: float
+    ) -> None:
         """Fit the answer that is preferred, and the others where there is time."""
-        chosen = answers.choose(self.prefer)
         n = len(chosen.splits)
         board(f"{chosen.rung.label}, all rows", n, n)
         self.best_estimator_, self.best_params_ = answers.fit(chosen, small=self.prefer == "small")
@@ -362,20 +361,27 @@ class MethodSearchCV(FittedSearch):
         trials = [*answers.trials, *([] if answers.blend is None else [answers.blend])]
         self.best_index_ = trials.index(chosen)
         self.cv_results_ = results_table(trials)
-        self.best_score_ = chosen.score
-        self.baseline_score_ = baseline_score(chosen)
-        self.n_splits_ = len(chosen.splits)
         self.n_samples_ = len(chosen.X)
-        errors = np.abs(chosen.Y - chosen.predictions)
-        self.residual_quantiles_ = sorted_errors(errors[~np.isnan(chosen.predictions).any(axis=1)])
-        self.cv_predictions_ = chosen.predictions
         self._training = (chosen.X, chosen.Y)
 
-    def _judge(self, chosen: Trial, shuffled: Trial, order: Order | None) -> None:
-        """Keep the domain of the training rows, and warn of ordered rows."""
+    def _judge(self, chosen: Trial, later: Trial | None, order: Order | None) -> None:
+        """Keep score, errors and domain of the chosen method, and warn of ordered rows.
+
+        Ordered rows are judged where later ones are predicted from earlier ones; the limits of the domain
+        are still those of shuffled folds, so that a row like none before it is flagged.
+        """
+        judged = chosen if later is None else later
+        self.cv_ = self.cv if later is None else "time"
+        self.best_score_ = judged.score
+        self.best_score_error_ = judged.standard_error
+        self.baseline_score_ = baseline_score(judged)
+        self.n_splits_ = len(judged.splits)
+        self.cv_predictions_ = judged.predictions
+        errors = np.abs(judged.Y - judged.predictions)
+        self.residual_quantiles_ = sorted_errors(errors[~np.isnan(judged.predictions).any(axis=1)])
         names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self, chosen, shuffled, names)
-        scores = None if chosen is shuffled else (chosen.score, shuffled.score)
+        self.domain_ = domain_of(self, judged, chosen, names)
+        scores = None if later is None else (later.score, chosen.score)
         notice = "" if order is None else order.notice(self.target_names_, scores)
         self.notices_ = (notice,) if notice else ()
         if notice and order is not None and order.sorted_by is None:

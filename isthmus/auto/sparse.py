@@ -23,8 +23,9 @@ class SparseSearch(InnerSearch):
 
     Where few of many inputs count, as of the indicators of a category, ridge regression and kernels give
     all of them a part. The path over all penalties is a broken line ([EHJT2004]_), which is followed
-    exactly from corner to corner (``isthmus/_solvers/lasso.py``), so that neither the order of the columns nor where an iteration stops
-    says anything. Each target has a penalty of its own, the one with the least error of left-out rows.
+    exactly from corner to corner (``isthmus/_solvers/lasso.py``), so that neither the order of the columns
+    nor where an iteration stops says anything. Each target has a penalty of its own, the one with the
+    least error of left-out rows.
 
     Parameters
     ----------

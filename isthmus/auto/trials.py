@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -80,6 +80,13 @@ class Trial:
         self.fit_seconds = np.full(len(splits), np.nan)
         self.predict_seconds = 0.0
         self.status = "not begun"
+
+    def with_splits(self, splits: Splits) -> Self:
+        """Return the same method in other outer folds, not run yet."""
+        return type(self)(
+            self.rung, self.X, self.y, splits, self.problem, weights=self.weights, inner=self.inner,
+            scoring=self.scoring, is_blended=self.is_blended,
+        )  # fmt: skip
 
     @property
     def is_done(self) -> bool:

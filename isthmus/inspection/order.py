@@ -66,9 +66,10 @@ class Order:
                 "(--groups), or cv='time' (--cv time)."
             )
         return (
-            "the rows look ordered: neighbours have like errors. So scores and intervals are of later rows "
+            "the rows look ordered: neighbours have like errors. So score and intervals are of later rows "
             f"predicted from earlier ones: score {scores[0]:.3f}, {scores[1]:.3f} in shuffled folds. "
-            "For batches give groups (--groups), to keep shuffled folds cv=5 (--cv 5)."
+            "If new rows come later, give cv='time' (--cv time); for batches give groups (--groups); "
+            "cv=5 (--cv 5) keeps shuffled folds."
         )
 
 

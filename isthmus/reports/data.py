@@ -103,13 +103,21 @@ class ReportData:
 
     @property
     def in_time(self) -> str:
-        """How the outer folds part the rows, where that is their order."""
-        is_time = isinstance(cv := getattr(self.search, "cv_", None), str) and cv == "time"
+        """How the outer folds of the comparison part the rows, where that is their order."""
+        is_time = isinstance(cv := self.search.cv, str) and cv == "time"
         return ", later rows predicted from earlier ones" if is_time else ""
+
+    @property
+    def judged(self) -> str:
+        """The rows of which the score is, in words."""
+        in_time = isinstance(cv := getattr(self.search, "cv_", None), str) and cv == "time"
+        return "later rows, predicted from earlier ones" if in_time else "rows left out"
 
     @property
     def score_error(self) -> float:
         """Standard error of the score of the chosen method."""
+        if hasattr(self.search, "best_score_error_"):
+            return self.search.best_score_error_
         results = self.search.cv_results_
         return results["standard_error"][results["method"].index(self.search.best_method_)]
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import TimeSeriesSplit
 
 from isthmus.auto import MethodSearchCV
+from isthmus.auto.blends import blend_weights
 from isthmus.auto.trust import _parts_neighbours
 from isthmus.inspection import Trusted, order
 from isthmus.inspection.order import Order, neighbour_p_value, trend_p_value
@@ -83,19 +85,33 @@ def test_an_ordered_table_is_told(rng):
     assert MethodSearchCV("pls").fit(X[mixed], y[mixed]).notices_ == ()
 
 
-def test_later_rows_of_an_ordered_table_are_predicted_from_earlier_ones(rng):
-    """Scores and errors are those of folds in time, limits those of shuffled folds."""
+@pytest.mark.filterwarnings("ignore:the rows look ordered")
+@pytest.mark.parametrize(("methods", "chosen"), [(["pls"], "pls"), (["ridge", "kernel"], "blend")])
+def test_the_answer_is_chosen_in_shuffled_folds_and_judged_in_time(rng, methods, chosen):
+    """Oracle: refits to the rows before each fold, blended by what shuffled folds said of those rows."""
     X, y = drifting(rng)
-    with pytest.warns(UserWarning, match="rows look ordered.*later rows.*cv=5"):
-        search = MethodSearchCV(["pls", "ridge"]).fit(X, y)
-    in_time = MethodSearchCV(["pls", "ridge"], cv="time").fit(X, y)
-    with pytest.warns(UserWarning, match="rows look ordered"):
-        shuffled = MethodSearchCV(["pls", "ridge"], cv=5).fit(X, y)
-    assert search.cv_ == "time"
-    assert f"score {in_time.best_score_:.3f}, {shuffled.best_score_:.3f} in" in search.notices_[0]
-    assert_array_equal(search.cv_predictions_, in_time.cv_predictions_)
-    assert_array_equal(search.residual_quantiles_, in_time.residual_quantiles_)
-    assert_array_equal(search.best_estimator_.coef_, in_time.best_estimator_.coef_)
+    y += 0.3 * X[:, 1] ** 2
+    search = MethodSearchCV(methods).fit(X, y)
+    shuffled = MethodSearchCV(methods, cv=5).fit(X, y)
+    assert search.cv_ == "time" and search.best_method_ == shuffled.best_method_ == chosen
+    assert f"score {search.best_score_:.3f}, {shuffled.best_score_:.3f} in" in search.notices_[0]
+    assert f"{search.best_score_:.4f} in later rows" in repr(search)
+    assert_array_equal(search.predict(X), shuffled.predict(X))
+    for name, scores in shuffled.cv_results_.items():
+        if "score" in name:
+            assert_array_equal(search.cv_results_[name], scores)
+
+    left_out = [MethodSearchCV(name, cv=5).fit(X, y).cv_predictions_ for name in methods]
+    expected = np.full((len(y), 1), np.nan)
+    for train, test in TimeSeriesSplit(5).split(X):
+        before = [MethodSearchCV(name, cv=5).fit(X[train], y[train]) for name in methods]
+        parts = [model.predict(X[test]) for model in before]
+        weights = blend_weights(y[train, None], [part[train] for part in left_out])
+        expected[test, 0] = sum(w[0] * part for w, part in zip(weights, parts, strict=True))
+    assert_allclose(search.cv_predictions_, expected, rtol=1e-9)
+    off = np.abs(y[25:, None] - expected[25:])
+    assert_allclose(search.residual_quantiles_, np.sort(off, axis=0), atol=1e-9)
+
     for name, limit in shuffled.domain_.limits.items():
         if name != "output":
             assert_allclose(search.domain_.limits[name], limit)
@@ -105,7 +121,7 @@ def test_later_rows_of_an_ordered_table_are_predicted_from_earlier_ones(rng):
     assert wide > narrow
 
 
-def test_no_time_for_a_second_comparison_leaves_the_warning(rng, monkeypatch):
+def test_no_time_for_folds_in_time_leaves_the_warning(rng, monkeypatch):
     X, y = drifting(rng)
     clock = iter(np.arange(0, 1e6, 10.0))
     monkeypatch.setattr("isthmus.auto.search.time.perf_counter", lambda: next(clock))

@@ -65,7 +65,7 @@ def method(data: ReportData) -> Section:
         f"compared by nested {search.n_splits_}-fold cross-validation{data.in_time}, in which each chose "
         f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} It "
         f"explains {search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the "
-        f"outputs of rows left out (n = {search.n_samples_}). Computed with isthmus."
+        f"outputs of {data.judged} (n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
     return Section(
