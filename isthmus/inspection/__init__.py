@@ -27,19 +27,17 @@ Pictures are in ``displays/``, one class per picture; :mod:`isthmus.inspection.d
 """
 
 from isthmus.inspection.coefficients import coefficient_intervals
-from isthmus.inspection.displays import (
-    CoefficientsDisplay,
-    ComponentCurveDisplay,
-    CompressionDisplay,
-    ExplainedVarianceDisplay,
-    LoadingsDisplay,
-    ParityDisplay,
-    PreimageDisplay,
-    ScoresDisplay,
-    SPlotDisplay,
-    SubspaceDisplay,
-    VIPDisplay,
-)
+from isthmus.inspection.displays.coefficients import CoefficientsDisplay
+from isthmus.inspection.displays.component_curve import ComponentCurveDisplay
+from isthmus.inspection.displays.compression import CompressionDisplay
+from isthmus.inspection.displays.explained_variance import ExplainedVarianceDisplay
+from isthmus.inspection.displays.importance import VIPDisplay
+from isthmus.inspection.displays.loadings import LoadingsDisplay
+from isthmus.inspection.displays.parity import ParityDisplay
+from isthmus.inspection.displays.preimages import PreimageDisplay
+from isthmus.inspection.displays.s_plot import SPlotDisplay
+from isthmus.inspection.displays.scores import ScoresDisplay
+from isthmus.inspection.displays.subspace import SubspaceDisplay
 from isthmus.inspection.domain import Domain as Domain
 from isthmus.inspection.importance import selectivity_ratio, vip
 from isthmus.inspection.merit import FiguresOfMerit as FiguresOfMerit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from isthmus.compression import CompressionPath
 from isthmus.expansion import Expansion
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
 
 
-@dataclass
-class CompressionDisplay:
+@dataclass(eq=False)
+class CompressionDisplay(Display):
     """Error and speed of a compressed model at every number of points.
 
     Parameters
@@ -53,8 +53,6 @@ class CompressionDisplay:
     n_points_full: int
     validation: tuple[NDArray, NDArray, float] | None = None
     speed: tuple[NDArray, NDArray] | None = None
-    figure_: Any = field(default=None, init=False, repr=False)
-    ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def compute(cls, estimator: Any, X: Any = None) -> CompressionDisplay:
@@ -86,11 +84,6 @@ class CompressionDisplay:
             validation = path.validation_sizes, path.validation_errors, full
         speed = None if X is None else _speed(Expansion.from_model(estimator), path, X)
         return cls(path.sizes, errors, path.n_points, path.n_points_full, validation, speed)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None) -> CompressionDisplay:
-        """Compute and draw; parameters as in :meth:`compute`, ``ax`` as in :meth:`plot`."""
-        return cls.compute(estimator, X).plot(ax)
 
     def plot(self, ax: Any = None) -> CompressionDisplay:
         """Draw the curves; ``ax`` is a matplotlib axes, new ones if None."""
