@@ -81,7 +81,7 @@ class BlockRows:
             table = read_groups(part.reader, [part.columns])[0]
             part.check_complete(table.values, table.line)
             first = table if first is None else first
-            table = align(first, table, current().notice)[1]
+            table = align(first, table, current().notice)
             found.append(part.expand(table.values))
         return np.hstack(found), first
 

@@ -154,7 +154,7 @@ def fit(
     from isthmus.cli.planning import PAGE, plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading, read_blocks, read_pair
+    from isthmus.tables.pairs import Reading, read_pair
 
     key = None if sign is None else _read_key(sign)
     read = [path for each in (*x_files, y_file, sign) for path in file_of(each)]
@@ -186,11 +186,7 @@ def fit(
                 console.notice,
                 groups,
             )
-            targets = split_names(target_columns)
-            if y_file is not None and len(x_files) > 1:
-                data = read_blocks(x_files, y_file, targets, reading)
-            else:
-                data = read_pair(x_file, y_file, targets, reading)
+            data = read_pair(x_files, y_file, split_names(target_columns), reading)
 
         from isthmus.auto import MethodSearchCV
         from isthmus.persistence import save

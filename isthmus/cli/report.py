@@ -170,7 +170,7 @@ def _read(
         # Without a header all columns of Y are outputs, in the order of training.
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
         y = read_groups(other, [wanted])[0]
-    return X, align(table, y, current().notice)[1], table.ids
+    return X, align(table, y, current().notice), table.ids
 
 
 def _short(value: float) -> str:

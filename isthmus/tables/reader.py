@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import days, is_missing, truths
+from isthmus.tables.cells import day, is_missing, read_column, truth
 from isthmus.tables.errors import TableError, some
-from isthmus.tables.formats import Block, Cells, Format, TextFile, text_in_column
+from isthmus.tables.formats import Block, Cells, Format, TextFile, refuse_text
 from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sources import Progress, Source
 
@@ -216,9 +216,9 @@ class TableReader:
             return cells
         if column.kind == "category":
             return self._encode(column.name, cells)
-        values, bad = truths(cells) if column.kind == "boolean" else days(cells)
+        values, bad = read_column(cells, truth if column.kind == "boolean" else day)
         if bad is not None:
-            raise text_in_column(_Here(self, column), 0, int(block.lines[bad]), cells[bad])
+            raise refuse_text(self, column.name, int(block.lines[bad]), cells[bad])
         return values
 
     def _encode(self, name: str, cells: list[str]) -> NDArray:
@@ -244,15 +244,6 @@ class TableReader:
                 f"{self.path}: column {wanted[j].name!r} is infinite in {self.place} "
                 f"{block.lines[int(i)]}; leave the row out."
             )
-
-
-class _Here:
-    """One column of a reader, for messages."""
-
-    def __init__(self, reader: TableReader, column: Column) -> None:
-        self.path = reader.path
-        self.place = reader.place
-        self.names = [column.name]
 
 
 def _is_void(column: Column) -> bool:

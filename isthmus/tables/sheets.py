@@ -72,7 +72,7 @@ def sheet_layout(
     while width > 1 and skipped < len(taken) - 2 and len(_without_empty(taken[skipped][1])) == 1:
         skipped += 1
     taken = taken[skipped:]
-    layout = Layout(separator="", width=width)
+    layout = Layout(width=width)
     if skipped:
         layout.notes.append("title rows at the top are skipped")
     head = [(cells + [""] * width)[:width] for _, cells in taken]
