@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-# A sub-command is a module of this folder with ``register(app)``; a new one joins by its name.
+# A sub-command is a module of this folder with a function of the same name.
 COMMANDS = (
     "demo", "fit", "predict", "inspect", "report", "compress", "imitate", "reproduce"
 )  # fmt: skip
@@ -39,7 +39,7 @@ def build_app() -> Any:
     )
     app.callback()(_about)
     for name in COMMANDS:
-        import_module(f"isthmus.cli.{name}").register(app)
+        app.command(name)(getattr(import_module(f"isthmus.cli.{name}"), name))
     return app
 
 

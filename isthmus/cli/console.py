@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,11 +96,9 @@ class Console:
             yield tell
 
 
-def paired_difference(mean: float | None, error: float | None) -> str:
-    """How far a method is from the best, with the standard error of the difference."""
-    if mean is None or error is None or mean != mean:
-        return ""
-    return "best" if mean == error == 0 else f"{mean:.3f} ± {error:.3f}"
+def command_line() -> str:
+    """The command of this run, to be typed again."""
+    return shlex.join(["isthmus", *sys.argv[1:]])
 
 
 _CURRENT = [Console()]

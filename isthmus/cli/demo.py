@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from isthmus.cli.console import Json, Quiet, Seed, begin
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("demo")(demo)
 
 
 def demo(

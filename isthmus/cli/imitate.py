@@ -10,12 +10,6 @@ import typer
 from isthmus.cli.app import InputError
 from isthmus.cli.console import Console, Json, Quiet, Seed, begin
 
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("imitate")(imitate)
-
-
 ANGLES = (".csv", ".npz", ".json", ".yaml", ".yml")
 
 

@@ -14,11 +14,6 @@ _MOST_TOLD = 1000  # rows outside that the result lists
 _MOST_COMPARED = 100_000  # rows that a shift of the whole is judged by
 
 
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("predict")(predict)
-
-
 def predict(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="Model file, of isthmus fit or isthmus.save.")

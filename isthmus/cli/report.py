@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.console import Json, Quiet, begin, command_line
 from isthmus.cli.options import (
     Header,
     IdColumn,
@@ -25,11 +23,6 @@ _FIGURES = {
     "rmse": "RMSEP", "bias": "bias", "sep": "SEP", "slope": "slope", "r2": "R2", "rpd": "RPD",
     "rpiq": "RPIQ",
 }  # fmt: skip
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("report")(report)
 
 
 def report(
@@ -111,8 +104,7 @@ def report(
                 f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
                 f"{len(search.target_names_)}."
             )
-        command = shlex.join(["isthmus", *sys.argv[1:]])
-        write_report(page, search, X, Y, row_names=ids, command=command, **shapes)
+        write_report(page, search, X, Y, row_names=ids, command=command_line(), **shapes)
         figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
         trust = None if search.domain_ is None else search.check_rows(X)
     rows = [

@@ -10,11 +10,6 @@ from isthmus.cli.app import InputError
 from isthmus.cli.console import Json, Quiet, Seed, begin
 
 
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("reproduce")(reproduce)
-
-
 def reproduce(
     names: Annotated[
         list[str] | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import wrap
@@ -103,15 +104,11 @@ def _try(rung: Any, problem: Problem, X: Array, Y: Array, X_test: Array, Y_test:
     seconds = time.perf_counter() - begun
     model = search.best_estimator_
     predicted = model.predict(X_test)
-    times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        model.predict(X_test)
-        times.append(time.perf_counter() - begun)
+    predict_seconds = min(timeit.repeat(lambda: model.predict(X_test), number=1, repeat=3))
     rank = getattr(model, "n_components_", search.best_params_.get("n_components"))
     return Row(
         rung.label, _rms(Y_test - predicted), None if rank is None else int(rank), seconds,
-        len(X_test) / min(times),
+        len(X_test) / predict_seconds,
         predicted, component_curve(search), model,
     )  # fmt: skip
 

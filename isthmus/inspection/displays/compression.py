@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import timeit
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isthmus.compression import CompressionPath
 from isthmus.expansion import Expansion
 from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.kernels.gram import take
 
 
 @dataclass(eq=False)
@@ -116,21 +117,10 @@ def _speed(small: Expansion, path: CompressionPath, X: Any) -> tuple[NDArray, ND
     """Best of three evaluations at some sizes against as many points as the original had."""
 
     def seconds(size: int) -> float:
-        index = np.resize(
-            np.arange(small.n_points), size
-        )  # what counts is the number, not the place
-        points = (
-            small.points[index]
-            if hasattr(small.points, "shape")
-            else [small.points[i] for i in index]
-        )
-        expansion = Expansion(points, small.coef[index], small.kernel)
-        best = np.inf
-        for _ in range(3):
-            begin = time.perf_counter()
-            expansion(X)
-            best = min(best, time.perf_counter() - begin)
-        return float(best)
+        # What counts is the number of points, not where they are.
+        index = np.resize(np.arange(small.n_points), size)
+        expansion = Expansion(take(small.points, index), small.coef[index], small.kernel)
+        return min(timeit.repeat(lambda: expansion(X), number=1, repeat=3))
 
     sizes = np.unique(np.geomspace(1, max(path.n_points, 1), 8).round().astype(int))
     full = seconds(path.n_points_full)
