@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from isthmus.inspection._model import latent_part
 from isthmus.inspection.displays._axes import Display, axes_for
-from isthmus.inspection.outliers import hotelling_t2, q_residuals
+from isthmus.inspection.outliers import hotelling_t2, q_residuals, t2_limit
 
 
 @dataclass(eq=False)
@@ -92,7 +91,7 @@ class ScoresDisplay(Display):
         except ValueError:  # as many components as rows: nothing is left
             q = None
         n = float(model.weight_)
-        limit = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(level, 2, n - 2) if n > 2 else 0.0
+        limit = t2_limit(n, 2, level, training=False) if n > 2 else 0.0
         spread = np.diag(model.score_gram_)[[first, second]] / max(n - 1, 1)
         radii = np.sqrt(limit * spread)
         return cls(

@@ -27,7 +27,7 @@ def summary(data: ReportData) -> Section:
         cards.append(("ridge weight", fig.short(_middle(search.best_params_["alpha"]))))
     if "treatment" in search.best_params_:
         cards.append(("treatment of the curves", _heaviest(str(search.best_params_["treatment"]))))
-    if data.is_blend:
+    if search.best_method_ == "blend":
         parts = [f"{name} {100 * w:.0f} %" for name, w in search.best_params_.items() if w >= 0.005]
         cards.append(("blend, mean weights", ", ".join(parts)))
     text = []

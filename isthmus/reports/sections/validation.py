@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from isthmus._linalg import Array
+from isthmus.inspection import rmse
 from isthmus.inspection.order import trend_p_value
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
@@ -32,7 +33,7 @@ def validation(data: ReportData) -> Section | None:
     inside = np.ones(data.n, dtype=bool) if data.trust is None else ~data.trust.outside
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
-    errors_inside = _rmse(data, inside)
+    errors_inside = rmse(np.where(inside[:, None], data.Y, np.nan), data.predictions)
     shares, shares_inside = _share(covered), _share(covered[inside])
     rows = [
         [data.search.target_names_[j], str(int(figures.n[j]))]
@@ -151,16 +152,6 @@ def _coverage(data: ReportData) -> Array:
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
     return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
-
-
-def _rmse(data: ReportData, rows: NDArray) -> Array:
-    """Error of each output over some rows; NaN where none of them has a known output."""
-    squares = np.array([d.residual[rows] ** 2 for d in data.by_output])
-    known = np.isfinite(squares)
-    total = np.where(known, squares, 0.0).sum(axis=1)
-    return np.sqrt(
-        np.divide(total, known.sum(axis=1), out=np.full(data.q, np.nan), where=known.any(axis=1))
-    )
 
 
 def _share(covered: Array) -> Array:
