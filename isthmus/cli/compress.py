@@ -31,7 +31,7 @@ def compress(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Make a kernel model smaller and faster, and say what it costs.
+    """Make a kernel model smaller and faster, and report what that costs.
 
     For example:
 

@@ -8,9 +8,9 @@ from typing import Any
 
 _MOST_OUTPUTS = 12  # of a table in the terminal
 _RULES = {
-    "accurate": "the blend, unless one method is better in the rows left out",
-    "simple": "the simplest within one standard error of the best",
-    "small": "one map of low rank",
+    "accurate": "the blend, unless a single method is clearly better on left-out rows",
+    "simple": "the simplest method within one standard error of the best",
+    "small": "the best low-rank map",
 }
 
 
@@ -19,7 +19,7 @@ def comparison_rows(summary: dict[str, Any]) -> list[list[str]]:
     rows = []
     for told in summary.get("cv", []):
         mark = " *" if told["method"] == summary.get("method") else ""
-        score = told["status"]
+        score = told["status"].partition(":")[0]  # the reason behind it would widen the column
         if told.get("score") is not None:
             score = f"{told['score']:.4f} ± {told['standard_error']:.4f}"
         # Files of before have no differences.
@@ -76,20 +76,23 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     header = ["method", "R2", "difference", "fit s"]
     title = "Cross-validation: standard errors over the folds, difference from the best"
     console.table(title, header, comparison_rows(summary))
+    for told in summary["cv"]:
+        if ":" in told["status"]:
+            console.say(f"{told['label']} {told['status']}.")
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
-    console.say(f"* {_RULES[search.prefer]}{with_rank}.")
+    console.say(f"* Chosen: {_RULES[search.prefer]}{with_rank}.")
     header = ["--prefer", "method", "R2", "numbers", "rows/s"]
     console.table("Three answers", header, answer_rows(search))
     classes = search.origin_.get("classes")
     if classes is not None:
         accuracy, header, rows = _confusions(search, classes)
         console.say(
-            f"Classes of {classes['column']}: {accuracy:.1%} of the rows left out are right."
+            f"Classes of {classes['column']}: {accuracy:.1%} of the left-out rows are classified correctly."
         )
-        console.table("Rows left out, by their class and the predicted one", header, rows)
+        console.table("Left-out rows by true class and predicted class", header, rows)
     elif len(search.target_names_) <= _MOST_OUTPUTS:
-        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
+        console.table("Errors of left-out rows, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
         header = ["block", "columns", "share of the predictions"]
         console.table("Blocks of inputs", header, block_rows(search))

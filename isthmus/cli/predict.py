@@ -114,7 +114,7 @@ def predict(
         }  # fmt: skip
     elif check:
         console.notice(
-            f"{model} keeps no domain: rows are predicted unchecked. Fit it with isthmus fit, or save "
+            f"{model} has no domain: predictions are not checked. Fit it with isthmus fit, or save "
             "isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
         )
     targets = list(search.target_names_)
@@ -170,11 +170,13 @@ class Outside:
 
     def rule(self) -> str:
         """Return the sentence about bounds of rows outside."""
-        told = "Bounds of rows outside are wider, by their distance"
+        told = "Bounds of rows outside are widened by their distance"
         if not self.withheld:
             return f"{told}."
         rows = "row has none" if self.withheld == 1 else "rows have none"
-        return f"{told}; {self.withheld} {rows}, where they would exceed the range of all training outputs."
+        return (
+            f"{told}; {self.withheld} {rows}: they would exceed the range of the training outputs."
+        )
 
 
 def _write(

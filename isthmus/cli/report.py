@@ -83,7 +83,7 @@ def report(
         search = load_model(model, trusted_key)
         if search.residual_quantiles_ is None:
             raise InputError(
-                f"{model} keeps no errors of rows left out to compare with: fit it with isthmus fit, or "
+                f"{model} has no errors of left-out rows to compare with: fit it with isthmus fit, or "
                 "save isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
             )
         x_files, y_file = list(files), outputs_file

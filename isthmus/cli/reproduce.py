@@ -50,7 +50,7 @@ def reproduce(
 
     if show:
         rows = [[e.name, e.paper, e.place, e.question] for e in EXPERIMENTS.values()]
-        console.table("", ["name", "paper", "place", "question"], rows, numbers=False)
+        console.table("", ["name", "paper", "place", "question"], rows)
         console.result({"experiments": [e.name for e in EXPERIMENTS.values()]})
         return
     chosen = _choose(names or [], every or quick, EXPERIMENTS)

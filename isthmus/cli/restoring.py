@@ -127,7 +127,7 @@ def report_page(found: Found) -> str:
         _results(found), _digits(found, fitted), _curves(fitted), _basis(fitted), _errors(found, fitted)
     ]  # fmt: skip
     subtitle = (
-        f"{found.n_train} damaged digits to learn from, {found.n_test} to be tested on; half of the 8 by 8 "
+        f"{found.n_train} damaged digits for training, {found.n_test} for testing; half of the 8 by 8 "
         "pixels are dead, the others noisy"
     )
     return render("Isthmus: restoring damaged digits", subtitle, sections)

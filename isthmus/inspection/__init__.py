@@ -13,7 +13,7 @@ name                       file                question
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 ``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
-``Trusted``                ``trusted.py``      which predictions may be believed? Of any estimator
+``Trusted``                ``trusted.py``      which predictions can be trusted? Of any estimator
 =========================  ==================  ==================================================
 
 All but the last two take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,

@@ -53,6 +53,15 @@ class ReportData:
         return self.search.shown_estimator_
 
     @property
+    def note_on_model(self) -> list[str]:
+        """A sentence for sections about components, if the chosen model has none."""
+        if self.model is self.search.best_estimator_:
+            return []
+        return [
+            "Shown for a low-rank map fitted next to the chosen model, which has no components."
+        ]
+
+    @property
     def is_search(self) -> bool:
         """Whether methods were compared; otherwise it is one model with its domain and intervals."""
         return hasattr(self.search, "best_method_")

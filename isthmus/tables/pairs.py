@@ -324,7 +324,7 @@ def _check_outputs(y: Table, tell: Callable[[str], None]) -> None:
     if len(constant) == len(y.names):
         raise TableError(f"{y.path}: outputs are constant: {some(constant)}.")
     if constant:
-        tell(f"{y.path}: outputs that never vary: {some(constant)}.")
+        tell(f"{y.path}: constant outputs: {some(constant)}.")
 
 
 def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) -> Pair:
@@ -352,7 +352,7 @@ def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) 
 def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
     constant = constant_columns(x)
     if constant:
-        tell(f"{x.path}: inputs that never vary: {some(constant)}.")
+        tell(f"{x.path}: constant inputs: {some(constant)}.")
     pairs = [(a, b) for a, b in duplicated_columns(x) if a not in constant]
     if pairs:
         told = ", ".join(f"{a!r} is {b!r}" for a, b in pairs[:4])

@@ -42,7 +42,7 @@ def page(tmp_path_factory):
 def test_all_parts_are_there(page):
     for part in (
         "Summary", "Data at a glance", "Comparison of methods", "Number of components", "Predictions",
-        "Scores and outliers", "Which inputs matter", "Method", "Make it again",
+        "Scores and outliers", "Which inputs matter", "Method", "How to reproduce",
     ):  # fmt: skip
         assert f"<h2>{part}</h2>" in page
     assert "isthmus fit &#39;a b&#39;" in page

@@ -133,7 +133,7 @@ def _difference_from_best(results: dict[str, Any], k: int) -> str:
 
 def components(data: ReportData) -> Section | None:
     """How many components, and what they explain."""
-    section = Section("Number of components")
+    section = Section("Number of components", list(data.note_on_model))
     if data.search.curves_ and len(data.search.curves_["n_components"]) > 1:
         section.figures.append(_component_scores(ComponentCurveDisplay.compute(data.search)))
     if data.is_latent and data.model.n_components_ > 0:

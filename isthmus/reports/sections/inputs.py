@@ -61,7 +61,7 @@ def _of_components(data: ReportData) -> Section:
     )
     return Section(
         _TITLE,
-        [f"Most important by VIP: {_most_important(data, importance)}."],
+        [f"Most important by VIP: {_most_important(data, importance)}.", *data.note_on_model],
         [_importance(data, importance, shown, caption, "VIP"), _loadings(data, shown)],
     )
 

@@ -48,8 +48,8 @@ def validation(data: ReportData) -> Section | None:
         "its parts bias (mean of predicted minus observed) and SEP (the spread about the bias), the slope "
         "of observed on predicted, RPD and RPIQ (spread of the output over the error), the error of rows "
         "left out at the fit "
-        "(RMSECV), the share of outputs within their 95 % intervals, and the probability of such a trend "
-        "over the rows by chance (Kendall)."
+        "(RMSECV), the share of outputs within their 95 % intervals, and the p-value of a trend over the "
+        "rows (Kendall)."
     )
     section = Section(
         "Validation",
@@ -102,7 +102,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         "trained on them, this is no test."
     ]
     if search.best_score_ is not None:  # of a model that was moved to another instrument
-        text[0] += f" At the fit, rows left out were explained to {100 * search.best_score_:.1f} %."
+        text[0] += f" In cross-validation at the fit it explained {100 * search.best_score_:.1f} %."
     if np.isfinite(ratios[worst]) and ratios[worst] > 1.5:
         text.append(
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
@@ -185,9 +185,9 @@ def _residuals_in_order(data: ReportData, trends: Array) -> Figure:
         )
         zero = fig.line([1, data.n], [0, 0], fig.MUTED, "dash")
         course = fig.line(*_running_median(residual), fig.SECOND)
-        lay = fig.layout("place of the row", "observed - predicted")
+        lay = fig.layout("row number", "observed - predicted")
         variants.append((label, [zero, points, course], lay))
-        notes.append(f"{data.by_output[j].name}: trend by chance with probability {trends[j]:.2g}")
+        notes.append(f"{data.by_output[j].name}: p-value of a trend {trends[j]:.2g}")
     caption = (
         "Residuals in the order of the rows, with their running median; rows outside the domain are red. "
         "A line that leaves zero is drift: of the instrument, of the process, or of the reference."
@@ -213,14 +213,14 @@ def _distances(data: ReportData) -> Figure:
         marker={"color": _tones(data, rows)},
     )  # fmt: skip
     limit = fig.line([1, data.n], [1, 1], fig.WARN, "dash")
-    lay = fig.layout("place of the row", "distance, limit 1")
+    lay = fig.layout("row number", "distance (limit 1)")
     # Powers of ten, or of two where there are few of them: of 1, 2 and 5, plotly writes 0.5 as 5.
     step = 1.0 if np.ptp(np.log10(distance)) > 2 else np.log10(2.0)
     lay["yaxis"] |= {"type": "log", "dtick": float(step), "tickformat": "~g"}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
         "of the same kind passes. Intervals of rows above the dashed line grow with it, and are "
-        "withheld where they would exceed the range of all training outputs."
+        "withheld where they would exceed the range of the training outputs."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
 
