@@ -20,7 +20,7 @@ from isthmus.cli.options import (
     OutputsFile,
     TargetColumns,
     Types,
-    shape_of,
+    image_shapes,
     split_files,
 )
 
@@ -134,10 +134,7 @@ def fit(
     options |= {"prefer": prefer, "cv": _folds(cv)}
     if prefer not in ("accurate", "simple", "small"):
         raise typer.BadParameter(f"--prefer {prefer!r} must be accurate, simple or small.")
-    shapes = {
-        "image_shape": shape_of(image_shape, "--image-shape"),
-        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
-    }
+    shapes = image_shapes(image_shape, output_image_shape)
 
     from isthmus.cli.app import InputError
     from isthmus.cli.large import fit_large, is_large, tell_large

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,7 +54,15 @@ OutputsFile = Annotated[
 ]  # fmt: skip
 
 
-def shape_of(given: str | None, option: str) -> tuple[int, int] | None:
+def image_shapes(inputs: str | None, outputs: str | None) -> dict[str, Any]:
+    """Shapes of inputs and outputs that are pictures, as a report takes them."""
+    return {
+        "image_shape": _shape_of(inputs, "--image-shape"),
+        "output_image_shape": _shape_of(outputs, "--output-image-shape"),
+    }
+
+
+def _shape_of(given: str | None, option: str) -> tuple[int, int] | None:
     """``8x8`` as a pair."""
     if given is None:
         return None

@@ -16,7 +16,7 @@ from isthmus.cli.options import (
     TargetColumns,
     TrustedKey,
     Types,
-    shape_of,
+    image_shapes,
 )
 
 _FIGURES = {
@@ -59,10 +59,7 @@ def report(
         isthmus report model.isthmus nir.csv raman.csv -y lab.csv
     """
     console = begin(quiet, as_json)
-    shapes: dict[str, Any] = {
-        "image_shape": shape_of(image_shape, "--image-shape"),
-        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
-    }
+    shapes = image_shapes(image_shape, output_image_shape)
 
     import numpy as np
 
