@@ -44,7 +44,7 @@ def build_app() -> Any:
 
 
 def _about() -> None:
-    """Learn a map between two tables through a low-dimensional strip.
+    """Learn to predict one table from another through a low-dimensional map.
 
     Begin with isthmus demo, or with your own files:
 

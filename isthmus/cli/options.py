@@ -18,7 +18,7 @@ IdColumn = Annotated[
 ]  # fmt: skip
 Types = Annotated[
     list[str] | None,
-    typer.Option("--types", help="Kinds of columns that are not detected: a=number,b=category. Kinds: "
+    typer.Option("--types", help="Kinds of columns, instead of those detected: a=number,b=category. Kinds: "
                  "number, id, boolean, date, category, ignore."),
 ]  # fmt: skip
 Categories = Annotated[
@@ -34,11 +34,13 @@ IgnoreColumns = Annotated[
 ]
 ImageShape = Annotated[
     str | None,
-    typer.Option("--image-shape", help="Height x width of inputs that are pictures, 8x8."),
+    typer.Option("--image-shape", help="Height x width of inputs that are pictures, such as 8x8."),
 ]
 OutputImageShape = Annotated[
     str | None,
-    typer.Option("--output-image-shape", help="Height x width of outputs that are pictures, 8x8."),
+    typer.Option(
+        "--output-image-shape", help="Height x width of outputs that are pictures, such as 8x8."
+    ),
 ]
 TrustedKey = Annotated[
     str | None,

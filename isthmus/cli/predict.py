@@ -16,14 +16,14 @@ _MOST_COMPARED = 100_000  # rows that a shift of the whole is judged by
 
 def predict(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file, of isthmus fit or isthmus.save.")
+        str, typer.Argument(metavar="MODEL", help="Model file from isthmus fit or isthmus.save.")
     ],
     new: Annotated[
         list[str],
         typer.Argument(
             metavar="NEW",
-            help="New rows with the columns of the training table, or -; for a model of several tables as "
-            "many, in the same order.",
+            help="New rows with the columns of the training table, or -; a model of several tables needs "
+            "as many, in the same order.",
         ),
     ],
     output: Annotated[
@@ -62,7 +62,7 @@ def predict(
 
     The output also has, for each row, its distance from the training data (above 1 is outside), outside
     (yes or no) and the reason. Bounds of rows outside are widened by their distance, and left empty if
-    they would be farther apart than all training outputs.
+    they would exceed the range of the training outputs.
 
     For example:
 

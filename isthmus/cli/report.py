@@ -27,7 +27,8 @@ _FIGURES = {
 
 def report(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file of isthmus fit, or a saved Trusted.")
+        str,
+        typer.Argument(metavar="MODEL", help="Model file from isthmus fit, or a saved Trusted."),
     ],
     files: Annotated[
         list[str],
