@@ -7,7 +7,7 @@ file              what it does
 ``console.py``    what is said and where: tables, notices, progress, JSON
 ``decisions.py``  what is decided about a table, as one table
 ``matching.py``   new rows against the columns of a model
-``demo.py`` ...   one sub-command each, with ``register(app)``
+``demo.py`` ...   one sub-command each, a function of the file's name
 ================= ================================================================================
 
 Nothing here imports numpy or scikit-learn until a sub-command runs: help answers at once.

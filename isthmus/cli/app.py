@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-# A sub-command is a module of this folder with ``register(app)``; a new one joins by its name.
+# A sub-command is a module of this folder with a function of the same name.
 COMMANDS = (
     "demo", "fit", "predict", "inspect", "report", "compress", "imitate", "reproduce"
 )  # fmt: skip
@@ -39,12 +39,12 @@ def build_app() -> Any:
     )
     app.callback()(_about)
     for name in COMMANDS:
-        import_module(f"isthmus.cli.{name}").register(app)
+        app.command(name)(getattr(import_module(f"isthmus.cli.{name}"), name))
     return app
 
 
 def _about() -> None:
-    """Learn a map between two tables through a low-dimensional strip.
+    """Learn to predict one table from another through a low-dimensional map.
 
     Begin with isthmus demo, or with your own files:
 
@@ -69,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import typer
     except ImportError as error:  # the library alone was installed
         return _fail(f"the command needs {error.name}: pip install 'isthmus[cli]'.", BAD_INPUT)
-    usage, failure = _click_errors(typer)
+    # Usage errors and all errors of the parser, wherever this version of typer has them from.
+    family = {cls.__name__: cls for cls in typer.BadParameter.__mro__}
+    usage: Any = family["UsageError"]
+    failure: Any = family["ClickException"]
     # Pictures go to files; a window would need a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
     command = typer.main.get_command(build_app())
@@ -88,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return interruption.end()
     except usage as error:
         message = error.format_message().rstrip(".")
-        return _fail(f"{message}. See isthmus {_sub_command(given)}--help.", USAGE)
+        asked = f"{given[0]} " if given and given[0] in COMMANDS else ""
+        return _fail(f"{message}. See isthmus {asked}--help.", USAGE)
     except failure as error:
         return _fail(error.format_message(), BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
@@ -138,16 +142,6 @@ class _Interruption:
 def entry_point() -> None:
     """What the installed command calls."""
     sys.exit(main())
-
-
-def _click_errors(typer: Any) -> tuple[Any, Any]:
-    """Usage errors and all errors of the parser, wherever this version of typer has them from."""
-    family = {cls.__name__: cls for cls in typer.BadParameter.__mro__}
-    return family["UsageError"], family["ClickException"]
-
-
-def _sub_command(given: list[str]) -> str:
-    return f"{given[0]} " if given and given[0] in COMMANDS else ""
 
 
 def _explain(error: Exception) -> str:

@@ -81,7 +81,7 @@ class BlockRows:
             table = read_groups(part.reader, [part.columns])[0]
             part.check_complete(table.values, table.line)
             first = table if first is None else first
-            table = align(first, table, current().notice)[1]
+            table = align(first, table, current().notice)
             found.append(part.expand(table.values))
         return np.hstack(found), first
 
@@ -89,12 +89,3 @@ class BlockRows:
         """Yield all rows at once, with their names."""
         X, first = self.tables()
         yield X, first.ids
-
-
-def importance_table(search: Any) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: each block, its number of columns and its share in the predictions."""
-    rows = [
-        [name, str(len(search.blocks_[name])), f"{100 * share:.1f} %"]
-        for name, share in search.block_importances_.items()
-    ]
-    return ["block", "columns", "share of the predictions"], rows

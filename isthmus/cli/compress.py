@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import timeit
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from isthmus.cli.console import Json, Quiet, begin
 from isthmus.cli.options import TrustedKey
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("compress")(compress)
 
 
 def compress(
@@ -34,7 +31,7 @@ def compress(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Make a kernel model smaller and faster, and say what it costs.
+    """Make a kernel model smaller and faster, and report what that costs.
 
     For example:
 
@@ -99,7 +96,10 @@ def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
     # Changes are told in units of the spread of the predictions, which all outputs share.
     spread = float(np.sqrt(((before - before.mean(axis=0)) ** 2).mean()))
     change = float(np.sqrt(((before - after) ** 2).mean()))
-    slow, fast = (_seconds(m, rows) for m in (kernel, small))
+    # Best of several: a moment in which the machine did something else does not count.
+    slow, fast = (
+        min(timeit.repeat(partial(m.predict, rows), number=1, repeat=7)) for m in (kernel, small)
+    )
     return {
         "points_before": int(full.n_points),
         "points_after": int(small.to_expansion().n_points),
@@ -107,15 +107,3 @@ def _compare(kernel: Any, small: Any, full: Any) -> dict[str, Any]:
         "times_faster": slow / fast,
         "rows": len(rows),
     }
-
-
-def _seconds(model: Any, rows: Any) -> float:
-    """Best of several: a moment in which the machine did something else does not count."""
-    import time
-
-    times = []
-    for _ in range(7):
-        begun = time.perf_counter()
-        model.predict(rows)
-        times.append(time.perf_counter() - begun)
-    return min(times)

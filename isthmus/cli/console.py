@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,10 +48,8 @@ class Console:
         if self.as_json:
             print(json.dumps(_plain(values), allow_nan=False), file=self._stream)
 
-    def table(
-        self, title: str, header: list[str], rows: list[list[str]], *, numbers: bool = True
-    ) -> None:
-        """A table for people; its first column is text, the others are numbers unless said."""
+    def table(self, title: str, header: list[str], rows: list[list[str]]) -> None:
+        """A table for people; columns whose first cell is a number are aligned to the right."""
         if self.quiet or self.as_json:
             return
         from rich.console import Console as RichConsole
@@ -58,11 +57,23 @@ class Console:
 
         table = Table(title=title or None, title_justify="left")
         for k, name in enumerate(header):
-            table.add_column(name, justify="right" if k and numbers else "left", no_wrap=k == 0)
+            cells = [row[k] for row in rows if row[k]]
+            is_number = k > 0 and bool(cells) and cells[0].lstrip("+-")[:1].isdigit()
+            # A narrow terminal breaks lines between words of a text, never within a number or a name.
+            is_whole = is_number or not any(" " in cell for cell in cells)
+            table.add_column(
+                name,
+                justify="right" if is_number else "left",
+                no_wrap=is_whole,
+                min_width=max(map(len, [name, *cells])) if is_whole else 0,
+            )
         for row in rows:
             table.add_row(*map(printable, row))
         # Names of columns may hold brackets, which are not markup.
-        RichConsole(highlight=False, markup=False, file=self._stream).print(table)
+        console = RichConsole(highlight=False, markup=False, file=self._stream)
+        needed = console.measure(table, options=console.options.update(width=1000)).minimum
+        console.width = max(console.width, needed)
+        console.print(table)
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
@@ -95,11 +106,9 @@ class Console:
             yield tell
 
 
-def paired_difference(mean: float | None, error: float | None) -> str:
-    """How far a method is from the best, with the standard error of the difference."""
-    if mean is None or error is None or mean != mean:
-        return ""
-    return "best" if mean == error == 0 else f"{mean:.3f} ± {error:.3f}"
+def command_line() -> str:
+    """The command of this run, to be typed again."""
+    return shlex.join(["isthmus", *sys.argv[1:]])
 
 
 _CURRENT = [Console()]

@@ -32,7 +32,7 @@ def show_table(console: Any, file: str, **options: Any) -> None:
     for note in reader.notes:
         console.say(f"  note          {note}")
     console.say(f"  rows          are counted as {_counting_rule(reader)}")
-    console.table("", ["column", "kind", "use", "why"], _group_rows(rows), numbers=False)
+    console.table("", ["column", "kind", "use", "why"], _group_rows(rows))
     console.result(
         {
             "file": reader.path,

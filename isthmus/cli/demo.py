@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from isthmus.cli.console import Json, Quiet, Seed, begin
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("demo")(demo)
 
 
 def demo(
@@ -39,7 +34,7 @@ def demo(
             found = compare(seed, progress)
             page.write(report_page(found))
     console.say(
-        f"{found.n_train} digits to learn from, {found.n_test} to be tested on; half of their 8 x 8 pixels "
+        f"{found.n_train} digits for training, {found.n_test} for testing; half of their 8 x 8 pixels "
         "(0 to 16) are dead, the others noisy."
     )
     header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]

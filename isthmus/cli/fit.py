@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, Seed, begin
+from isthmus.cli.console import Json, Quiet, Seed, begin, command_line
 from isthmus.cli.fit_tables import tell_fit
 from isthmus.cli.options import (
     Categories,
@@ -24,14 +20,9 @@ from isthmus.cli.options import (
     OutputsFile,
     TargetColumns,
     Types,
-    shape_of,
+    image_shapes,
     split_files,
 )
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("fit")(fit)
 
 
 def fit(
@@ -143,21 +134,23 @@ def fit(
     options |= {"prefer": prefer, "cv": _folds(cv)}
     if prefer not in ("accurate", "simple", "small"):
         raise typer.BadParameter(f"--prefer {prefer!r} must be accurate, simple or small.")
-    shapes = {
-        "image_shape": shape_of(image_shape, "--image-shape"),
-        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
-    }
+    shapes = image_shapes(image_shape, output_image_shape)
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.large import is_large
+    from isthmus.cli.large import fit_large, is_large, tell_large
     from isthmus.cli.matching import file_of
     from isthmus.cli.planning import PAGE, plan
+    from isthmus.persistence import save
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading, read_blocks, read_pair
+    from isthmus.tables.pairs import Reading, read_pair
 
     key = None if sign is None else _read_key(sign)
     read = [path for each in (*x_files, y_file, sign) for path in file_of(each)]
+    targets = split_names(target_columns)
+    reading = Reading(header, id_column, types, ignore_columns, categories)
+    reading.tell = console.notice
+    reading.groups = groups
     with Outputs(inputs=read) as outputs:
         model = plan(outputs, output)
         page = None if report is None else plan(outputs, report, PAGE)
@@ -165,35 +158,27 @@ def fit(
             raise InputError("--dask takes one table: name its outputs with --target-columns.")
         # Only one table can be walked block by block: the rows of two would have to be matched in memory.
         if dask is not None or (y_file is None and is_large(x_file, memory)):
-            reading = Reading(header, id_column, types, ignore_columns, tell=console.notice)
-            refused: list[tuple[str, Any]] = [
-                ("--report", report), ("--time-limit", time_limit), ("--groups", groups)
-            ]  # fmt: skip
-            rows = partial(_block_rows, x_file, target_columns, memory)
+            refused: dict[str, Any] = {
+                "--report": report, "--time-limit": time_limit, "--groups": groups,
+                "--categories": categories or None,
+            }  # fmt: skip
             if dask is not None:
-                refused += [("--id", id_column), ("--types", types), ("--header", header)]
-                rows = partial(_dask_rows, x_file, target_columns, ignore_columns, dask)
-            _fit_blocks(console, x_file, rows, reading, options, refused, model, key)
+                refused |= {"--id": id_column, "--types": types, "--header": header}
+            for option, given in refused.items():
+                if given is not None:
+                    raise InputError(
+                        f"{option} needs all rows in memory: raise --memory, or leave it out."
+                    )
+            with console.progress() as reading.progress:
+                with _open_blocks(x_file, targets, reading, memory, dask) as rows:
+                    search = fit_large(rows, options)
+                    save(search, model, sign=key)
+            tell_large(console, search, x_file, output)
             return
-        with console.progress() as progress:
-            reading = Reading(
-                header,
-                id_column,
-                types,
-                ignore_columns,
-                categories,
-                progress,
-                console.notice,
-                groups,
-            )
-            targets = split_names(target_columns)
-            if y_file is not None and len(x_files) > 1:
-                data = read_blocks(x_files, y_file, targets, reading)
-            else:
-                data = read_pair(x_file, y_file, targets, reading)
+        with console.progress() as reading.progress:
+            data = read_pair(x_files, y_file, targets, reading)
 
         from isthmus.auto import MethodSearchCV
-        from isthmus.persistence import save
 
         # The reader puts the columns of the tables side by side; the search takes them apart again.
         if "blocks" in data.origin:
@@ -212,59 +197,25 @@ def fit(
             search.note_origin(files=x_files + ([y_file] if y_file else []), **data.origin)
             if page is not None:
                 progress("writing the report", 0, 1)
-                search.report(page, row_names=data.ids, command=_command_line(), **shapes)
+                search.report(page, row_names=data.ids, command=command_line(), **shapes)
             save(search, model, sign=key)
     tell_fit(console, search, output, report)
 
 
 @contextmanager
-def _block_rows(path: str, targets: Any, memory: float | None, reading: Any) -> Iterator[Any]:
+def _open_blocks(
+    path: str, targets: list[str], reading: Any, memory: float | None, dask: str | None
+) -> Iterator[Any]:
+    """Rows of a table, read here or by the workers of a Dask scheduler."""
     from isthmus.cli.large import open_rows
-    from isthmus.tables.names import split_names
-
-    yield open_rows(path, split_names(targets), reading, memory)
-
-
-@contextmanager
-def _dask_rows(path: str, targets: Any, ignored: Any, address: str, _: Any) -> Iterator[Any]:
     from isthmus.cli.on_dask import open_dask_rows, scheduler
     from isthmus.tables.names import split_names
 
-    with scheduler(address):
-        yield open_dask_rows(path, split_names(targets), split_names(ignored))
-
-
-def _fit_blocks(
-    console: Any,
-    path: str,
-    source: Any,
-    reading: Any,
-    options: dict[str, Any],
-    refused: list[tuple[str, Any]],
-    model: Any,
-    key: bytes | None,
-) -> None:
-    """Fit a table that is larger than the memory bound, or that is read by others."""
-    from isthmus.cli.app import InputError
-    from isthmus.cli.large import fit_large, summary
-    from isthmus.persistence import save
-
-    for option, given in refused:
-        if given is not None:
-            raise InputError(f"{option} needs all rows in memory: raise --memory, or leave it out.")
-    methods = options["methods"]
-    # One method is fitted in blocks; a list is refused there with the names that can be.
-    method = methods if isinstance(methods, str) else ",".join(methods)
-    with console.progress() as progress, source(replace(reading, progress=progress)) as rows:
-        search = fit_large(rows, method, options["n_components"], options["cv"], options["scale"])
-        save(search, model, sign=key)
-    told = summary(search, path)
-    console.say(
-        f"{told['rows']} rows read in blocks: {told['method']}, {told['components']} components, "
-        f"R2 {told['score']:.4f} in {told['folds']} folds."
-    )
-    console.say(f"Model: {model.given}")
-    console.result({"model": model.given, **told})
+    if dask is None:
+        yield open_rows(path, targets, reading, memory)
+        return
+    with scheduler(dask):
+        yield open_dask_rows(path, targets, split_names(reading.ignore))
 
 
 def _check_options(
@@ -304,12 +255,9 @@ def _read_key(path: str) -> bytes:
 
 
 def _block_columns(blocks: list[dict[str, Any]]) -> dict[str, slice]:
-    columns, start = {}, 0
+    columns = {}
+    start = 0
     for block in blocks:
         columns[block["name"]] = slice(start, start + block["n"])
         start += block["n"]
     return columns
-
-
-def _command_line() -> str:
-    return shlex.join(["isthmus", *sys.argv[1:]])

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from math import isnan
 from typing import Any
-
-from isthmus.cli.console import paired_difference
 
 _MOST_OUTPUTS = 12  # of a table in the terminal
 _RULES = {
-    "accurate": "the blend, unless one method is better in the rows left out",
-    "simple": "the simplest within one standard error of the best",
-    "small": "one map of low rank",
+    "accurate": "the blend, unless a single method is clearly better on left-out rows",
+    "simple": "the simplest method within one standard error of the best",
+    "small": "the best low-rank map",
 }
 
 
-def _answers(search: Any) -> tuple[list[str], list[list[str]]]:
-    rows = [
-        [
-            name,
-            told["label"],
-            f"{told['score']:.4f} ± {told['standard_error']:.4f}",
-            f"{told['numbers']:,}",
-            f"{told['rows_per_second']:,.0f}",
-        ]
-        for name, told in search.answers_.items()
-    ]
-    return ["--prefer", "method", "R2", "numbers", "rows/s"], rows
+def comparison_rows(summary: dict[str, Any]) -> list[list[str]]:
+    """For each method of a training summary: score, difference from the best, seconds per fit."""
+    rows = []
+    for told in summary.get("cv", []):
+        mark = " *" if told["method"] == summary.get("method") else ""
+        score = told["status"].partition(":")[0]  # the reason behind it would widen the column
+        if told.get("score") is not None:
+            score = f"{told['score']:.4f} ± {told['standard_error']:.4f}"
+        # Files of before have no differences.
+        mean = told.get("difference_to_best")
+        error = told.get("difference_standard_error")
+        difference = ""
+        if mean is not None and error is not None:
+            difference = "best" if mean == error == 0 else f"{mean:.3f} ± {error:.3f}"
+        seconds = told.get("seconds_a_fit")
+        rows.append(
+            [told["label"] + mark, score, difference, "" if seconds is None else f"{seconds:.2f}"]
+        )
+    return rows
 
 
 def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
@@ -65,44 +69,33 @@ def _confusions(search: Any, classes: dict[str, Any]) -> tuple[float, list[str],
 
 def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None:
     """Show the comparison, the answers, the errors or the classes, and what to do next."""
-    from isthmus.cli.blocks import importance_table
+    from isthmus.reports.sections.choice import answer_rows
+    from isthmus.reports.sections.inputs import block_rows
 
-    results = search.cv_results_
-    rows = []
-    for k, status in enumerate(results["status"]):
-        done = status == "done"
-        seconds = results["mean_fit_time"][k]
-        chosen = " *" if results["method"][k] == search.best_method_ else ""
-        rows.append(
-            [
-                results["label"][k] + chosen,
-                f"{results['mean_test_score'][k]:.4f} ± {results['standard_error'][k]:.4f}"
-                if done
-                else status,
-                paired_difference(
-                    results["difference_to_best"][k], results["difference_standard_error"][k]
-                ),
-                "" if isnan(seconds) else f"{seconds:.2f}",
-            ]
-        )
+    summary = search.training_summary()
     header = ["method", "R2", "difference", "fit s"]
     title = "Cross-validation: standard errors over the folds, difference from the best"
-    console.table(title, header, rows)
+    console.table(title, header, comparison_rows(summary))
+    for told in summary["cv"]:
+        if ":" in told["status"]:
+            console.say(f"{told['label']} {told['status']}.")
     rank = search.rank_
     with_rank = "" if rank is None else f", {rank} component{'s' if rank != 1 else ''}"
-    console.say(f"* {_RULES[search.prefer]}{with_rank}.")
-    console.table("Three answers", *_answers(search))
+    console.say(f"* Chosen: {_RULES[search.prefer]}{with_rank}.")
+    header = ["--prefer", "method", "R2", "numbers", "rows/s"]
+    console.table("Three answers", header, answer_rows(search))
     classes = search.origin_.get("classes")
     if classes is not None:
         accuracy, header, rows = _confusions(search, classes)
         console.say(
-            f"Classes of {classes['column']}: {accuracy:.1%} of the rows left out are right."
+            f"Classes of {classes['column']}: {accuracy:.1%} of the left-out rows are classified correctly."
         )
-        console.table("Rows left out, by their class and the predicted one", header, rows)
+        console.table("Left-out rows by true class and predicted class", header, rows)
     elif len(search.target_names_) <= _MOST_OUTPUTS:
-        console.table("Errors of rows left out, in units of the outputs", *_errors(search))
+        console.table("Errors of left-out rows, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
-        console.table("Blocks of inputs", *importance_table(search))
+        header = ["block", "columns", "share of the predictions"]
+        console.table("Blocks of inputs", header, block_rows(search))
     # Fewer than asked for: the rank of the data bounds them.
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
@@ -118,4 +111,4 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     told = {"model": output, "report": report, "seconds": search.seconds_}
     if classes is not None:
         told["accuracy"] = accuracy
-    console.result({**told, **search.training_summary()})
+    console.result({**told, **summary})

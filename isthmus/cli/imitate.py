@@ -10,12 +10,6 @@ import typer
 from isthmus.cli.app import InputError
 from isthmus.cli.console import Console, Json, Quiet, Seed, begin
 
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("imitate")(imitate)
-
-
 ANGLES = (".csv", ".npz", ".json", ".yaml", ".yml")
 
 
@@ -183,7 +177,20 @@ def imitate(
             return writing_story(
                 write, caricature=caricature, order=order, film=film, random_state=seed
             )
-        return _learned_story(video, background, skin, clip, road, labels, frames, seed, progress)
+        from isthmus.applications.imitation import stories
+
+        common: dict[str, Any] = {
+            "n_frames": frames,
+            "n_labels": labels,
+            "road": road,
+            "random_state": seed,
+            "progress": progress,
+        }
+        if video is None:
+            return stories.learned_story(clip=clip, **common)
+        if background is None or not skin:
+            raise InputError("--video needs --background room.png and --skin x,y.")
+        return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
     inputs = [name for name in (mocap, video, background, arm) if name]
     with Outputs(inputs=inputs) as outputs:
@@ -212,33 +219,6 @@ def imitate(
                 write_film_to(film_file, story, progress=tell)
                 write_page(story, main_file, film=film_file.part)
     _report(console, story, Path(output), None if only_angles else film)
-
-
-def _learned_story(
-    video: str | None,
-    background: str | None,
-    skin: list[str] | None,
-    clip: str,
-    road: str,
-    labels: int,
-    frames: int | None,
-    seed: int,
-    progress: Any,
-) -> Any:
-    from isthmus.applications.imitation import stories
-
-    common = {
-        "n_frames": frames,
-        "n_labels": labels,
-        "road": road,
-        "random_state": seed,
-        "progress": progress,
-    }
-    if video is None:
-        return stories.learned_story(clip=clip, **common)
-    if background is None or not skin:
-        raise InputError("--video needs --background room.png and --skin x,y.")
-    return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
 
 def _split_named(

@@ -7,13 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, begin, paired_difference
+from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.fit_tables import comparison_rows
 from isthmus.cli.options import Header, IdColumn, Types
-
-
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("inspect")(inspect)
 
 
 def inspect(
@@ -80,7 +76,10 @@ def inspect(
     ):
         if summary.get(count) is not None:
             console.say(f"  {label:<10} {summary[count]}{_list_names(summary.get(key))}")
-    _cross_validation(console, summary)
+    rows = [row[:3] for row in comparison_rows(summary)]
+    if rows:
+        title = "Cross-validation, with standard errors over the folds"
+        console.table(title, ["method", "R2", "difference"], rows)
     console.result(found)
 
 
@@ -99,22 +98,3 @@ def _list_names(names: Any, most: int = 12) -> str:
         return ""
     shown = ", ".join(map(str, names[:most]))
     return f": {shown}" + (" ..." if len(names) > most else "")
-
-
-def _cross_validation(console: Any, summary: dict[str, Any]) -> None:
-    rows = []
-    for row in summary.get("cv", []):
-        mark = " *" if row["method"] == summary.get("method") else ""
-        score, error = row.get("score"), row.get("standard_error")
-        rows.append(
-            [
-                row["label"] + mark,
-                row["status"] if score is None else f"{score:.4f} ± {error:.4f}",
-                paired_difference(
-                    row.get("difference_to_best"), row.get("difference_standard_error")
-                ),
-            ]
-        )
-    if rows:
-        title = "Cross-validation, with standard errors over the folds"
-        console.table(title, ["method", "R2", "difference"], rows)

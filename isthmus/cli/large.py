@@ -65,7 +65,7 @@ def open_rows(path: str, targets: list[str], reading: Reading, memory: float | N
     return rows
 
 
-def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> Any:
+def fit_large(rows: Rows, options: dict[str, Any]) -> Any:
     """Choose ranks, and ridge weights if there are any, from the moments of the folds, in one pass.
 
     A second pass draws rows for the domain and the intervals.
@@ -76,25 +76,27 @@ def fit_large(rows: Rows, method: str, components: Any, cv: Any, scale: Any) -> 
 
     models = {"pls": PLS, "pcr": PCR, "reduced_rank": ReducedRankRegression}
     # One pass gives moments, from which PLS, PCR and reduced rank alone can be fitted.
-    name = "pls" if method == "auto" else method
+    methods = ["pls"] if options["methods"] == "auto" else options["methods"]
+    name = ",".join(methods)
     if name not in models:
         raise InputError(
-            f"--method {method}: a table that is read in blocks takes one of {', '.join(models)}."
+            f"--method {name}: a table that is read in blocks takes one of {', '.join(models)}."
         )
-    cv = 5 if cv == "auto" else cv
+    cv = 5 if options["cv"] == "auto" else options["cv"]
     if cv == "time":
         raise InputError("--cv time needs all rows in memory: raise --memory.")
-    chosen = {} if scale == "auto" else {"scale": scale}
+    scale = {} if options["scale"] == "auto" else {"scale": options["scale"]}
+    components = options["n_components"]
     n_components = None if components == "auto" else [components]
-    search = ComponentSearchCV(models[name](**chosen), n_components=n_components, cv=cv)
+    search = ComponentSearchCV(models[name](**scale), n_components=n_components, cv=cv)
     return Trusted(search).fit(rows)
 
 
-def summary(trusted: Any, path: str) -> dict[str, Any]:
-    """What a fit is told by."""
+def tell_large(console: Any, trusted: Any, path: str, output: str) -> None:
+    """Show how a table was fitted in blocks."""
     search = trusted.estimator_
     model = search.best_estimator_
-    return {
+    told = {
         "method": type(model).__name__,
         "rows": int(model.n_samples_),
         "features": int(search.n_features_in_),
@@ -104,3 +106,9 @@ def summary(trusted: Any, path: str) -> dict[str, Any]:
         "folds": search.n_splits_,
         "files": [path],
     }
+    console.say(
+        f"{told['rows']} rows read in blocks: {told['method']}, {told['components']} components, "
+        f"R2 {told['score']:.4f} in {told['folds']} folds."
+    )
+    console.say(f"Model: {output}")
+    console.result({"model": output, **told})

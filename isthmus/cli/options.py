@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ IdColumn = Annotated[
 ]  # fmt: skip
 Types = Annotated[
     list[str] | None,
-    typer.Option("--types", help="Kinds of columns that are not detected: a=number,b=category. Kinds: "
+    typer.Option("--types", help="Kinds of columns, instead of those detected: a=number,b=category. Kinds: "
                  "number, id, boolean, date, category, ignore."),
 ]  # fmt: skip
 Categories = Annotated[
@@ -34,11 +34,13 @@ IgnoreColumns = Annotated[
 ]
 ImageShape = Annotated[
     str | None,
-    typer.Option("--image-shape", help="Height x width of inputs that are pictures, 8x8."),
+    typer.Option("--image-shape", help="Height x width of inputs that are pictures, such as 8x8."),
 ]
 OutputImageShape = Annotated[
     str | None,
-    typer.Option("--output-image-shape", help="Height x width of outputs that are pictures, 8x8."),
+    typer.Option(
+        "--output-image-shape", help="Height x width of outputs that are pictures, such as 8x8."
+    ),
 ]
 TrustedKey = Annotated[
     str | None,
@@ -54,7 +56,15 @@ OutputsFile = Annotated[
 ]  # fmt: skip
 
 
-def shape_of(given: str | None, option: str) -> tuple[int, int] | None:
+def image_shapes(inputs: str | None, outputs: str | None) -> dict[str, Any]:
+    """Shapes of inputs and outputs that are pictures, as a report takes them."""
+    return {
+        "image_shape": _shape_of(inputs, "--image-shape"),
+        "output_image_shape": _shape_of(outputs, "--output-image-shape"),
+    }
+
+
+def _shape_of(given: str | None, option: str) -> tuple[int, int] | None:
     """``8x8`` as a pair."""
     if given is None:
         return None

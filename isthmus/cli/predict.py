@@ -14,21 +14,16 @@ _MOST_TOLD = 1000  # rows outside that the result lists
 _MOST_COMPARED = 100_000  # rows that a shift of the whole is judged by
 
 
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("predict")(predict)
-
-
 def predict(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file, of isthmus fit or isthmus.save.")
+        str, typer.Argument(metavar="MODEL", help="Model file from isthmus fit or isthmus.save.")
     ],
     new: Annotated[
         list[str],
         typer.Argument(
             metavar="NEW",
-            help="New rows with the columns of the training table, or -; for a model of several tables as "
-            "many, in the same order.",
+            help="New rows with the columns of the training table, or -; a model of several tables needs "
+            "as many, in the same order.",
         ),
     ],
     output: Annotated[
@@ -67,7 +62,7 @@ def predict(
 
     The output also has, for each row, its distance from the training data (above 1 is outside), outside
     (yes or no) and the reason. Bounds of rows outside are widened by their distance, and left empty if
-    they would be farther apart than all training outputs.
+    they would exceed the range of the training outputs.
 
     For example:
 
@@ -119,7 +114,7 @@ def predict(
         }  # fmt: skip
     elif check:
         console.notice(
-            f"{model} keeps no domain: rows are predicted unchecked. Fit it with isthmus fit, or save "
+            f"{model} has no domain: predictions are not checked. Fit it with isthmus fit, or save "
             "isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
         )
     targets = list(search.target_names_)
@@ -175,11 +170,13 @@ class Outside:
 
     def rule(self) -> str:
         """Return the sentence about bounds of rows outside."""
-        told = "Bounds of rows outside are wider, by their distance"
+        told = "Bounds of rows outside are widened by their distance"
         if not self.withheld:
             return f"{told}."
         rows = "row has none" if self.withheld == 1 else "rows have none"
-        return f"{told}; {self.withheld} {rows}, where they would exceed the range of all training outputs."
+        return (
+            f"{told}; {self.withheld} {rows}: they would exceed the range of the training outputs."
+        )
 
 
 def _write(

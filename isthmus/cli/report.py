@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.console import Json, Quiet, begin
+from isthmus.cli.console import Json, Quiet, begin, command_line
 from isthmus.cli.options import (
     Header,
     IdColumn,
@@ -18,7 +16,7 @@ from isthmus.cli.options import (
     TargetColumns,
     TrustedKey,
     Types,
-    shape_of,
+    image_shapes,
 )
 
 _FIGURES = {
@@ -27,14 +25,10 @@ _FIGURES = {
 }  # fmt: skip
 
 
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("report")(report)
-
-
 def report(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file of isthmus fit, or a saved Trusted.")
+        str,
+        typer.Argument(metavar="MODEL", help="Model file from isthmus fit, or a saved Trusted."),
     ],
     files: Annotated[
         list[str],
@@ -66,10 +60,7 @@ def report(
         isthmus report model.isthmus nir.csv raman.csv -y lab.csv
     """
     console = begin(quiet, as_json)
-    shapes: dict[str, Any] = {
-        "image_shape": shape_of(image_shape, "--image-shape"),
-        "output_image_shape": shape_of(output_image_shape, "--output-image-shape"),
-    }
+    shapes = image_shapes(image_shape, output_image_shape)
 
     import numpy as np
 
@@ -90,7 +81,7 @@ def report(
         search = load_model(model, trusted_key)
         if search.residual_quantiles_ is None:
             raise InputError(
-                f"{model} keeps no errors of rows left out to compare with: fit it with isthmus fit, or "
+                f"{model} has no errors of left-out rows to compare with: fit it with isthmus fit, or "
                 "save isthmus.inspection.Trusted(model).fit(X, y) in place of the model."
             )
         x_files, y_file = list(files), outputs_file
@@ -111,8 +102,7 @@ def report(
                 f"{y.path} has {Y.shape[0]} rows and {Y.shape[1]} outputs, expected {len(X)} and "
                 f"{len(search.target_names_)}."
             )
-        command = shlex.join(["isthmus", *sys.argv[1:]])
-        write_report(page, search, X, Y, row_names=ids, command=command, **shapes)
+        write_report(page, search, X, Y, row_names=ids, command=command_line(), **shapes)
         figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
         trust = None if search.domain_ is None else search.check_rows(X)
     rows = [
@@ -170,7 +160,7 @@ def _read(
         # Without a header all columns of Y are outputs, in the order of training.
         wanted = other.columns_of(targets) if other.has_names else other.data_columns
         y = read_groups(other, [wanted])[0]
-    return X, align(table, y, current().notice)[1], table.ids
+    return X, align(table, y, current().notice), table.ids
 
 
 def _short(value: float) -> str:

@@ -10,11 +10,6 @@ from isthmus.cli.app import InputError
 from isthmus.cli.console import Json, Quiet, Seed, begin
 
 
-def register(app: Any) -> None:
-    """Join the command."""
-    app.command("reproduce")(reproduce)
-
-
 def reproduce(
     names: Annotated[
         list[str] | None,
@@ -55,7 +50,7 @@ def reproduce(
 
     if show:
         rows = [[e.name, e.paper, e.place, e.question] for e in EXPERIMENTS.values()]
-        console.table("", ["name", "paper", "place", "question"], rows, numbers=False)
+        console.table("", ["name", "paper", "place", "question"], rows)
         console.result({"experiments": [e.name for e in EXPERIMENTS.values()]})
         return
     chosen = _choose(names or [], every or quick, EXPERIMENTS)

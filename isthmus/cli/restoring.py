@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import wrap
@@ -103,15 +104,11 @@ def _try(rung: Any, problem: Problem, X: Array, Y: Array, X_test: Array, Y_test:
     seconds = time.perf_counter() - begun
     model = search.best_estimator_
     predicted = model.predict(X_test)
-    times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        model.predict(X_test)
-        times.append(time.perf_counter() - begun)
+    predict_seconds = min(timeit.repeat(lambda: model.predict(X_test), number=1, repeat=3))
     rank = getattr(model, "n_components_", search.best_params_.get("n_components"))
     return Row(
         rung.label, _rms(Y_test - predicted), None if rank is None else int(rank), seconds,
-        len(X_test) / min(times),
+        len(X_test) / predict_seconds,
         predicted, component_curve(search), model,
     )  # fmt: skip
 
@@ -130,7 +127,7 @@ def report_page(found: Found) -> str:
         _results(found), _digits(found, fitted), _curves(fitted), _basis(fitted), _errors(found, fitted)
     ]  # fmt: skip
     subtitle = (
-        f"{found.n_train} damaged digits to learn from, {found.n_test} to be tested on; half of the 8 by 8 "
+        f"{found.n_train} damaged digits for training, {found.n_test} for testing; half of the 8 by 8 "
         "pixels are dead, the others noisy"
     )
     return render("Isthmus: restoring damaged digits", subtitle, sections)

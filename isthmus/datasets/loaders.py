@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
-from isthmus.datasets.registry import MULAN, NIR, DataSet
+from isthmus.datasets.registry import MULAN, NIR
 from isthmus.datasets.store import Arrays, DatasetNotFoundError, is_at_hand, read_arrays
 
 _TARGETS = {"gasoline": ("y", "octane"), "yarn": ("y_density", "density")}
@@ -88,17 +86,25 @@ def load_nir(name: str | None = None, *, instrument: str = "m5") -> Bunch:
         feature_names = [f"channel {i}" for i in range(X.shape[1])]
     else:
         feature_names = [f"{value:.6g} nm" for value in wavelengths]
-    target, target_names = _nir_target(name, arrays)
-    extra = _tecator_extra(arrays) if name == "tecator" else {}
-    train = np.flatnonzero(arrays["train"]) if "train" in arrays else extra.pop("train_index", None)
-    return _bunch(
-        NIR[name],
-        X,
-        target,
-        feature_names,
-        target_names,
+    if name in _TARGETS:
+        key, target_name = _TARGETS[name]
+        target, target_names = arrays[key], [target_name]
+    else:
+        target, target_names = arrays["Y"], [str(each) for each in arrays["y_names"]]
+    train = np.flatnonzero(arrays["train"]) if "train" in arrays else None
+    extra = {}
+    if name == "tecator":
+        train = np.arange(_TECATOR_SPLIT["train"])
+        extra["principal_components"] = arrays["pcs"].astype(np.float64)
+        extra["split"] = np.repeat(list(_TECATOR_SPLIT), list(_TECATOR_SPLIT.values()))
+    return Bunch(
+        data=X.astype(np.float64),
+        target=target.astype(np.float64),
+        feature_names=feature_names,
+        target_names=target_names,
         wavelengths=wavelengths,
         train_index=train,
+        DESCR=NIR[name].description,
         **extra,
     )
 
@@ -138,30 +144,14 @@ def load_mulan(name: str) -> Bunch:
     """
     check_option("name", name, tuple(MULAN))
     arrays = read_arrays(MULAN[name])
-    feature_names = [str(column) for column in arrays["x_names"]]
-    target_names = [str(column) for column in arrays["y_names"]]
-    return _bunch(MULAN[name], arrays["X"], arrays["Y"], feature_names, target_names)
-
-
-def _bunch(
-    row: DataSet,
-    X: NDArray,
-    Y: NDArray,
-    feature_names: list[str],
-    target_names: list[str],
-    wavelengths: NDArray | None = None,
-    train_index: NDArray | None = None,
-    **extra: Any,
-) -> Bunch:
     return Bunch(
-        data=X.astype(np.float64),
-        target=Y.astype(np.float64),
-        feature_names=feature_names,
-        target_names=target_names,
-        wavelengths=wavelengths,
-        train_index=train_index,
-        DESCR=row.description,
-        **extra,
+        data=arrays["X"].astype(np.float64),
+        target=arrays["Y"].astype(np.float64),
+        feature_names=[str(column) for column in arrays["x_names"]],
+        target_names=[str(column) for column in arrays["y_names"]],
+        wavelengths=None,
+        train_index=None,
+        DESCR=MULAN[name].description,
     )
 
 
@@ -169,18 +159,3 @@ def _wavelengths(name: str, arrays: Arrays) -> NDArray | None:
     if "wavelength_nm" in arrays:
         return arrays["wavelength_nm"].astype(np.float64)
     return np.linspace(*_WAVELENGTHS[name]) if name in _WAVELENGTHS else None
-
-
-def _nir_target(name: str, arrays: Arrays) -> tuple[NDArray, list[str]]:
-    if name in _TARGETS:
-        key, target_name = _TARGETS[name]
-        return arrays[key], [target_name]
-    return arrays["Y"], [str(target) for target in arrays["y_names"]]
-
-
-def _tecator_extra(arrays: Arrays) -> dict[str, NDArray]:
-    return {
-        "principal_components": arrays["pcs"].astype(np.float64),
-        "split": np.repeat(list(_TECATOR_SPLIT), list(_TECATOR_SPLIT.values())),
-        "train_index": np.arange(_TECATOR_SPLIT["train"]),
-    }

@@ -13,7 +13,7 @@ name                       file                question
 ``prediction_interval``    ``prediction.py``   between which bounds will a new output lie?
 ``permutation_test``       ``permutation.py``  is there anything to learn at all?
 ``figures_of_merit``       ``merit.py``        how large are the errors, in units of each output?
-``Trusted``                ``trusted.py``      which predictions may be believed? Of any estimator
+``Trusted``                ``trusted.py``      which predictions can be trusted? Of any estimator
 =========================  ==================  ==================================================
 
 All but the last two take a fitted :class:`~isthmus.PCR`, :class:`~isthmus.PLS`,
@@ -27,19 +27,17 @@ Pictures are in ``displays/``, one class per picture; :mod:`isthmus.inspection.d
 """
 
 from isthmus.inspection.coefficients import coefficient_intervals
-from isthmus.inspection.displays import (
-    CoefficientsDisplay,
-    ComponentCurveDisplay,
-    CompressionDisplay,
-    ExplainedVarianceDisplay,
-    LoadingsDisplay,
-    ParityDisplay,
-    PreimageDisplay,
-    ScoresDisplay,
-    SPlotDisplay,
-    SubspaceDisplay,
-    VIPDisplay,
-)
+from isthmus.inspection.displays.coefficients import CoefficientsDisplay
+from isthmus.inspection.displays.component_curve import ComponentCurveDisplay
+from isthmus.inspection.displays.compression import CompressionDisplay
+from isthmus.inspection.displays.explained_variance import ExplainedVarianceDisplay
+from isthmus.inspection.displays.importance import VIPDisplay
+from isthmus.inspection.displays.loadings import LoadingsDisplay
+from isthmus.inspection.displays.parity import ParityDisplay
+from isthmus.inspection.displays.preimages import PreimageDisplay
+from isthmus.inspection.displays.s_plot import SPlotDisplay
+from isthmus.inspection.displays.scores import ScoresDisplay
+from isthmus.inspection.displays.subspace import SubspaceDisplay
 from isthmus.inspection.domain import Domain as Domain
 from isthmus.inspection.importance import selectivity_ratio, vip
 from isthmus.inspection.merit import FiguresOfMerit as FiguresOfMerit

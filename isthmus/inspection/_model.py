@@ -159,8 +159,10 @@ def refit(
     return new.fit(X, as_fitted(model, Y), sample_weight=weights)
 
 
-def row_weights(weights: Array | None, n: int) -> Array:
-    return np.ones(n) if weights is None else weights
+def row_weights(sample_weight: ArrayLike | None, X: Array) -> Array:
+    """Checked weights, one per row; ones if none are given."""
+    weights = check_weights(sample_weight, X)
+    return np.ones(len(X)) if weights is None else weights
 
 
 def coef_2d(model: LatentRegression) -> NDArray:

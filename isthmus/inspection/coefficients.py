@@ -114,12 +114,15 @@ def coefficient_intervals(
         "use method='bootstrap' with fewer n_resamples, or select inputs first.",
     )
     if method == "jackknife":
-        coefs = _refits(model, X, Y, weights, _all_but_one(len(X)), n_jobs)
+        draws: Iterable[NDArray] = (np.delete(np.arange(len(X)), i) for i in range(len(X)))
+        coefs = _refits(model, X, Y, weights, draws, n_jobs)
         error = np.sqrt(len(X) - 1) * _deviations(coefs)
         reach = stats.t.ppf((1 + level) / 2, len(X) - 1) * error
         lower, upper = coef - reach, coef + reach
     else:
-        draws = _with_replacement(len(X), n_resamples, random_state)
+        # A seed each, drawn beforehand: the draws are the same for any number of jobs.
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_resamples)
+        draws = (np.random.default_rng(seed).integers(len(X), size=len(X)) for seed in seeds)
         coefs = _refits(model, X, Y, weights, draws, n_jobs)
         error = _deviations(coefs, ddof=1)
         lower, upper = np.quantile(coefs, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -132,18 +135,6 @@ def _deviations(coefs: Array, ddof: int = 0) -> Array:
     size = np.abs(coefs).max(axis=0)
     size = np.where(size > 0, size, 1.0)
     return np.asarray(size * (coefs / size).std(axis=0, ddof=ddof))
-
-
-def _all_but_one(n: int) -> Iterable[NDArray]:
-    return (np.delete(np.arange(n), i) for i in range(n))
-
-
-def _with_replacement(
-    n: int, n_resamples: int, random_state: int | RandomState | None
-) -> Iterable[NDArray]:
-    # A seed each, drawn beforehand: the draws are the same for any number of jobs.
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_resamples)
-    return (np.random.default_rng(seed).integers(n, size=n) for seed in seeds)
 
 
 def _refits(

@@ -1,4 +1,4 @@
-"""Where a fitted model may be believed: the domain of its training rows, and rows outside of it."""
+"""Where a fitted model can be trusted: the domain of its training rows, and rows outside of it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus._linalg import EPS, Array, power_of_two
-from isthmus._validation import check_weights
 from isthmus.inspection._model import (
     as_fitted,
     check_batch,
@@ -94,7 +93,7 @@ def selectivity_ratio(
     """
     X = check_rows(model, X)
     Z = standardise(model, X)
-    weights = row_weights(check_weights(sample_weight, X), len(X))
+    weights = row_weights(sample_weight, X)
     squares = weights @ Z**2
     squares[squares <= _rounding(model, weights.sum())] = 0.0
     rows = [_one_ratio(Z, b, squares, weights) for b in coef_2d(model) * model.x_scale_]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus.inspection._model import check_level
 from isthmus.inspection.trust import Trust
 
 _MOST_QUANTILES = 2000  # kept of the errors: more would only make files larger
@@ -36,8 +37,7 @@ def half_widths(errors: Array, n_samples: int, level: float) -> Array:
     widths : ndarray of shape (n_targets,)
         Infinite where there are too few rows for the level.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level == {level!r}, must be a number between 0 and 1, such as 0.95.")
+    check_level(level)
     rank = int(np.ceil(level * (n_samples + 1) - 1e-9))
     if rank > n_samples:
         return np.full(errors.shape[1], np.inf)

@@ -21,10 +21,10 @@ class Order:
     Attributes
     ----------
     is_seen : bool
-        Whether neighbouring rows have like errors.
+        Whether neighbouring rows have similar errors.
     sorted_by : int or None
         An output that only rises or only falls from the first row to the last. A prediction lies nearer
-        to the mean than the output, so that a table sorted by one has like errors in neighbours too: an
+        to the mean than the output, so that a table sorted by one has similar errors in neighbours too: an
         order that is none of time, and in which later rows lie beyond all outputs before them.
     has_classes : bool
         Whether no output has more than two values: classes may come one after the other.
@@ -55,21 +55,21 @@ class Order:
             return ""
         if self.sorted_by is not None:
             return (
-                f"the rows are sorted by {names[self.sorted_by]}: neighbours have like errors. Shuffled "
-                "folds are right if new rows come in no order. For batches give groups (--groups), for an "
-                "order of time cv='time' (--cv time)."
+                f"the rows are sorted by {names[self.sorted_by]}: neighbouring rows have similar errors. "
+                "Shuffled folds are right if new rows come in no order. For batches give groups "
+                "(--groups), for an order of time cv='time' (--cv time)."
             )
         if scores is None:
             return (
-                "the rows look ordered: neighbours have like errors, and the folds part them, so that new "
-                "batches or later rows will be predicted worse than cross-validation says. Give groups "
-                "(--groups), or cv='time' (--cv time)."
+                "the rows look ordered: neighbouring rows have similar errors, and the folds separate "
+                "them. New batches or later rows will be predicted worse than cross-validation shows. "
+                "Give groups (--groups), or cv='time' (--cv time)."
             )
         return (
-            "the rows look ordered: neighbours have like errors. So score and intervals are of later rows "
-            f"predicted from earlier ones: score {scores[0]:.3f}, {scores[1]:.3f} in shuffled folds. "
-            "If new rows come later, give cv='time' (--cv time); for batches give groups (--groups); "
-            "cv=5 (--cv 5) keeps shuffled folds."
+            "the rows look ordered: neighbouring rows have similar errors. Score and intervals are "
+            f"therefore of later rows predicted from earlier ones: score {scores[0]:.3f}, "
+            f"{scores[1]:.3f} in shuffled folds. If new rows come later, give cv='time' (--cv time); for "
+            "batches give groups (--groups); cv=5 (--cv 5) keeps shuffled folds."
         )
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from isthmus._linalg import Array
-from isthmus._validation import check_weights
 from isthmus.inspection._model import (
     check_level,
     check_rows,
@@ -83,11 +82,15 @@ def hotelling_t2(
             f"{k} components; weights count rows here, so rescale them or keep fewer components."
         )
     S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
+    limit = t2_limit(n, k, level, training=training)
+    return OutlierStatistic((n - 1) * (S**2).sum(axis=1), limit, level)
+
+
+def t2_limit(n: float, k: int, level: float, *, training: bool) -> float:
+    """Limit of T2 in ``k`` directions from ``n`` rows, for those rows or for new ones."""
     if training:
-        limit = (n - 1) ** 2 / n * stats.beta.ppf(level, k / 2, (n - k - 1) / 2)
-    else:
-        limit = k * (n**2 - 1) / (n * (n - k)) * stats.f.ppf(level, k, n - k)
-    return OutlierStatistic((n - 1) * (S**2).sum(axis=1), float(limit), level)
+        return float((n - 1) ** 2 / n * stats.beta.ppf(level, k / 2, (n - k - 1) / 2))
+    return float(k * (n**2 - 1) / (n * (n - k)) * stats.f.ppf(level, k, n - k))
 
 
 def q_residuals(
@@ -149,7 +152,7 @@ def q_residuals(
     check_level(level)
     E = _residuals(model, X)
     E_train = E if X_train is None else _residuals(model, X_train)
-    weights = row_weights(check_weights(sample_weight, E_train), len(E_train))
+    weights = row_weights(sample_weight, E_train)
     dof = weights.sum() - 1 - model.n_components_
     if dof <= 0:
         raise ValueError(
@@ -185,7 +188,7 @@ def leverage(
     leverage : ndarray of shape (n_samples,)
     """
     X = check_rows(model, X)
-    weights = row_weights(check_weights(sample_weight, X), len(X))
+    weights = row_weights(sample_weight, X)
     S = orthonormal_scores(model, standardise(model, X) @ model.x_rotations_)
     return weights * (1 / model.weight_ + (S**2).sum(axis=1))
 

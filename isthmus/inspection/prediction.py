@@ -23,7 +23,6 @@ from isthmus.inspection._model import (
     has_link,
     on_scale_of_y,
     refit,
-    row_weights,
     training_rows,
 )
 from isthmus.regression.base import LatentRegression
@@ -147,7 +146,7 @@ def prediction_interval(
     dof = None
     if method == "gaussian":
         probes = Probes(n_probes, random_state, n_jobs)
-        fit = linearise(model, X, Y, row_weights(weights, len(X)), probes)
+        fit = linearise(model, X, Y, np.ones(len(X)) if weights is None else weights, probes)
         reach = _student_reach(fit, X_new - model.x_mean_, level)
         dof = fit.dof
         lower, upper = centre - reach, centre + reach

@@ -94,7 +94,8 @@ def tell_outside(
         cause, most = causes.most_common(1)[0]
         of = "all" if most == n else "most" if causes.total() < n else f"{most}"
         article = "" if cause.startswith("Hotelling") else "the "
-        told += f", by {article}{cause}" if n == 1 else f", {of} of them by {article}{cause}"
+        which = "" if n == 1 else f"{of} of them "
+        told += f", {which}because of {article}{cause}"
     if shift >= RARE:
         return f"{told}."
     told += f". As a whole they lie farther out than the training rows (p = {shift:.1g})"

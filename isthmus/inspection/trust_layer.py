@@ -109,7 +109,7 @@ class TrustLayer:
     ) -> tuple[NDArray, NDArray]:
         if self.residual_quantiles_ is None:
             raise ValueError(
-                "the model keeps no errors of rows left out, which intervals are made of: fit it again as "
+                "the model has no errors of left-out rows to compute intervals from: fit it again as "
                 "isthmus.inspection.Trusted(model).fit(X, y), with outputs that are numbers."
             )
         widths = half_widths(self.residual_quantiles_, self.n_samples_, level)

@@ -1,4 +1,4 @@
-"""Predictions that say when not to be believed: any estimator, with its domain and its intervals."""
+"""Any estimator, with a check of each row and intervals for its predictions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from isthmus.problems.streams.sources import Rows, as_rows
 
 
 class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
-    """Any estimator of vectors, with predictions that say when not to be believed.
+    """Wrap any estimator of vectors to flag rows unlike the training rows and to give intervals.
 
     The estimator is fitted to all rows, and again without the rows of each fold. Rows left out give the
     limits of the domain and the errors from which intervals are made, with all that is chosen inside the
@@ -55,7 +55,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Folds in which rows are left out. An int is shuffled folds, or folds of whole ``groups``, whose
         limits are those of new batches; "time" leaves out later rows. "auto" is five; if neighbouring rows
-        have like errors in them (one false alarm in a thousand tables) it warns, and the errors are
+        have similar errors in them (one false alarm in a thousand tables) it warns, and the errors are
         those of later rows left out, the limits still those of shuffled folds.
     n_jobs : int, default=None
         Folds at a time, as in joblib.
@@ -197,7 +197,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(model)
         check_is_fitted(transfer)
         if model.domain_ is None:
-            raise ValueError("the model keeps no domain: fit it as Trusted(model).fit(X, y).")
+            raise ValueError("the model has no domain: fit it as Trusted(model).fit(X, y).")
         least = {"dtype": np.float64, "ensure_min_samples": FEWEST_STANDARDS}
         secondary = check_array(X, **least)
         primary = check_array(y, **least, input_name="y")

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
-from isthmus._validation import check_weights
 from isthmus.inspection._model import (
     check_rows,
     check_targets,
@@ -90,7 +89,7 @@ def explained_variance(
     """
     X = check_rows(model, X)
     Z = standardise(model, X)
-    weights = row_weights(check_weights(sample_weight, X), len(X))
+    weights = row_weights(sample_weight, X)
     T = Z @ model.x_rotations_
     S = orthonormal_scores(model, T)
     # Along orthonormal scores the loadings of a components are the first a of all.

@@ -51,17 +51,18 @@ class Archive:
             elif name.endswith(".npz"):
                 self.arrays(name)
 
+    def _member(self, name: Any, suffix: str, what: str) -> bytes:
+        if not isinstance(name, str) or not name.endswith(suffix) or name not in self._members:
+            raise CorruptedFileError(f"{self.path} is corrupted: {what} is missing.")
+        return self._members[name]
+
     def array(self, name: Any) -> NDArray:
         """An array by the name of its member."""
-        if not isinstance(name, str) or not name.endswith(".npy") or name not in self._members:
-            raise CorruptedFileError(f"{self.path} is corrupted: an array is missing.")
-        return _read_array(name, self._members[name], self.path)
+        return _read_array(name, self._member(name, ".npy", "an array"), self.path)
 
     def arrays(self, name: Any) -> dict[str, NDArray]:
         """The arrays of a sparse matrix."""
-        if not isinstance(name, str) or not name.endswith(".npz") or name not in self._members:
-            raise CorruptedFileError(f"{self.path} is corrupted: a sparse matrix is missing.")
-        data = self._members[name]
+        data = self._member(name, ".npz", "a sparse matrix")
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as inner:
                 total = sum(member.file_size for member in inner.infolist())

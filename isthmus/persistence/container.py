@@ -110,12 +110,9 @@ def unpack(path: str | os.PathLike) -> Shell:
         )
     line, payload = first_line(body, path)
     manifest = parse(line, path)
-    parts = (
-        [manifest.get(key, {}) for key in ("summary", "versions")]
-        if isinstance(manifest, dict)
-        else [0]
-    )
-    if not all(isinstance(part, dict) for part in parts):
+    if not isinstance(manifest, dict) or not all(
+        isinstance(manifest.get(key, {}), dict) for key in ("summary", "versions")
+    ):
         raise CorruptedFileError(
             f"{path} is corrupted: its description was not written by isthmus."
         )

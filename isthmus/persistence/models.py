@@ -110,8 +110,9 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     except ModelFileError:
         raise
     except Exception as error:
+        fault = str(error).strip().partition("\n")[0]
         raise CorruptedFileError(
-            f"{path} cannot be rebuilt ({type(error).__name__}: {_first_line(error)}); was it saved by "
+            f"{path} cannot be rebuilt ({type(error).__name__}: {fault}); was it saved by "
             "other versions of the packages? isthmus inspect lists them."
         ) from error
 
@@ -192,8 +193,3 @@ def _plain_summary(model: Any) -> dict[str, Any]:
     if hasattr(model, "feature_names_in_"):
         summary["feature_names"] = [str(name) for name in model.feature_names_in_]
     return summary
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -44,9 +44,8 @@ class _Translator:
         self.archive, self.path = archive, path
         self.arrays: list[NDArray] = []
         self._places: dict[str, int] = {}
-        self._objects: dict[
-            int, int
-        ] = {}  # by what skops calls their address, in order of their end
+        # By what skops calls their address, in the order in which they end.
+        self._objects: dict[int, int] = {}
         self._n_objects = 0
         self._count = 0
 
@@ -73,10 +72,8 @@ class _Translator:
 
     def _make(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
         name, content = f"{module}.{last}", node.get("content")
-        if loader == "JsonNode":
-            return self._json(content) if name in _VALUES[loader] else _FOREIGN
-        if loader in _VALUES and name in _VALUES[loader]:
-            return getattr(self, f"_{loader}")(content, node, depth)
+        if loader in _VALUES:
+            return self._value(node, loader, depth) if name in _VALUES[loader] else _FOREIGN
         if loader == "NdArrayNode" and module == "numpy":
             return self._array(node, last, depth)
         if loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
@@ -113,29 +110,31 @@ class _Translator:
             raise CorruptedFileError(f"{self.path} is corrupted: a list is invalid.")
         return [self.node(item, depth) for item in content]
 
-    def _ListNode(self, content: Any, node: Any, depth: int) -> Any:
-        return self._items(content, depth)
+    def _value(self, node: Any, loader: str, depth: int) -> Any:
+        content = node.get("content")
+        if loader == "JsonNode":
+            return self._json(content)
+        if loader == "ListNode":
+            return self._items(content, depth)
+        if loader == "TupleNode":
+            return {"tuple": self._items(content, depth)}
+        if loader == "SetNode":
+            return {"set": self._items(content, depth)}
+        if loader == "SliceNode":
+            ends = [content[key] for key in ("start", "stop", "step")]
+            return {"slice": [e if type(e) in (int, type(None)) else self.node(e) for e in ends]}
+        if loader == "MaskedArrayNode":
+            return self._masked(content, depth)
+        if loader == "RandomStateNode":
+            return self._random_state(content, depth)
+        return self._dictionary(content, node, depth)
 
-    def _TupleNode(self, content: Any, node: Any, depth: int) -> Any:
-        return {"tuple": self._items(content, depth)}
-
-    def _SetNode(self, content: Any, node: Any, depth: int) -> Any:
-        return {"set": self._items(content, depth)}
-
-    def _SliceNode(self, content: Any, node: Any, depth: int) -> Any:
-        return {"slice": [self._plain(content[key]) for key in ("start", "stop", "step")]}
-
-    def _plain(self, value: Any) -> Any:
-        return value if type(value) in (int, type(None)) else self.node(value)
-
-    def _DictNode(self, content: Any, node: Any, depth: int) -> Any:
+    def _dictionary(self, content: Any, node: Any, depth: int) -> Any:
         if not isinstance(content, dict):
             raise CorruptedFileError(f"{self.path} is corrupted: a dictionary is invalid.")
         kinds = self.node(node.get("key_types"), depth)
-        pairs = []
-        for kind, (key, item) in zip(kinds, content.items(), strict=True):
-            pairs.append([self._key(kind, key), self.node(item, depth)])
-        return {"dict": pairs}
+        items = zip(kinds, content.items(), strict=True)
+        return {"dict": [[self._key(kind, key), self.node(v, depth)] for kind, (key, v) in items]}
 
     def _key(self, kind: Any, key: str) -> Any:
         """JSON has made text of all keys; the types say what they were."""
@@ -150,17 +149,14 @@ class _Translator:
             return key in ("true", "True")
         raise CorruptedFileError(f"{self.path} is corrupted: a key of a dictionary is invalid.")
 
-    def _MaskedArrayNode(self, content: Any, node: Any, depth: int) -> Any:
+    def _masked(self, content: Any, depth: int) -> Any:
         data, mask = (self.node(content[key], depth) for key in ("data", "mask"))
         if "scalar" in mask:  # one truth value for all
-            whole = self._new(np.full(self._shape_of(data), bool(self.arrays[mask["scalar"]])))
-            mask = {"array": whole}
+            shape = self.arrays[data["array"]].shape if "array" in data else tuple(data["shape"])
+            mask = {"array": self._new(np.full(shape, bool(self.arrays[mask["scalar"]])))}
         return {"masked": [data, mask, None]}
 
-    def _shape_of(self, data: Any) -> tuple[int, ...]:
-        return self.arrays[data["array"]].shape if "array" in data else tuple(data["shape"])
-
-    def _RandomStateNode(self, content: Any, node: Any, depth: int) -> Any:
+    def _random_state(self, content: Any, depth: int) -> Any:
         told = dict(self.node(content, depth)["dict"])
         inner = dict(told["state"]["dict"])
         return {
@@ -170,12 +166,10 @@ class _Translator:
     def _array(self, node: Any, last: str, depth: int) -> Any:
         if node.get("type") == "json":
             shape = self.node(node["shape"], depth)["tuple"]
-            if len(shape) != 1:  # rows in rows
-                return {
-                    "objects": _flat(self._items(node["content"], depth), shape),
-                    "shape": shape,
-                }
-            return {"objects": self._items(node["content"], depth), "shape": shape}
+            items = self._items(node["content"], depth)
+            for _ in shape[1:]:  # rows in rows
+                items = [inner for item in items for inner in item]
+            return {"objects": items, "shape": shape}
         file = node.get("file")
         if file not in self._places:
             self._places[file] = self._new(self.archive.array(file))
@@ -191,9 +185,3 @@ class _Translator:
         places = [self._new(parts[f"{key}.npy"]) for key in ("data", "indices", "indptr")]
         shape = [int(n) for n in parts["shape.npy"]]
         return {"sparse": last, "parts": [{"array": place} for place in places], "shape": shape}
-
-
-def _flat(items: Any, shape: list[Any]) -> list[Any]:
-    for _ in shape[1:]:
-        items = [inner for item in items for inner in item]
-    return list(items)

@@ -50,6 +50,7 @@ _LARGEST_INT = 2**130  # the state of a generator
 # Length of the state of MT19937.
 _TWISTER_WORDS = 624
 _SCALARS = (type(None), bool, str)
+_COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 _RANDOM_PLAIN = ("PCG64", "PCG64DXSM")
 
 
@@ -78,7 +79,7 @@ class Encoder:
             raise self._foreign("objects are nested too deeply")
         if kind is list:
             return self._all(value)
-        if kind in (tuple, set, frozenset):
+        if kind in _COLLECTIONS.values():
             items = value if kind is tuple else sorted(value, key=repr)
             return {kind.__name__: self._all(items)}
         if kind is dict:
@@ -151,16 +152,16 @@ class Encoder:
     def _random(self, value: Any) -> Any:
         if isinstance(value, np.random.RandomState):
             told = value.get_state(legacy=False)
-            words = told["state"]["key"], int(told["state"]["pos"])
             if told["bit_generator"] == "MT19937":
+                words = told["state"]["key"], int(told["state"]["pos"])
                 rest = [int(told["has_gauss"]), float(told["gauss"])]
                 return {"random_state": self._all([*words, *rest])}
-            raise self._foreign(_name(value))
-        bits: Any = value.bit_generator.state
-        if bits["bit_generator"] in _RANDOM_PLAIN:
-            numbers = [bits["state"]["state"], bits["state"]["inc"]]
-            numbers += [bits["has_uint32"], bits["uinteger"]]
-            return {"generator": [bits["bit_generator"], *map(int, numbers)]}
+        else:
+            told = value.bit_generator.state
+            if told["bit_generator"] in _RANDOM_PLAIN:
+                numbers = [told["state"]["state"], told["state"]["inc"]]
+                numbers += [told["has_uint32"], told["uinteger"]]
+                return {"generator": [told["bit_generator"], *map(int, numbers)]}
         raise self._foreign(_name(value))
 
     def _all(self, values: Any) -> list[Any]:
@@ -238,14 +239,11 @@ class Decoder:
     def _build_float(self, node: Any, depth: int) -> float:
         return _ODD[node["float"]]
 
-    def _build_tuple(self, node: Any, depth: int) -> tuple[Any, ...]:
-        return tuple(self._items(node["tuple"], depth))
+    def _build_collection(self, node: Any, depth: int) -> Any:
+        ((kind, items),) = node.items()
+        return _COLLECTIONS[kind](self._items(items, depth))
 
-    def _build_set(self, node: Any, depth: int) -> set[Any]:
-        return set(self._items(node["set"], depth))
-
-    def _build_frozenset(self, node: Any, depth: int) -> frozenset[Any]:
-        return frozenset(self._items(node["frozenset"], depth))
+    _build_tuple = _build_set = _build_frozenset = _build_collection
 
     def _build_slice(self, node: Any, depth: int) -> slice:
         return slice(*self._items(node["slice"], depth, 3))
@@ -329,7 +327,7 @@ class Decoder:
             type(n) is int and 0 <= n < 2**bits for n, bits in zip(numbers, (128, 128, 1, 32))
         ):
             raise self._bad()
-        bits = (np.random.PCG64 if name == "PCG64" else np.random.PCG64DXSM)(0)
+        bits = getattr(np.random, name)(0)
         bits.state = {
             "bit_generator": name,
             "state": {"state": numbers[0], "inc": numbers[1]},
@@ -365,9 +363,8 @@ class Decoder:
         state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
-        getattr(made, "__setstate__", made.__dict__.update)(
-            state
-        )  # scikit-learn checks its version
+        # scikit-learn checks its version there.
+        getattr(made, "__setstate__", made.__dict__.update)(state)
         self._objects.append(made)
         self._sizes.append(self._count - before)
         return made

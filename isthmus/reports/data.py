@@ -53,13 +53,18 @@ class ReportData:
         return self.search.shown_estimator_
 
     @property
+    def note_on_model(self) -> list[str]:
+        """A sentence for sections about components, if the chosen model has none."""
+        if self.model is self.search.best_estimator_:
+            return []
+        return [
+            "Shown for a low-rank map fitted next to the chosen model, which has no components."
+        ]
+
+    @property
     def is_search(self) -> bool:
         """Whether methods were compared; otherwise it is one model with its domain and intervals."""
         return hasattr(self.search, "best_method_")
-
-    @property
-    def is_blend(self) -> bool:
-        return self.search.best_method_ == "blend"
 
     @property
     def is_latent(self) -> bool:
@@ -162,7 +167,9 @@ class ReportData:
             return self.X
         # What the model itself sees; means are only for pictures of models that refuse holes.
         filler = getattr(self.model, "missing_model_", None)
-        return np.asarray(filler.filled(self.X) if filler is not None else _fill_by_means(self.X))
+        if filler is not None:
+            return np.asarray(filler.filled(self.X))
+        return np.where(np.isnan(self.X), np.nan_to_num(np.nanmean(self.X, axis=0)), self.X)
 
     @cached_property
     def by_output(self) -> list[ParityDisplay]:
@@ -202,8 +209,3 @@ class ReportData:
 
     def names_of(self, rows: NDArray) -> list[str]:
         return [str(self.row_names[i]) for i in rows]
-
-
-def _fill_by_means(X: Array) -> Array:
-    means = np.nan_to_num(np.nanmean(X, axis=0))
-    return np.where(np.isnan(X), means, X)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from isthmus._linalg import Array
 from isthmus.inspection import ScoresDisplay
-from isthmus.inspection.outliers import OutlierStatistic
+from isthmus.inspection.outliers import OutlierStatistic, t2_limit
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 # Rows at which importances are averaged, which leaves errors of about 6 %.
@@ -53,17 +52,14 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
         raise ValueError(f"{n} points are too few for a limit of {k} functions.")
     T = (values - mean) @ V[:k].T
     t2 = (n - 1) * ((T / s[:k]) ** 2).sum(axis=1)
-    if training:
-        limit = (n - 1) ** 2 / n * stats.beta.ppf(_LEVEL, k / 2, (n - k - 1) / 2)
-    else:
-        limit = k * (n**2 - 1) / (n * (n - k)) * stats.f.ppf(_LEVEL, k, n - k)
+    limit = t2_limit(n, k, _LEVEL, training=training)
     second = min(1, k - 1)
-    in_plane = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(_LEVEL, 2, n - 2)
+    in_plane = t2_limit(n, 2, _LEVEL, training=False)
     radii = np.sqrt(in_plane / (n - 1)) * s[[0, second]]
     return ScoresDisplay(
         np.column_stack([T[:, 0], T[:, 1] if second else 0 * T[:, 0]]),
         components=(0, second),
-        t2=OutlierStatistic(t2, float(limit), _LEVEL),
+        t2=OutlierStatistic(t2, limit, _LEVEL),
         radii=(float(radii[0]), float(radii[1]) if second else 0.0),
     )
 

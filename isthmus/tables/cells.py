@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 
@@ -57,11 +58,13 @@ def number(cell: str, decimal: str = ".") -> float | None:
     return None
 
 
-def numbers(cells: list[str], decimal: str = ".") -> tuple[NDArray, int | None]:
-    """Read a column of numbers; the second value is the place of the first text, or None."""
+def read_column(
+    cells: Sequence[str], read: Callable[[str], float | None]
+) -> tuple[NDArray, int | None]:
+    """Read cells one by one; the second value is the place of the first that cannot be, or None."""
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):
-        value = number(cell, decimal)
+        value = read(cell)
         if value is None:
             return values, i
         values[i] = value
@@ -78,18 +81,13 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
 
-def truths(cells: list[str]) -> tuple[NDArray, int | None]:
-    """Read a column of truth values as 0 and 1."""
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        low = cell.strip().lower()
-        if low in TRUTH:
-            values[i] = TRUTH[low]
-        elif low in MISSING or number(low) in (0.0, 1.0):
-            values[i] = float("nan") if low in MISSING else float(low)
-        else:
-            return values, i
-    return values, None
+def truth(cell: str) -> float | None:
+    """Read a truth value as 0 or 1; NaN is a missing value, None is none."""
+    low = cell.strip().lower()
+    if low in MISSING:
+        return float("nan")
+    value = TRUTH.get(low, number(low))
+    return value if value in (0.0, 1.0) else None
 
 
 def uses_decimal_comma(cells: list[str]) -> bool | None:
@@ -128,17 +126,6 @@ def day(cell: str) -> float | None:
         epoch = datetime(1970, 1, 1, tzinfo=stamp.tzinfo)
         return (stamp - epoch).total_seconds() / 86400
     return None
-
-
-def days(cells: list[str]) -> tuple[NDArray, int | None]:
-    """Read a column of dates as days since 1970."""
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        value = day(cell)
-        if value is None:
-            return values, i
-        values[i] = value
-    return values, None
 
 
 def is_date(cell: str) -> bool:

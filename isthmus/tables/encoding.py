@@ -45,11 +45,9 @@ class Lines:
         while True:
             data = self._pending if self._pending is not None else self._source.read(BLOCK)
             self._pending = None
-            text = self._decode(data, last=not data)
+            rest += self._decode(data, last=not data)
             if not data:
-                rest += text
                 break
-            rest += text
             cut = _last_record_end(rest)
             if cut:
                 block, rest = rest[:cut], rest[cut:]
@@ -105,23 +103,21 @@ class Lines:
 
 def _guess(head: bytes) -> str:
     sample = head[: 1 << 16]
-    if b"\0" in sample:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        half = len(sample) // 2
-        # Text of the Latin alphabet has a null byte in nearly every pair, always on the same side.
-        if odd > 0.7 * half and even < 0.1 * half:
-            return "utf-16-le"
-        if even > 0.7 * half and odd < 0.1 * half:
-            return "utf-16-be"
-        return "utf-8"  # refused for its null bytes
-    return "utf-8"
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    # Text of the Latin alphabet has a null byte in nearly every pair, always on the same side.
+    if odd > 0.7 * half and even < 0.1 * half:
+        return "utf-16-le"
+    if even > 0.7 * half and odd < 0.1 * half:
+        return "utf-16-be"
+    return "utf-8"  # refused later if it has null bytes
 
 
 def _single_byte(data: bytes) -> str:
     """Latin-1, or what Windows makes of it: 0x80 to 0x9f are letters there."""
-    has_windows = any(data.find(bytes([b])) >= 0 for b in range(0x80, 0xA0))
-    undefined = any(data.find(bytes([b])) >= 0 for b in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
-    return "cp1252" if has_windows and not undefined else "latin-1"
+    found = set(data) & set(range(0x80, 0xA0))
+    undefined = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
+    return "cp1252" if found and not found & undefined else "latin-1"
 
 
 def is_text(block: bytes) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import numbers
+from isthmus.tables.cells import number, read_column
 from isthmus.tables.encoding import LABELS, Lines, is_text
 from isthmus.tables.engines import is_regular, parse
 from isthmus.tables.errors import TableError, shorten
@@ -147,16 +148,18 @@ def cell_columns(
         if k in texts:
             done.append([cell.strip() for cell in cells])
             continue
-        values, bad = numbers(list(cells), decimal)
+        if isinstance(cells, np.ndarray):  # numbers already
+            done.append(cells)
+            continue
+        values, bad = read_column(cells, partial(number, decimal=decimal))
         if bad is not None:
-            raise text_in_column(table, k, int(lines[bad]), cells[bad].strip())
+            raise refuse_text(table, table.names[k], int(lines[bad]), cells[bad].strip())
         done.append(values)
     return done
 
 
-def text_in_column(table: Any, k: int, line: int, cell: str) -> TableError:
+def refuse_text(table: Any, name: str, line: int, cell: str) -> TableError:
     """Say where a column of numbers has a text, and what can be done."""
-    name = table.names[k]
     hint = ""
     # 1,234 is one number to some and two to others: it is named, not guessed.
     if "," in cell and cell.replace(",", "").replace(".", "").strip("+-").isdigit():

@@ -45,26 +45,12 @@ class Frame:
         done = 0
         for batch in self._batches:
             lines = range(done + 1, done + 1 + len(batch[0]))
-            columns: list[Any] = []
-            for k, column in enumerate(batch):
-                if isinstance(column, np.ndarray) and k in texts:
-                    column = ["" if v != v else cell_text(float(v)) for v in column]
-                elif not isinstance(column, np.ndarray):
-                    one = frozenset({0}) if k in texts else frozenset()
-                    column = cell_columns(_Named(self, k), [column], lines, one, ".")[0]
-                columns.append(column)
+            for k in texts:
+                if isinstance(batch[k], np.ndarray):
+                    batch[k] = ["" if v != v else cell_text(float(v)) for v in batch[k]]
             done += len(lines)
             self._source.tell_rows(done, self._total)
-            yield Block(columns, lines)
-
-
-class _Named:
-    """One column of a frame, for messages."""
-
-    def __init__(self, frame: Frame, k: int) -> None:
-        self.path = frame.path
-        self.place = frame.place
-        self.names = [frame.names[k]]
+            yield Block(cell_columns(self, batch, lines, texts, "."), lines)
 
 
 def _whole(path: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -100,7 +100,7 @@ def decide(
     columns = []
     for k, (name, cells) in enumerate(zip(names, sample)):
         if k in asked:
-            columns.append(Column(name, k, asked[k], "as you said", True))
+            columns.append(Column(name, k, asked[k], "set by an option", True))
         elif k in known:
             kind, _ = _guess(cells, decimal)
             kind = kind if kind in ("boolean", "date", "category") else "number"
@@ -170,7 +170,7 @@ def _guess_rows(columns: list[Column], sample: list[Any], decimal: str) -> None:
             is_named = _names_rows(simple)
             has_numbers = any(number(c, decimal) is not None for c in cells)
             if (is_first or is_named) and len(set(cells)) == len(cells) and not has_numbers:
-                column.kind, column.why = "id", "texts that never repeat"
+                column.kind, column.why = "id", "unique texts"
                 has_id = True
         elif column.kind == "number" and (is_first or _names_rows(simple)):
             values = cells if isinstance(cells, np.ndarray) else _floats(cells, decimal)
@@ -207,5 +207,5 @@ def row_numbers(name: str, values: NDArray, is_first: bool) -> tuple[str, str] |
         return "index", f"numbers the rows, {values[0]:.0f}, {values[1]:.0f}, {values[2]:.0f}, ..."
     if is_named and len(np.unique(values)) == len(values):
         kind = "index" if is_index else "id"
-        return kind, "whole numbers that never repeat, under the name of an identifier"
+        return kind, "unique whole numbers under the name of an identifier"
     return None

@@ -39,7 +39,7 @@ _UNITS = re.compile(
 class Layout:
     """What was decided about a text table."""
 
-    separator: str = ","
+    separator: str = ""
     decimal: str = "."
     has_header: bool = False
     names: list[str] = field(default_factory=list)
@@ -107,16 +107,16 @@ def find_layout(
         raise TableError(f"{path} has no rows.")
     # Whole lines only: half a record at the end would have too few cells.
     head = text if is_whole else text[: text.rfind("\n", 0, 1 << 22) + 1] or text
-    given = next((n[4:] for n in layout.notes if n.startswith("sep=")), None)
-    layout.separator = given or _find_separator(head)
-    layout.notes = [note for note in layout.notes if not note.startswith("sep=")]
+    layout.separator = layout.separator or _find_separator(head)
     width = max(1, head.partition("\n")[0].count(layout.separator))
     most = min(SAMPLE, max(50, _CELLS // width))
     rows, lines = split_rows(path, head, layout.separator, first_line + layout.skipped, most + 2)
     if not rows:
         raise TableError(f"{path} has no rows.")
     _check_widths(path, layout, rows, lines)
-    _find_decimal(layout, rows)
+    cells = [cell.strip() for row in rows[1:] or rows for cell in row]
+    if uses_decimal_comma(cells) and not (layout.separator == "," and has_thousands(cells)):
+        layout.decimal = ","
     _find_header(path, layout, rows, lines, header, named, known)
     return layout
 
@@ -128,7 +128,7 @@ def _skip_preface(text: str, layout: Layout) -> tuple[str, str | None]:
         line, newline, rest = text.partition("\n")
         found = re.fullmatch(r'"?sep=(.)"?', line.strip(" ")) if not layout.skipped else None
         if found:
-            layout.notes.append(f"sep={found[1]}")
+            layout.separator = found[1]
         elif line.startswith("#") and line[1:].strip() and newline:
             named = line[1:].strip()
         elif line.strip() or not newline:
@@ -186,13 +186,6 @@ def _check_widths(path: str, layout: Layout, rows: list[list[str]], lines: list[
                 f"{path}, line {line}: {len(cells)} cells, the first line has {width}."
             )
     layout.width = width
-
-
-def _find_decimal(layout: Layout, rows: list[list[str]]) -> None:
-    cells = [cell.strip() for row in rows[1:] or rows for cell in row]
-    comma = uses_decimal_comma(cells)
-    if comma and not (layout.separator == "," and has_thousands(cells)):
-        layout.decimal = ","
 
 
 def _find_header(
@@ -259,7 +252,8 @@ def _is_header(rows: list[list[str]], decimal: str) -> bool:
         # A line of numbers, dates and words like all the others is a row.
         same = all(kinds == [_kind(c, decimal) for c in row] for row in rows[1:6])
         has_numbers = "number" in kinds and len(texts) < len(kinds)
-        return not (same and has_numbers and not _starts_like_names(rows[0], texts))
+        has_id = 0 in texts and rows[0][0].strip().lower() in ID_NAMES
+        return not (same and has_numbers and not has_id)
     if rows[0][0].strip().lower() in ID_NAMES:
         return True
     return _is_scale([row[1:] for row in rows], decimal, is_sure=False)
@@ -268,10 +262,6 @@ def _is_header(rows: list[list[str]], decimal: str) -> bool:
 def _kind(cell: str, decimal: str) -> str:
     value = number(cell, decimal)
     return "date" if is_date(cell) else "text" if value is None else "number"
-
-
-def _starts_like_names(first: list[str], texts: list[int]) -> bool:
-    return first[0].strip().lower() in ID_NAMES and 0 in texts
 
 
 def _is_scale(rows: list[list[str]], decimal: str, is_sure: bool) -> bool:

@@ -22,11 +22,7 @@ def simplify(name: str) -> str:
 
 def find(name: str, names: Sequence[str]) -> int | None:
     """Find the place of a name: the same, or the only one that is alike."""
-    if name in names:
-        return list(names).index(name)
-    wanted = simplify(name)
-    alike = [k for k, other in enumerate(names) if simplify(other) == wanted]
-    return alike[0] if len(alike) == 1 else None
+    return find_all([name], names)[0]
 
 
 def find_all(wanted: Sequence[str], names: Sequence[str]) -> list[int | None]:

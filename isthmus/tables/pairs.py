@@ -35,16 +35,20 @@ class Reading:
     tell: Callable[[str], None] = _be_silent  # is given sentences about what was decided
     groups: str | None = None  # column that says which rows belong together, no input or output
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a :class:`TableReader` is told of every file."""
+        return {
+            "header": self.header, "progress": self.progress, "categories": self.categories,
+            "ignore": split_names(self.ignore), "types": split_types(self.types, KINDS),
+        }  # fmt: skip
+
     def open(self, path: str, **more: Any) -> TableReader:
         """Open one of the files; names that the others may have are not missed here."""
-        types = split_types(self.types, KINDS)
-        options: dict[str, Any] = {
-            "header": self.header, "ignore": split_names(self.ignore), "progress": self.progress,
-            "categories": self.categories,
-        }  # fmt: skip
-        reader = TableReader(path, types=types, id_column=self.id_column, **{**options, **more})
+        options = {**self.options, "id_column": self.id_column, **more}
+        reader = TableReader(path, **options)
         try:
-            reader.columns_of(list(types))
+            reader.columns_of(list(options["types"]))
         except BaseException:
             reader.__exit__()
             raise
@@ -64,93 +68,58 @@ class Pair:
     groups: NDArray | None = None  # a number per group of rows
 
 
-def read_pair(x_file: str, y_file: str | None, target_columns: list[str], reading: Reading) -> Pair:
-    """Read two files, or one file with target columns."""
-    if x_file == "-" == y_file:
-        raise TableError("standard input is one table: give the other as a file.")
-    numeric = () if y_file is not None else tuple(target_columns)
-    with _Shared(reading, x_file, y_file) as shared:
-        x_reader = shared.open(x_file, numeric=numeric, key="X")
+def read_pair(
+    x_files: str | Sequence[str], y_file: str | None, target_columns: list[str], reading: Reading
+) -> Pair:
+    """Read one or more files of inputs and one of outputs, or one file with target columns.
+
+    Rows are matched with those of the first file. Several files of inputs are a block each:
+    ``origin["blocks"]`` has the name, the columns and the origin of each file, and names of columns
+    have that of their block before them.
+    """
+    x_files = [x_files] if isinstance(x_files, str) else x_files
+    files = [*x_files, *([] if y_file is None else [y_file])]
+    if files.count("-") > 1:
+        raise TableError("standard input is one table: give the others as files.")
+    with _Shared(reading, files) as shared:
+        numeric = () if y_file is not None else tuple(target_columns)
+        readers = [shared.open(path, numeric=numeric, key="X") for path in x_files]
+        y_reader = readers[0]
         if y_file is not None:
             y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
         shared.check_groups()
-        if y_file is not None:
-            outputs = _outputs(y_reader, target_columns, shared)
-            x, *of_x = _read(x_reader, [_inputs(x_reader, shared.groups(x_reader))], shared)
-            y, *of_y = _read(y_reader, [outputs], shared)
-            x, y = align(x, y, reading.tell)
-            of_y = [align(x, own, _be_silent)[1] for own in of_y]
-            together = [*of_x, *of_y]
-        elif target_columns:
-            outputs = x_reader.columns_of(target_columns)
-            rest = _inputs(x_reader, [*outputs, *shared.groups(x_reader)])
-            x, y, *together = _read(x_reader, [rest, outputs], shared)
-        elif "Y" in x_reader.extra or "y" in x_reader.extra:
-            x, *together = _read(x_reader, [_inputs(x_reader, shared.groups(x_reader))], shared)
-            y_reader = shared.open(x_file.partition(":")[0], key="Y")
-            y = read_groups(y_reader, [y_reader.data_columns])[0]
+        if y_file is None and not target_columns:
+            if not {"Y", "y"} & set(y_reader.extra):
+                raise TableError(
+                    f"{y_reader.path}: nothing to predict; give a second file, or --target-columns."
+                )
+            y_reader = shared.open(files[0].partition(":")[0], key="Y")
+        if y_reader is readers[0]:
+            outputs = y_reader.columns_of(target_columns)
+            inputs = _inputs(y_reader, [*outputs, *shared.groups(y_reader)])
+            first, y, *groups = _read(y_reader, [inputs, outputs], shared)
+            tables = [first]
         else:
-            raise TableError(
-                f"{x_reader.path}: nothing to predict; give a second file, or --target-columns."
-            )
+            tables, groups = [], []
+            for reader in readers:
+                table, *own = _read(reader, [_inputs(reader, shared.groups(reader))], shared)
+                tables.append(table)
+                groups += own
+            y, *own = _read(y_reader, [_outputs(y_reader, target_columns, shared)], shared)
+            groups += own
         for sentence in dict.fromkeys(shared.sentences()):
             reading.tell(sentence)
         shared.check_unused()
-        levels = {n: sorted(x_reader.levels[n]) for n in x.names if n in x_reader.levels}
-        classes = (x_reader if y_file is None else y_reader).levels
-    pair = _check(x, y, x_reader, levels, reading.tell)
-    _indicate_classes(pair, y, classes)
-    if together:
-        pair.groups = _group_numbers(together[0])
-    return pair
-
-
-def read_blocks(
-    x_files: Sequence[str], y_file: str, target_columns: list[str], reading: Reading
-) -> Pair:
-    """Read several files of inputs, a block each, and one of outputs; rows are matched with the first.
-
-    ``origin["blocks"]`` has the name, the columns and the origin of each file; names of columns have that
-    of their block before them.
-    """
-    files = [*x_files, y_file]
-    if files.count("-") > 1:
-        raise TableError("standard input is one table: give the others as files.")
-    with _Shared(reading, *files) as shared:
-        readers = [shared.open(path, key="X") for path in x_files]
-        y_reader = shared.open(y_file, numeric=tuple(target_columns), key="Y")
-        shared.check_groups()
-        y, *together = _read(y_reader, [_outputs(y_reader, target_columns, shared)], shared)
-        tables = []
-        for reader in readers:
-            table, *own = _read(reader, [_inputs(reader, shared.groups(reader))], shared)
-            tables.append(table)
-            together += own
-        for sentence in dict.fromkeys(shared.sentences()):
-            reading.tell(sentence)
-        shared.check_unused()
-        levels = [
-            {n: sorted(reader.levels[n]) for n in table.names if n in reader.levels}
-            for reader, table in zip(readers, tables)
-        ]
     first = tables[0]
-    tables = [first, *(align(first, other, reading.tell)[1] for other in tables[1:])]
-    y = align(first, y, reading.tell)[1]
-    said: set[str] = set()
-
-    def tell(sentence: str) -> None:  # what is told of the outputs comes with every block
-        if sentence not in said:
-            said.add(sentence)
-            reading.tell(sentence)
-
-    parts = [
-        _check(table, y, reader, own, tell)
-        for table, reader, own in zip(tables, readers, levels, strict=True)
-    ]
-    pair = join_pairs(parts, block_names(x_files))
+    tables = [first, *(align(first, other, reading.tell) for other in tables[1:])]
+    y = align(first, y, reading.tell)
+    _check_empty(y)
+    _check_outputs(y, reading.tell)
+    parts = [_join(x, y, reader, reading.tell) for x, reader in zip(tables, readers, strict=True)]
+    pair = parts[0] if len(parts) == 1 else join_pairs(parts, block_names(x_files))
     _indicate_classes(pair, y, y_reader.levels)
-    if together:
-        pair.groups = _group_numbers(align(first, together[0], _be_silent)[1])
+    if groups:
+        pair.groups = _group_numbers(align(first, groups[0], _be_silent))
     return pair
 
 
@@ -201,24 +170,21 @@ def _group_numbers(table: Table) -> NDArray:
 class _Shared:
     """Options that name columns, where one of two files has them."""
 
-    def __init__(self, reading: Reading, *paths: str | None) -> None:
+    def __init__(self, reading: Reading, paths: Sequence[str]) -> None:
         self._reading = reading
-        self._paths = [p for p in paths if p is not None]
-        self._types = split_types(reading.types, KINDS)
-        self._ignore = split_names(reading.ignore)
+        self._paths = paths
+        self._options = reading.options
+        self._types = self._options["types"]
+        self._ignore = self._options["ignore"]
         if reading.groups is not None:  # whatever it holds, only what is the same counts
-            self._types = {**self._types, reading.groups: "category"}
+            self._types[reading.groups] = "category"
         self._found: set[str] = set()
         self._readers: list[TableReader] = []
 
     def open(self, path: str, **more: Any) -> TableReader:
-        reading = self._reading
         # The first file must have the column of row names; a second one may.
-        id_name = {"likely_id" if self._readers else "id_column": reading.id_column}
-        reader = TableReader(
-            path, header=reading.header, progress=reading.progress, categories=reading.categories,
-            ignore=self._ignore, types=self._types, **{**id_name, **more},
-        )  # fmt: skip
+        id_name = {"likely_id" if self._readers else "id_column": self._reading.id_column}
+        reader = TableReader(path, **{**self._options, **id_name, **more})
         names = [column.name for column in reader.columns]
         is_number = (lambda name: False) if reader.has_names else _is_number
         self._found |= {n for n in self._types if find(n, names) is not None or is_number(n)}
@@ -308,8 +274,8 @@ def _indicate_classes(pair: Pair, y: Table, levels: dict[str, list[str]]) -> Non
     pair.origin["classes"] = {"column": name, "labels": labels}
 
 
-def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table]:
-    """Put outputs in the order of the inputs: by the names of the rows, if both have them."""
+def align(x: Table, y: Table, tell: Callable[[str], None]) -> Table:
+    """Put the rows of ``y`` in the order of those of ``x``: by their names, if both have them."""
     if x.n_rows != y.n_rows:
         raise TableError(
             f"{x.path} has {x.n_rows} rows and {y.path} has {y.n_rows}: they must be the same."
@@ -317,7 +283,7 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
         )
     # Without names on both sides rows go by their order.
     if x.ids is None or y.ids is None or x.ids == y.ids:
-        return x, y
+        return y
     for table in (x, y):
         assert table.ids is not None
         if len(set(table.ids)) < len(table.ids):
@@ -328,7 +294,7 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> tuple[Table, Table
         raise TableError(f"rows of {x.path} are not in {y.path}: {some(missing)}.")
     order = [where[name] for name in x.ids]
     tell(f"rows of {y.path} were put in the order of {x.path} by their names.")
-    return x, replace(y, values=y.values[order], ids=x.ids, id_name=x.id_name)
+    return replace(y, values=y.values[order], ids=x.ids, id_name=x.id_name)
 
 
 def _rows_of_one(x: Table, y: Table) -> str:
@@ -344,49 +310,49 @@ def _rows_of_one(x: Table, y: Table) -> str:
     return told
 
 
-def _check(
-    x: Table,
-    y: Table,
-    reader: TableReader,
-    levels: dict[str, list[str]],
-    tell: Callable[[str], None],
-) -> Pair:
-    for table in (x, y):
-        empty = np.isnan(table.values).all(axis=0)
-        if empty.any():
-            names = [name for name, none in zip(table.names, empty) if none]
-            raise TableError(
-                f"{table.path}: the columns {some(names)} are empty; leave them out with "
-                "--ignore-columns."
-            )
+def _check_empty(table: Table) -> None:
+    empty = np.isnan(table.values).all(axis=0)
+    if empty.any():
+        names = [name for name, none in zip(table.names, empty) if none]
+        raise TableError(
+            f"{table.path}: the columns {some(names)} are empty; leave them out with --ignore-columns."
+        )
+
+
+def _check_outputs(y: Table, tell: Callable[[str], None]) -> None:
     constant = constant_columns(y)
     if len(constant) == len(y.names):
         raise TableError(f"{y.path}: outputs are constant: {some(constant)}.")
     if constant:
-        tell(f"{y.path}: outputs that never vary: {some(constant)}.")
+        tell(f"{y.path}: constant outputs: {some(constant)}.")
+
+
+def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) -> Pair:
+    """Inputs and outputs, checked, with what a model keeps to read new rows of the inputs."""
+    _check_empty(x)
     _tell_useless(x, tell)
     shared = set(x.names) & set(y.names) if x.has_names and y.has_names else set()
     # A target among the inputs would be predicted from itself.
     if shared and x.path != y.path:
         raise TableError(f"columns are both inputs and outputs: {some(sorted(shared))}.")
     targets = y.names if y.has_names else [f"y{k + 1}" for k in range(len(y.names))]
-    by_code = {name: list(reader.levels[name]) for name in levels}
+    levels = {name: reader.levels[name] for name in x.names if name in reader.levels}
     ids, id_name = (x.ids, x.id_name) if x.ids is not None else (y.ids, y.id_name)
     origin: dict[str, Any] = {"id_column": id_name}
     left_out = [c.place for c in reader.columns if c.kind == "index"]
     if not x.has_names and left_out:
         origin["row_numbers"] = left_out
     if levels:
-        origin["categories"] = levels
-    X = expand(x.values, x.names, by_code)
-    inputs = expand_names(x.names, by_code) if x.has_names or by_code else None
+        origin["categories"] = {name: sorted(found) for name, found in levels.items()}
+    X = expand(x.values, x.names, levels)
+    inputs = expand_names(x.names, levels) if x.has_names or levels else None
     return Pair(X, y.values, inputs, targets, ids, origin)
 
 
 def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
     constant = constant_columns(x)
     if constant:
-        tell(f"{x.path}: inputs that never vary: {some(constant)}.")
+        tell(f"{x.path}: constant inputs: {some(constant)}.")
     pairs = [(a, b) for a, b in duplicated_columns(x) if a not in constant]
     if pairs:
         told = ", ".join(f"{a!r} is {b!r}" for a, b in pairs[:4])

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import days, is_missing, truths
+from isthmus.tables.cells import day, is_missing, read_column, truth
 from isthmus.tables.errors import TableError, some
-from isthmus.tables.formats import Block, Cells, Format, TextFile, text_in_column
+from isthmus.tables.formats import Block, Cells, Format, TextFile, refuse_text
 from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sources import Progress, Source
 
@@ -103,7 +103,6 @@ class TableReader:
             self._source.close()
             raise
         self.categories = categories
-        self.ignored = {c.name for c in self.columns if c.kind == "ignore"}
         self.levels: dict[str, list[str]] = {}
         if not isinstance(categories, bool):
             self.levels = {name: list(levels) for name, levels in categories.items()}
@@ -171,11 +170,6 @@ class TableReader:
             c for c in self.columns if c.kind not in ("id", "index", "ignore") and not _is_void(c)
         ]
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns that may be inputs or outputs."""
-        return [c.name for c in self.data_columns]
-
     def rows(self, wanted: Sequence[Column]) -> Iterator[Rows]:
         """Yield all rows in blocks, with these columns as numbers and in this order."""
         for column in wanted:
@@ -194,21 +188,22 @@ class TableReader:
             yield Rows(values, ids, block.lines)
 
     def _check_kind(self, column: Column) -> None:
-        is_encoded = column.kind == "category" and (
-            column.name in self.levels if not isinstance(self.categories, bool) else self.categories
-        )
-        is_date = column.kind == "date" and column.is_asked
-        if column.kind == "category" and column.is_asked and isinstance(self.categories, bool):
-            is_encoded = True
-        if not (column.is_number or column.kind in ("boolean", "index") or is_encoded or is_date):
-            raise column.refuse(self.path, self._first_text(column))
-
-    def _first_text(self, column: Column) -> str:
-        if column.kind != "text":
-            return ""
-        cells = self._format.sample[column.place]
-        k = next((k for k, cell in enumerate(cells) if not is_missing(cell)), 0)
-        return "" if self.place == "line" else f" in row {k + 1}"
+        takes_categories = column.name in self.levels  # those that a model knows
+        if isinstance(self.categories, bool):
+            takes_categories = self.categories or column.is_asked
+        if (
+            column.is_number
+            or column.kind in ("boolean", "index")
+            or (column.kind == "category" and takes_categories)
+            or (column.kind == "date" and column.is_asked)
+        ):
+            return
+        row = ""
+        if column.kind == "text" and self.place == "row":
+            cells = self._format.sample[column.place]
+            k = next((k for k, cell in enumerate(cells) if not is_missing(cell)), 0)
+            row = f" in row {k + 1}"
+        raise column.refuse(self.path, row)
 
     def _numbers(self, column: Column, block: Block) -> NDArray:
         cells = block.columns[column.place]
@@ -216,9 +211,9 @@ class TableReader:
             return cells
         if column.kind == "category":
             return self._encode(column.name, cells)
-        values, bad = truths(cells) if column.kind == "boolean" else days(cells)
+        values, bad = read_column(cells, truth if column.kind == "boolean" else day)
         if bad is not None:
-            raise text_in_column(_Here(self, column), 0, int(block.lines[bad]), cells[bad])
+            raise refuse_text(self, column.name, int(block.lines[bad]), cells[bad])
         return values
 
     def _encode(self, name: str, cells: list[str]) -> NDArray:
@@ -244,15 +239,6 @@ class TableReader:
                 f"{self.path}: column {wanted[j].name!r} is infinite in {self.place} "
                 f"{block.lines[int(i)]}; leave the row out."
             )
-
-
-class _Here:
-    """One column of a reader, for messages."""
-
-    def __init__(self, reader: TableReader, column: Column) -> None:
-        self.path = reader.path
-        self.place = reader.place
-        self.names = [column.name]
 
 
 def _is_void(column: Column) -> bool:

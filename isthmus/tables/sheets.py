@@ -67,25 +67,16 @@ def sheet_layout(
     if not taken:
         raise TableError(f"{path} has no rows.")
     # Titles above the table: lines with one cell where the table has several.
-    width = max(len(_trim(cells)) for _, cells in taken)
+    filled = [[k for k, cell in enumerate(cells) if cell.strip()] for _, cells in taken]
+    width = max(places[-1] + 1 for places in filled)
     skipped = 0
-    while width > 1 and skipped < len(taken) - 2 and len(_without_empty(taken[skipped][1])) == 1:
+    while width > 1 and skipped < len(taken) - 2 and len(filled[skipped]) == 1:
         skipped += 1
     taken = taken[skipped:]
-    layout = Layout(separator="", width=width)
+    layout = Layout(width=width)
     if skipped:
         layout.notes.append("title rows at the top are skipped")
     head = [(cells + [""] * width)[:width] for _, cells in taken]
     lines = [line for line, _ in taken]
     _find_header(path, layout, head, lines, header, None, known)
     return layout, head, lines
-
-
-def _trim(cells: list[str]) -> list[str]:
-    while cells and not cells[-1].strip():
-        cells = cells[:-1]
-    return cells
-
-
-def _without_empty(cells: list[str]) -> list[str]:
-    return [cell for cell in cells if cell.strip()]

@@ -116,17 +116,14 @@ class Source:
     def _read(self, count: int) -> bytes:
         try:
             return self._stream.read(count)
-        except _DAMAGE as error:
-            if self.packed is None:
+        except Exception as error:
+            # Two packages can unpack zstd, each with an error class of its own.
+            is_damage = isinstance(error, _DAMAGE) or type(error).__name__ == "ZstdError"
+            if self.packed is None or not is_damage:
                 raise
             raise TableError(
                 f"{self.path}: the {self.packed} data are damaged or truncated."
             ) from error
-        except Exception as error:
-            # Two packages can unpack zstd, each with an error class of its own.
-            if type(error).__name__ == "ZstdError":
-                raise TableError(f"{self.path}: its zstd data are damaged or cut off.") from error
-            raise
 
     def read(self, count: int) -> bytes:
         """Read some bytes, none at the end; tell how far it is."""
@@ -165,7 +162,7 @@ class Source:
         except BaseException:
             spool.close()
             raise
-        self._raw.close() if self._raw is not sys.stdin.buffer else None
+        self.close()
         self._raw = spool
         return spool
 

@@ -162,7 +162,7 @@ def describe(table: Table) -> dict[str, str]:
     """What is worth telling of each column of numbers, by name."""
     told: dict[str, str] = {}
     for name in constant_columns(table):
-        told[name] = "never varies"
+        told[name] = "constant"
     for name, other in duplicated_columns(table):
         told.setdefault(name, f"the same as {some([other])}")
     for k, name in enumerate(table.names):

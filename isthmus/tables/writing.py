@@ -15,7 +15,6 @@ from isthmus.tables.cells import number
 from isthmus.tables.errors import need
 
 WRITABLE = (".csv", ".tsv", ".parquet", ".feather", ".npy")
-_HEADER = 128  # bytes of the header of a .npy file, rewritten when the number of rows is known
 
 
 def defuse(cell: str) -> str:
@@ -100,8 +99,6 @@ class Writer:
             self._write(np.ascontiguousarray(values, dtype="<f8").tobytes())
         elif self._file is not None:
             self._append_arrow(ids, values, texts)
-        elif self._id_name is None and not self._text_names:
-            self._write(_number_lines(values, "\t" if self._suffix == ".tsv" else ","))
         else:
             lines: list[list[str]] = [
                 ["" if v != v else repr(v) for v in row] for row in values.tolist()
@@ -128,15 +125,12 @@ class Writer:
             file.close()
 
     def _npy_header(self) -> bytes:
-        shape = f"({self.n_rows}, {len(self._names)})"
-        text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
-        length = _HEADER - 10
-        return (
-            b"\x93NUMPY\x01\x00"
-            + length.to_bytes(2, "little")
-            + text.ljust(length - 1).encode()
-            + b"\n"
-        )
+        # Of one length whatever the number of rows, for which numpy leaves room.
+        header = io.BytesIO()
+        shape = (self.n_rows, len(self._names))
+        told = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(header, told)
+        return header.getvalue()
 
     def _arrow_writer(self) -> Any:
         try:
@@ -161,11 +155,3 @@ class Writer:
         columns += [pa.array(column) for column in np.ascontiguousarray(values.T)]
         columns += [pa.array(list(column), pa.string()) for column in texts]
         self._file.write_table(pa.Table.from_arrays(columns, schema=self._schema))
-
-
-def _number_lines(values: NDArray, mark: str) -> bytes:
-    """Lines of numbers without quotes: none of them needs any."""
-    lines = [mark.join(["" if v != v else repr(v) for v in row]) for row in values.tolist()]
-    if values.shape[1] == 1:  # an empty line would be no row
-        lines = [line or '""' for line in lines]
-    return ("\n".join(lines) + "\n").encode() if lines else b""

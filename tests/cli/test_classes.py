@@ -52,7 +52,9 @@ def test_a_table_of_classes_is_shown_and_bounds_are_refused(run):
     code, out, err = run("fit", "X.csv", "Y.csv", "-o", "m.isthmus", *FIT)
     assert code == 0, err
     assert (
-        "of the rows left out are right" in out and "as versicolor" in out and "RMSECV" not in out
+        "of the left-out rows are classified correctly" in out
+        and "as versicolor" in out
+        and "RMSECV" not in out
     )
     assert "--interval" not in out
     code, _, err = run("predict", "m.isthmus", "X.csv", "-o", "p.csv", "--interval", "0.9")

@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import isthmus
 from isthmus.auto import MethodSearchCV
+from isthmus.cli.console import Console
 from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
 from isthmus.inspection import Trusted
 
@@ -87,9 +88,7 @@ def test_rows_of_another_kind_are_told(model, run, tmp_path, write_csv):
     code, out, err = run(*ask)
     assert code == 0, err
     assert "outside the domain of the training rows" in out
-    assert (
-        "Bounds of rows outside are wider, by their distance; 3 rows have none, where they" in out
-    )
+    assert "Bounds of rows outside are widened by their distance; 3 rows have none: they" in out
     header, rows = read_csv("out.csv")
     assert header[-3:] == ["distance", "outside", "reason"]
     assert all(row[-2] == "yes" and "the limit" in row[-1] for row in rows[:3])
@@ -108,7 +107,7 @@ def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
     del old.domain_
     isthmus.save(old, "old.isthmus")
     code, _, err = run("predict", "old.isthmus", "X.csv", "-o", "out.csv")
-    assert code == 0 and "keeps no domain: rows are predicted unchecked" in err
+    assert code == 0 and "has no domain: predictions are not checked" in err
     assert read_csv("out.csv")[0] == ["sample", "fat", "water"]
     code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
     assert code == 0, err
@@ -121,12 +120,12 @@ def test_models_saved_in_python_are_predicted(tables, run, tmp_path):
     isthmus.save(isthmus.PLS(2).fit(X, Y), "plain.isthmus")
     ask = "predict", "plain.isthmus", "X.csv", "-o", "out.csv"
     code, _, err = run(*ask)
-    assert code == 0 and "keeps no domain" in err and "Trusted(model).fit(X, y)" in err
+    assert code == 0 and "has no domain" in err and "Trusted(model).fit(X, y)" in err
     plain = pd.read_csv("out.csv", index_col=0)
     assert list(plain) == ["y0", "y1"]
     assert_allclose(plain, isthmus.PLS(2).fit(X, Y).predict(X), rtol=1e-6)
     code, _, err = run(*ask, "--interval", "0.9")
-    assert code == 1 and "keeps no errors of rows left out" in err
+    assert code == 1 and "has no errors of left-out rows" in err
     code, _, err = run("report", "plain.isthmus", "X.csv", "Y.csv")
     assert code == 1 and "Trusted(model).fit(X, y)" in err
     code, _, err = run("compress", "plain.isthmus", "-o", "small.isthmus")
@@ -637,3 +636,14 @@ def test_real_files_by_the_real_command(name, loader, tmp_path, run_process, wri
     assert told["score"] > floor
     done = run_process("predict", "m.isthmus", "X.csv", "-o", "out.csv", "--interval", "0.95")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_table_breaks_no_number_and_no_name(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    row = ["0.1234 ± 0.0567", "-0.115 ± 0.044", "0.02"]
+    names = ["a method whose name is longer than the room it has", "x" * 50]
+    for name in names:
+        Console().table("", ["method", "R2", "difference", "fit s"], [[name, *row]])
+        out = capsys.readouterr().out
+        assert all(cell in out for cell in row) and "…" not in out
+    assert names[1] in out

@@ -75,6 +75,7 @@ def test_what_needs_all_rows_is_refused(table, tmp_path, capsys):
     path, model = str(table[0] / "t.csv"), str(tmp_path / "m.isthmus")
     for more, message in (
         (["-t", "oil", "--report", str(tmp_path / "r.html")], "--report needs all rows"),
+        (["-t", "oil", "--categories"], "--categories needs all rows"),
         (["-t", "oil", "--method", "kernel"], "takes one of pls, pcr, reduced_rank"),
         ([], "name the outputs"),
     ):

@@ -153,7 +153,7 @@ def test_an_input_out_of_range_is_named(rng):
     assert trust.reasons[0].startswith("b == 7, trained on 0.0")
     assert_array_equal(trust.outside, [True, False])
     assert trust.summary() == (
-        "1 of 2 rows (50.0 %) is outside the domain of the training rows, by the range of "
+        "1 of 2 rows (50.0 %) is outside the domain of the training rows, because of the range of "
         "the inputs."
     )
 
@@ -434,7 +434,7 @@ def test_the_warning_counts_blocks_together(searched, monkeypatch):
     monkeypatch.setattr("isthmus.inspection.domain._BLOCK", 7)
     monkeypatch.setattr("isthmus.inspection.domain._MOST_POINTS", 3)
     with pytest.warns(
-        OutsideDomainWarning, match="100 of 100 rows .* most of them by the Q residual"
+        OutsideDomainWarning, match="100 of 100 rows .* most of them because of the Q residual"
     ):
         search.predict(foreign)
 

@@ -187,7 +187,7 @@ def test_a_classifier_has_a_domain_and_no_interval(rng, tmp_path):
     with pytest.warns(OutsideDomainWarning, match="30 of 30"):
         model.predict(new[:, ::-1] + 1)
     assert model.score(X, labels) == (model.estimator_.predict(X) == labels).mean()
-    with pytest.raises(ValueError, match="keeps no errors of rows left out"):
+    with pytest.raises(ValueError, match="has no errors of left-out rows"):
         model.predict_interval(new)
     save(model, tmp_path / "m.isthmus")
     assert_array_equal(load(tmp_path / "m.isthmus").check(new).distance, trust.distance)

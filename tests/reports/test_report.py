@@ -42,7 +42,7 @@ def page(tmp_path_factory):
 def test_all_parts_are_there(page):
     for part in (
         "Summary", "Data at a glance", "Comparison of methods", "Number of components", "Predictions",
-        "Scores and outliers", "Which inputs matter", "Method", "Make it again",
+        "Scores and outliers", "Which inputs matter", "Method", "How to reproduce",
     ):  # fmt: skip
         assert f"<h2>{part}</h2>" in page
     assert "isthmus fit &#39;a b&#39;" in page
@@ -275,3 +275,20 @@ def test_a_notice_of_the_fit_is_in_the_report(tmp_path):
     search.notices_ = ("the rows look ordered: so they do.",)
     search.report(tmp_path / "r.html")
     assert "The rows look ordered: so they do." in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_a_blend_is_told_by_its_methods_and_each_reference_once(tmp_path):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 4))
+    B = np.column_stack([A[:, 0] + A[:, 1] ** 2, np.sin(2 * A[:, 2])])
+    search = MethodSearchCV(["ridge", "kernel", "rough_kernel"], cv=3)
+    search.fit(A, B + 0.3 * rng.normal(size=B.shape)).report(tmp_path / "r.html")
+    assert search.best_method_ == "blend"
+    text = (tmp_path / "r.html").read_text("utf-8")
+    told = re.search(r"<p>The blend, by mean weight over the outputs: (.*?)\.</p>", text)[1]
+    weights = [int(part.split()[-2]) for part in told.split("; ")]
+    assert weights == sorted(weights, reverse=True) and 98 <= sum(weights) <= 102
+    assert "kernel ridge regression, rough kernel" in told
+    references = re.findall(r"<li>(.*?)</li>", text)
+    assert references and len(references) == len(set(references))
+    assert len(search.method_["references"]) > len(references)  # methods share some

@@ -19,29 +19,3 @@ name                         file                       question
 ``from_estimator`` computes and draws, ``compute`` gives the numbers alone, ``plot(ax)`` draws, and
 ``ax_`` and ``figure_`` are what was drawn in. matplotlib is imported when something is drawn.
 """
-
-from isthmus.inspection.displays.coefficients import CoefficientsDisplay
-from isthmus.inspection.displays.component_curve import ComponentCurveDisplay
-from isthmus.inspection.displays.compression import CompressionDisplay
-from isthmus.inspection.displays.explained_variance import ExplainedVarianceDisplay
-from isthmus.inspection.displays.importance import VIPDisplay
-from isthmus.inspection.displays.loadings import LoadingsDisplay
-from isthmus.inspection.displays.parity import ParityDisplay
-from isthmus.inspection.displays.preimages import PreimageDisplay
-from isthmus.inspection.displays.s_plot import SPlotDisplay
-from isthmus.inspection.displays.scores import ScoresDisplay
-from isthmus.inspection.displays.subspace import SubspaceDisplay
-
-__all__ = [
-    "CoefficientsDisplay",
-    "ComponentCurveDisplay",
-    "CompressionDisplay",
-    "ExplainedVarianceDisplay",
-    "LoadingsDisplay",
-    "ParityDisplay",
-    "PreimageDisplay",
-    "SPlotDisplay",
-    "ScoresDisplay",
-    "SubspaceDisplay",
-    "VIPDisplay",
-]

@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
 
 from isthmus.inspection.axis import places_of
+
+
+class Display(ABC):
+    """A picture: its numbers, and how they are drawn."""
+
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    @abstractmethod
+    def compute(cls, *arguments: Any, **options: Any) -> Self:
+        """Compute the numbers of the picture."""
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the picture, in ``ax`` if it is given."""
+
+    @classmethod
+    def from_estimator(cls, *arguments: Any, ax: Any = None, **options: Any) -> Self:
+        """Compute the numbers and draw them.
+
+        Parameters
+        ----------
+        *arguments, **options :
+            As in ``compute``.
+        ax : matplotlib axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        display : Display
+            The picture, with ``ax_`` and ``figure_``.
+        """
+        return cls.compute(*arguments, **options).plot(ax)
 
 
 def axes_for(ax: Any = None, **size: Any) -> tuple[Any, Any]:
@@ -24,8 +61,6 @@ def positions(names: Any, n: int) -> tuple[Any, list[str], bool]:
 
     Returns positions, names, and whether the positions are numbers that mean something.
     """
-    import numpy as np
-
     labels = [str(j) for j in range(n)] if names is None else [str(name) for name in names]
     found = places_of(names)
     if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.inspection._model import split_model
+from isthmus.inspection.displays._axes import Display
 from isthmus.inspection.displays.columns import column_names, draw_columns
 
 
-class CoefficientsDisplay:
+@dataclass(eq=False)
+class CoefficientsDisplay(Display):
     """Coefficients against the names of the columns, wavelengths for spectra.
 
     Parameters
@@ -31,45 +34,32 @@ class CoefficientsDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(
-        self,
-        coefficients: NDArray,
-        *,
-        names: Any = None,
-        targets: Any = None,
-        measured: bool = True,
-    ) -> None:
-        self.coefficients = coefficients
-        self.names = names
-        self.targets = targets
-        self.measured = measured
+    coefficients: NDArray
+    _: KW_ONLY
+    names: Any = None
+    targets: Any = None
+    measured: bool = True
 
     @classmethod
     def compute(cls, model: Any, *, names: Any = None, targets: Any = None) -> CoefficientsDisplay:
-        """Compute the numbers of the picture."""
-        check_is_fitted(model)
-        coefficients, measured = measured_coefficients(model)
-        names = column_names(model, names)
-        return cls(coefficients, names=names, targets=targets, measured=measured)
-
-    @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> CoefficientsDisplay:
-        """Draw the coefficients of a fitted linear model.
+        """Compute the coefficients of a fitted linear model.
 
         Parameters
         ----------
         model : fitted linear model, or a search, classifier, pipeline or blend of such
             Behind linear treatments (``SavitzkyGolay``, ``Detrend``, scalers) the coefficients are those of
             the measured columns; behind others (``NormalVariate``) those of the treated curve.
-        ax : matplotlib axes, default=None
-        **options :
-            ``names`` of the columns, ``targets``: names of the outputs.
+        names, targets : sequence of str, default=None
+            Names of the columns and of the outputs.
 
         Returns
         -------
         display : CoefficientsDisplay
         """
-        return cls.compute(model, **options).plot(ax)
+        check_is_fitted(model)
+        coefficients, measured = measured_coefficients(model)
+        names = column_names(model, names)
+        return cls(coefficients, names=names, targets=targets, measured=measured)
 
     def plot(self, ax: Any = None) -> CoefficientsDisplay:
         """Draw the picture, in ``ax`` if it is given."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
 
 
-class ComponentCurveDisplay:
+@dataclass(eq=False)
+class ComponentCurveDisplay(Display):
     """Cross-validated score of every number of components, with standard errors.
 
     Where a ridge weight was searched too, each number of components shows its best.
@@ -39,17 +41,23 @@ class ComponentCurveDisplay:
     array([1, 2, 3, 4, 5, 6])
     """
 
-    def __init__(
-        self, n_components: NDArray, score: NDArray, standard_error: NDArray, chosen: int
-    ) -> None:
-        self.n_components = n_components
-        self.score = score
-        self.standard_error = standard_error
-        self.chosen = chosen
+    n_components: NDArray
+    score: NDArray
+    standard_error: NDArray
+    chosen: int
 
     @classmethod
     def compute(cls, search: Any) -> ComponentCurveDisplay:
-        """Compute the numbers of the picture from a fitted search."""
+        """Compute the curve of a fitted search.
+
+        Parameters
+        ----------
+        search : ComponentSearchCV or MethodSearchCV, fitted
+
+        Returns
+        -------
+        display : ComponentCurveDisplay
+        """
         check_is_fitted(search)
         curve = getattr(search, "curves_", None)  # of a search over methods
         if curve:
@@ -71,21 +79,6 @@ class ComponentCurveDisplay:
             if np.isfinite(means[rows]).any()
         ]
         return cls(ranks[kept], means[kept], errors[kept], int(ranks[search.best_index_]))
-
-    @classmethod
-    def from_estimator(cls, search: Any, *, ax: Any = None) -> ComponentCurveDisplay:
-        """Draw the curve of a fitted search.
-
-        Parameters
-        ----------
-        search : ComponentSearchCV or MethodSearchCV, fitted
-        ax : matplotlib axes, default=None
-
-        Returns
-        -------
-        display : ComponentCurveDisplay
-        """
-        return cls.compute(search).plot(ax)
 
     def plot(self, ax: Any = None) -> ComponentCurveDisplay:
         """Draw the picture, in ``ax`` if it is given."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+import timeit
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from isthmus.compression import CompressionPath
 from isthmus.expansion import Expansion
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.kernels.gram import take
 
 
-@dataclass
-class CompressionDisplay:
+@dataclass(eq=False)
+class CompressionDisplay(Display):
     """Error and speed of a compressed model at every number of points.
 
     Parameters
@@ -53,8 +54,6 @@ class CompressionDisplay:
     n_points_full: int
     validation: tuple[NDArray, NDArray, float] | None = None
     speed: tuple[NDArray, NDArray] | None = None
-    figure_: Any = field(default=None, init=False, repr=False)
-    ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def compute(cls, estimator: Any, X: Any = None) -> CompressionDisplay:
@@ -87,11 +86,6 @@ class CompressionDisplay:
         speed = None if X is None else _speed(Expansion.from_model(estimator), path, X)
         return cls(path.sizes, errors, path.n_points, path.n_points_full, validation, speed)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None) -> CompressionDisplay:
-        """Compute and draw; parameters as in :meth:`compute`, ``ax`` as in :meth:`plot`."""
-        return cls.compute(estimator, X).plot(ax)
-
     def plot(self, ax: Any = None) -> CompressionDisplay:
         """Draw the curves; ``ax`` is a matplotlib axes, new ones if None."""
         self.figure_, self.ax_ = axes_for(ax)
@@ -123,21 +117,10 @@ def _speed(small: Expansion, path: CompressionPath, X: Any) -> tuple[NDArray, ND
     """Best of three evaluations at some sizes against as many points as the original had."""
 
     def seconds(size: int) -> float:
-        index = np.resize(
-            np.arange(small.n_points), size
-        )  # what counts is the number, not the place
-        points = (
-            small.points[index]
-            if hasattr(small.points, "shape")
-            else [small.points[i] for i in index]
-        )
-        expansion = Expansion(points, small.coef[index], small.kernel)
-        best = np.inf
-        for _ in range(3):
-            begin = time.perf_counter()
-            expansion(X)
-            best = min(best, time.perf_counter() - begin)
-        return float(best)
+        # What counts is the number of points, not where they are.
+        index = np.resize(np.arange(small.n_points), size)
+        expansion = Expansion(take(small.points, index), small.coef[index], small.kernel)
+        return min(timeit.repeat(lambda: expansion(X), number=1, repeat=3))
 
     sizes = np.unique(np.geomspace(1, max(path.n_points, 1), 8).round().astype(int))
     full = seconds(path.n_points_full)

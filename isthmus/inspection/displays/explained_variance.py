@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus.inspection._model import latent_part
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
 from isthmus.inspection.variance import explained_variance
 
 
-class ExplainedVarianceDisplay:
+@dataclass(eq=False)
+class ExplainedVarianceDisplay(Display):
     """Share of the variance of inputs and outputs that the components explain, summed up.
 
     Parameters
@@ -26,39 +28,30 @@ class ExplainedVarianceDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(self, x: NDArray, y: NDArray | None = None) -> None:
-        self.x = x
-        self.y = y
+    x: NDArray
+    y: NDArray | None = None
 
     @classmethod
     def compute(
         cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> ExplainedVarianceDisplay:
-        """The numbers without the picture; without data, those of the fit."""
-        model, X = latent_part(model, X)
-        if X is None:
-            return cls(model.x_explained_variance_ratio_, model.y_explained_variance_ratio_)
-        shares = explained_variance(model, X, y)
-        return cls(shares.x, shares.y)
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: Any = None
-    ) -> ExplainedVarianceDisplay:
-        """Draw the explained variance of a fitted latent regression.
+        """Compute the explained variance of a fitted latent regression.
 
         Parameters
         ----------
         model : fitted latent regression, or a search, classifier or pipeline of one
         X, y : arrays, default=None
             Rows to ask about; None is those of the fit.
-        ax : matplotlib axes, default=None
 
         Returns
         -------
         display : ExplainedVarianceDisplay
         """
-        return cls.compute(model, X, y).plot(ax)
+        model, X = latent_part(model, X)
+        if X is None:
+            return cls(model.x_explained_variance_ratio_, model.y_explained_variance_ratio_)
+        shares = explained_variance(model, X, y)
+        return cls(shares.x, shares.y)
 
     def plot(self, ax: Any = None) -> ExplainedVarianceDisplay:
         """Draw the picture, in ``ax`` if it is given."""

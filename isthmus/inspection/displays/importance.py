@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
 from isthmus.inspection._model import latent_part
+from isthmus.inspection.displays._axes import Display
 from isthmus.inspection.displays.columns import column_names, draw_columns
 from isthmus.inspection.importance import vip
 
 
-class VIPDisplay:
+@dataclass(eq=False)
+class VIPDisplay(Display):
     """Variable importance in projection against the names of the columns, with the line at one.
 
     Parameters
@@ -26,31 +29,25 @@ class VIPDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(self, importance: NDArray, *, names: Any = None) -> None:
-        self.importance = importance
-        self.names = names
+    importance: NDArray
+    _: KW_ONLY
+    names: Any = None
 
     @classmethod
     def compute(cls, model: Any, *, names: Any = None) -> VIPDisplay:
-        """The numbers without the picture."""
-        return cls(vip(latent_part(model)[0]), names=column_names(model, names))
-
-    @classmethod
-    def from_estimator(cls, model: Any, *, names: Any = None, ax: Any = None) -> VIPDisplay:
-        """Draw the importance of the inputs of a fitted latent regression.
+        """Compute the importance of the inputs of a fitted latent regression.
 
         Parameters
         ----------
         model : fitted latent regression, or a search, classifier or pipeline of one
         names : sequence of str, default=None
             Names of the columns; None asks the model.
-        ax : matplotlib axes, default=None
 
         Returns
         -------
         display : VIPDisplay
         """
-        return cls.compute(model, names=names).plot(ax)
+        return cls(vip(latent_part(model)[0]), names=column_names(model, names))
 
     def plot(self, ax: Any = None) -> VIPDisplay:
         """Draw the picture, in ``ax`` if it is given."""

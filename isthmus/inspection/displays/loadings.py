@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 
 from isthmus._validation import check_option
 from isthmus.inspection._model import latent_part
+from isthmus.inspection.displays._axes import Display
 from isthmus.inspection.displays.columns import column_names, draw_columns
 
 
-class LoadingsDisplay:
+@dataclass(eq=False)
+class LoadingsDisplay(Display):
     """Loadings of the inputs or of the outputs on the components, against the names of the columns.
 
     Parameters
@@ -27,37 +30,35 @@ class LoadingsDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(self, loadings: NDArray, *, names: Any = None) -> None:
-        self.loadings = loadings
-        self.names = names
+    loadings: NDArray
+    _: KW_ONLY
+    names: Any = None
 
     @classmethod
     def compute(
         cls, model: Any, *, side: str = "x", n_shown: int = 3, names: Any = None
     ) -> LoadingsDisplay:
-        """The numbers without the picture."""
-        part = latent_part(model)[0]
-        check_option("side", side, ("x", "y"))
-        loadings = part.x_loadings_ if side == "x" else part.y_loadings_
-        names = column_names(model, names) if side == "x" else names
-        return cls(np.asarray(loadings, dtype=float).T[:n_shown], names=names)
-
-    @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> LoadingsDisplay:
-        """Draw the loadings of the first components.
+        """Compute the loadings of the first components.
 
         Parameters
         ----------
         model : fitted latent regression, or a search, classifier or pipeline of one
-        ax : matplotlib axes, default=None
-        **options :
-            ``side`` ("x" or "y"), ``n_shown``, ``names`` of the columns.
+        side : {"x", "y"}, default="x"
+            Loadings of the inputs or of the outputs.
+        n_shown : int, default=3
+            Number of components.
+        names : sequence of str, default=None
+            Names of the columns; None asks the model for those of the inputs.
 
         Returns
         -------
         display : LoadingsDisplay
         """
-        return cls.compute(model, **options).plot(ax)
+        part = latent_part(model)[0]
+        check_option("side", side, ("x", "y"))
+        loadings = part.x_loadings_ if side == "x" else part.y_loadings_
+        names = column_names(model, names) if side == "x" else names
+        return cls(np.asarray(loadings, dtype=float).T[:n_shown], names=names)
 
     def plot(self, ax: Any = None) -> LoadingsDisplay:
         """Draw the picture, in ``ax`` if it is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from isthmus._validation import check_option
 from isthmus.inspection.displays._axes import axes_for
 
 
+@dataclass(eq=False)
 class ParityDisplay:
     """Predicted against observed values of one output, or their residuals.
 
@@ -27,10 +29,10 @@ class ParityDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(self, observed: NDArray, predicted: NDArray, *, name: str = "y") -> None:
-        self.observed = observed
-        self.predicted = predicted
-        self.name = name
+    observed: NDArray
+    predicted: NDArray
+    _: KW_ONLY
+    name: str = "y"
 
     @property
     def residual(self) -> NDArray:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus.inspection.displays._axes import axes_for
+
 
 @dataclass
 class PreimageDisplay:
@@ -90,15 +92,11 @@ class PreimageDisplay:
 
     def plot(self) -> PreimageDisplay:
         """Draw the gallery in a new figure."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("Pictures need matplotlib: pip install 'isthmus[plot]'.") from error
         n_rows = len(self.pictures)
         n_columns = len(next(iter(self.pictures.values())))
         size = (1.0 * n_columns + 1.5, 1.15 * n_rows)
-        self.figure_, self.axes_ = plt.subplots(
-            n_rows, n_columns, figsize=size, squeeze=False, layout="constrained"
+        self.figure_, self.axes_ = axes_for(
+            nrows=n_rows, ncols=n_columns, figsize=size, squeeze=False
         )
         first = np.asarray(next(iter(self.pictures.values())))
         low, high = float(first.min()), float(first.max())

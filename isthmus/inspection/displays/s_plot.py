@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from isthmus._validation import validate_data
 from isthmus.inspection._model import latent_part
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
 from isthmus.inspection.displays.columns import column_names
 
 _NAME = (0.12, 0.05)  # width and height of a name, as shares of the picture
 
 
-class SPlotDisplay:
+@dataclass(eq=False)
+class SPlotDisplay(Display):
     """Covariance and correlation of each input with the predictive score, [WJSMT2008]_.
 
     Inputs at the two ends of the S carry the score reliably: much of it, and with little noise.
@@ -32,16 +34,31 @@ class SPlotDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(self, covariance: NDArray, correlation: NDArray, *, names: Any = None) -> None:
-        self.covariance = covariance
-        self.correlation = correlation
-        self.names = names
+    covariance: NDArray
+    correlation: NDArray
+    _: KW_ONLY
+    names: Any = None
 
     @classmethod
     def compute(
         cls, model: Any, X: ArrayLike, *, component: int = 0, names: Any = None
     ) -> SPlotDisplay:
-        """The numbers without the picture."""
+        """Compute the S-plot of a fitted model, usually an ``OPLS`` of centred, unscaled inputs.
+
+        Parameters
+        ----------
+        model : fitted latent regression, or a search, classifier or pipeline of one
+        X : array of shape (n_samples, n_features)
+            The rows of the fit.
+        component : int, default=0
+            The score; 0 is the predictive one of ``OPLS``.
+        names : sequence of str, default=None
+            Names of the columns; None asks the model.
+
+        Returns
+        -------
+        display : SPlotDisplay
+        """
         names = column_names(model, names)
         model, X = latent_part(model, X)
         score = np.asarray(model.transform(X), dtype=float)[:, component]
@@ -53,27 +70,6 @@ class SPlotDisplay:
         # A constant column has no correlation.
         correlation = np.divide(covariance, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         return cls(covariance, correlation, names=names)
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: ArrayLike, *, ax: Any = None, **options: Any
-    ) -> SPlotDisplay:
-        """Draw the S-plot of a fitted model, usually an ``OPLS`` of centred, unscaled inputs.
-
-        Parameters
-        ----------
-        model : fitted latent regression, or a search, classifier or pipeline of one
-        X : array of shape (n_samples, n_features)
-            The rows of the fit.
-        ax : matplotlib axes, default=None
-        **options :
-            ``component`` (0 is the predictive one of ``OPLS``), ``names`` of the columns.
-
-        Returns
-        -------
-        display : SPlotDisplay
-        """
-        return cls.compute(model, X, **options).plot(ax)
 
     def _apart(self) -> list[int]:
         """Inputs from the largest covariance down whose names would not be written over each other."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from isthmus.inspection._model import latent_part
-from isthmus.inspection.displays._axes import axes_for
-from isthmus.inspection.outliers import hotelling_t2, q_residuals
+from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.inspection.outliers import hotelling_t2, q_residuals, t2_limit
 
 
-class ScoresDisplay:
+@dataclass(eq=False)
+class ScoresDisplay(Display):
     """Scores of rows in the plane of two components, with the limits of T2 and Q.
 
     Parameters
@@ -34,22 +35,13 @@ class ScoresDisplay:
         Of matplotlib, once drawn.
     """
 
-    def __init__(
-        self,
-        scores: NDArray,
-        *,
-        components: tuple[int, int] = (0, 1),
-        t2: Any = None,
-        q: Any = None,
-        radii: tuple[float, float] = (0.0, 0.0),
-        color: NDArray | None = None,
-    ) -> None:
-        self.scores = scores
-        self.components = components
-        self.t2 = t2
-        self.q = q
-        self.radii = radii
-        self.color = color
+    scores: NDArray
+    _: KW_ONLY
+    components: tuple[int, int] = (0, 1)
+    t2: Any = None
+    q: Any = None
+    radii: tuple[float, float] = (0.0, 0.0)
+    color: NDArray | None = None
 
     @property
     def outlying(self) -> NDArray:
@@ -67,7 +59,26 @@ class ScoresDisplay:
         level: float = 0.95,
         training: bool = True,
     ) -> ScoresDisplay:
-        """The numbers without the picture."""
+        """Compute the scores of rows and the limits of T2 and Q.
+
+        Parameters
+        ----------
+        model : fitted latent regression, or a search, classifier or pipeline of one
+        X : array of shape (n_samples, n_features)
+            Complete rows.
+        components : tuple of int, default=(0, 1)
+            Which two components, from 0.
+        color : array of shape (n_samples,), default=None
+            One value per row, for example one of the outputs.
+        level : float, default=0.95
+            Share of ordinary rows within the limits.
+        training : bool, default=True
+            Whether ``X`` are the rows of the fit.
+
+        Returns
+        -------
+        display : ScoresDisplay
+        """
         model, X = latent_part(model, X)
         T = np.asarray(model.transform(X), dtype=float)
         if T.shape[1] == 0:
@@ -80,7 +91,7 @@ class ScoresDisplay:
         except ValueError:  # as many components as rows: nothing is left
             q = None
         n = float(model.weight_)
-        limit = 2 * (n**2 - 1) / (n * (n - 2)) * stats.f.ppf(level, 2, n - 2) if n > 2 else 0.0
+        limit = t2_limit(n, 2, level, training=False) if n > 2 else 0.0
         spread = np.diag(model.score_gram_)[[first, second]] / max(n - 1, 1)
         radii = np.sqrt(limit * spread)
         return cls(
@@ -91,28 +102,6 @@ class ScoresDisplay:
             radii=(float(radii[0]), float(radii[1]) if second != first else 0.0),
             color=None if color is None else np.asarray(color, dtype=float),
         )
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: ArrayLike, *, ax: Any = None, **options: Any
-    ) -> ScoresDisplay:
-        """Draw the scores of rows.
-
-        Parameters
-        ----------
-        model : fitted latent regression, or a search, classifier or pipeline of one
-        X : array of shape (n_samples, n_features)
-            Complete rows.
-        ax : matplotlib axes, default=None
-        **options :
-            ``components`` (pair from 0), ``color`` (one value per row, one of the outputs say), ``level``
-            and ``training`` (whether X are the rows of the fit).
-
-        Returns
-        -------
-        display : ScoresDisplay
-        """
-        return cls.compute(model, X, **options).plot(ax)
 
     def plot(self, ax: Any = None) -> ScoresDisplay:
         """Draw the picture, in ``ax`` if it is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsRegressor
 
-from isthmus.inspection.displays._axes import axes_for
+from isthmus.inspection.displays._axes import Display, axes_for
 
 # As in the score that chooses ridge weights of projections.
 N_NEIGHBOURS = 10
 
 
-class SubspaceDisplay:
+@dataclass(eq=False)
+class SubspaceDisplay(Display):
     """Coordinates of training and of held-out rows, one panel for each output.
 
     A projection can separate its training rows by chance; only rows that were not in the fit show whether
@@ -41,24 +43,14 @@ class SubspaceDisplay:
         Of matplotlib, once drawn; one axes a panel.
     """
 
-    def __init__(
-        self,
-        train: NDArray,
-        train_y: NDArray,
-        held_out: NDArray,
-        held_out_y: NDArray,
-        *,
-        r2: NDArray,
-        names: list[str],
-        score: float = float("nan"),
-    ) -> None:
-        self.train = train
-        self.train_y = train_y
-        self.held_out = held_out
-        self.held_out_y = held_out_y
-        self.r2 = r2
-        self.names = names
-        self.score = score
+    train: NDArray
+    train_y: NDArray
+    held_out: NDArray
+    held_out_y: NDArray
+    _: KW_ONLY
+    r2: NDArray
+    names: list[str]
+    score: float = float("nan")
 
     @classmethod
     def compute(
@@ -73,7 +65,26 @@ class SubspaceDisplay:
         outputs: list[int] | None = None,
         names: list[str] | None = None,
     ) -> SubspaceDisplay:
-        """Compute the numbers of the picture."""
+        """Compute the first coordinates of rows.
+
+        Parameters
+        ----------
+        model : fitted SIR, KernelSIR, COIR, MORP, KernelCCA, KDR or any transformer
+        X, y : arrays
+            Rows of the fit and their outputs, numbers.
+        X_held_out, y_held_out : arrays, default=None
+            Rows that were not in the fit, and their outputs.
+        dimensions : {2, 3}, default=2
+            Number of coordinates.
+        outputs : list of int, default=None
+            Outputs that have a panel, from 0; None is all of them.
+        names : list of str, default=None
+            Names of all outputs.
+
+        Returns
+        -------
+        display : SubspaceDisplay
+        """
         if dimensions not in (2, 3):
             raise ValueError(f"dimensions == {dimensions!r}, must be 2 or 3.")
         if (X_held_out is None) != (y_held_out is None):
@@ -100,41 +111,8 @@ class SubspaceDisplay:
             score=float(getattr(model, "held_out_score_", np.nan)),
         )
 
-    @classmethod
-    def from_estimator(
-        cls,
-        model: Any,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_held_out: ArrayLike | None = None,
-        y_held_out: ArrayLike | None = None,
-        *,
-        ax: Any = None,
-        **options: Any,
-    ) -> SubspaceDisplay:
-        """Draw the first coordinates of rows.
-
-        Parameters
-        ----------
-        model : fitted SIR, KernelSIR, COIR, MORP, KernelCCA, KDR or any transformer
-        X, y : arrays
-            Rows of the fit and their outputs, numbers.
-        X_held_out, y_held_out : arrays, default=None
-            Rows that were not in the fit, and their outputs.
-        ax : matplotlib axes or list of them, default=None
-            One for each output.
-        **options :
-            ``dimensions`` (2 or 3), ``outputs`` (which of them, from 0), ``names`` of all outputs.
-
-        Returns
-        -------
-        display : SubspaceDisplay
-        """
-        display = cls.compute(model, X, y, X_held_out, y_held_out, **options)
-        return display.plot(ax)
-
     def plot(self, ax: Any = None) -> SubspaceDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
+        """Draw the picture, in ``ax`` if it is given: one axes, or a list with one per output."""
         n, three = len(self.names), self.train.shape[1] == 3
         if ax is None:
             options = {"subplot_kw": {"projection": "3d"}} if three else {}

@@ -19,21 +19,28 @@ _ANSWERS = (
 _ANSWER_HEADER = ["answer", "method", "R2", "size", "rows/s predicted", "gain over simple"]
 
 
-def _answer_rows(search: Any) -> list[list[str]]:
+def answer_rows(search: Any) -> list[list[str]]:
+    """For each answer: its method, score, size and speed."""
+    return [
+        [
+            name,
+            told["label"],
+            f"{told['score']:.4f} ± {told['standard_error']:.4f}",
+            f"{told['numbers']:,}",
+            f"{told['rows_per_second']:,.0f}",
+        ]
+        for name, told in search.answers_.items()
+    ]
+
+
+def _answer_gains(search: Any) -> list[list[str]]:
+    """The same with the chosen one marked, and what each gains over the simple one."""
     simple = search.answers_.get("simple", {}).get("score", np.nan)
     rows = []
-    for name, told in search.answers_.items():
-        mark = " (chosen)" if name == search.prefer else ""
-        rows.append(
-            [
-                name + mark,
-                told["label"],
-                f"{told['score']:.4f} ± {told['standard_error']:.4f}",
-                f"{told['numbers']:,}",
-                f"{told['rows_per_second']:,.0f}",
-                f"{told['score'] - simple:+.4f}" if np.isfinite(simple) else "",
-            ]
-        )
+    for row, told in zip(answer_rows(search), search.answers_.values()):
+        mark = " (chosen)" if row[0] == search.prefer else ""
+        gain = f"{told['score'] - simple:+.4f}" if np.isfinite(simple) else ""
+        rows.append([row[0] + mark, *row[1:], gain])
     return rows
 
 
@@ -51,7 +58,7 @@ def comparison(data: ReportData) -> Section:
     header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
     tables = [(told, header, _method_rows(data.search))]
     if getattr(data.search, "answers_", None):
-        tables.insert(0, (_ANSWERS, _ANSWER_HEADER, _answer_rows(data.search)))
+        tables.insert(0, (_ANSWERS, _ANSWER_HEADER, _answer_gains(data.search)))
     return Section("Comparison of methods", text, [_method_scores(data.search)], tables)
 
 
@@ -126,7 +133,7 @@ def _difference_from_best(results: dict[str, Any], k: int) -> str:
 
 def components(data: ReportData) -> Section | None:
     """How many components, and what they explain."""
-    section = Section("Number of components")
+    section = Section("Number of components", list(data.note_on_model))
     if data.search.curves_ and len(data.search.curves_["n_components"]) > 1:
         section.figures.append(_component_scores(ComponentCurveDisplay.compute(data.search)))
     if data.is_latent and data.model.n_components_ > 0:

@@ -90,8 +90,8 @@ def _histograms(data: ReportData) -> Figure:
         name = data.search.target_names_[j]
         variants.append((label, [bars], fig.layout(name, "rows")))
     caption = (
-        "How the values of an output are spread. Gaps, spikes and far tails are the "
-        "hardest to predict; values far from the others weigh most in a least squares fit."
+        "Distribution of an output. Gaps, spikes and long tails are the "
+        "hardest to predict; values far from the others have most weight in a least squares fit."
     )
     return Figure("histogram", caption, variants, selector="Output", height=300)
 
@@ -109,4 +109,4 @@ def _column_table(title: str, names: list[str], A: Array) -> tuple[str, list[str
     caption = f"{title}: range and spread of each column"
     if shown < len(names):
         caption += f" (the first {shown} of {len(names)})"
-    return caption, ["column", "least", "median", "largest", "std", "missing"], rows
+    return caption, ["column", "min", "median", "max", "std", "missing"], rows

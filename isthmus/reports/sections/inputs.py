@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,19 +31,25 @@ def inputs(data: ReportData) -> Section | None:
     return _of_components(data)
 
 
+def block_rows(search: Any) -> list[list[str]]:
+    """Each block, its number of columns and its share in the predictions."""
+    return [
+        [name, str(len(search.blocks_[name])), f"{100 * share:.1f} %"]
+        for name, share in search.block_importances_.items()
+    ]
+
+
 def _of_blocks(data: ReportData) -> Section:
     shares = data.search.block_importances_
-    rows = [
-        [name, str(len(data.search.blocks_[name])), f"{100 * share:.1f} %"]
-        for name, share in shares.items()
-    ]
     caption = (
         "Blocks of inputs and their shares: of the variance of what is predicted (banded ridge), or of the "
         "squared super-weights (multiblock PLS). A negative share belongs to a block that corrects another."
     )
     largest = max(shares, key=lambda name: shares[name])
     text = f"Most of what is predicted comes from {largest}: {100 * shares[largest]:.1f} %."
-    return Section(_TITLE, [text], tables=[(caption, ["block", "columns", "share"], rows)])
+    return Section(
+        _TITLE, [text], tables=[(caption, ["block", "columns", "share"], block_rows(data.search))]
+    )
 
 
 def _of_components(data: ReportData) -> Section:
@@ -53,7 +61,7 @@ def _of_components(data: ReportData) -> Section:
     )
     return Section(
         _TITLE,
-        [f"Most important by VIP: {_most_important(data, importance)}."],
+        [f"Most important by VIP: {_most_important(data, importance)}.", *data.note_on_model],
         [_importance(data, importance, shown, caption, "VIP"), _loadings(data, shown)],
     )
 

@@ -27,10 +27,12 @@ def summary(data: ReportData) -> Section:
         cards.append(("ridge weight", fig.short(_middle(search.best_params_["alpha"]))))
     if "treatment" in search.best_params_:
         cards.append(("treatment of the curves", _heaviest(str(search.best_params_["treatment"]))))
-    if data.is_blend:
-        parts = [f"{name} {100 * w:.0f} %" for name, w in search.best_params_.items() if w >= 0.005]
-        cards.append(("blend, mean weights", ", ".join(parts)))
     text = []
+    if search.best_method_ == "blend":
+        labels = dict(zip(search.cv_results_["method"], search.cv_results_["label"]))
+        weights = sorted(search.best_params_.items(), key=lambda part: -part[1])
+        parts = [f"{labels.get(name, name)} {100 * w:.0f} %" for name, w in weights if w >= 0.005]
+        text.append(f"The blend, by mean weight over the outputs: {'; '.join(parts)}.")
     if not data.is_validation:  # its own section says it
         r2 = float(np.mean([display.r2 for display in data.by_output]))
         text.append(
@@ -72,7 +74,7 @@ def method(data: ReportData) -> Section:
         "Method",
         [paragraph],
         formula=told["formula"],
-        items=told["references"],
+        items=list(dict.fromkeys(told["references"])),  # methods of a blend share some
         code=[("The same in LaTeX, to paste in a paper:", latex)],
     )
 
@@ -86,7 +88,7 @@ def again(data: ReportData) -> Section:
     """The command or the call that writes the same report."""
     if data.command is not None:
         return Section(
-            "Make it again", code=[("The command that wrote this report:", data.command)]
+            "How to reproduce", code=[("The command that wrote this report:", data.command)]
         )
     search = data.search
     options = [f"cv={search.cv!r}", f"random_state={search.random_state!r}"]
@@ -99,7 +101,7 @@ def again(data: ReportData) -> Section:
         f"search = fit_auto(X, y, {', '.join(options)})\n"
         'search.report("report.html")'
     )
-    return Section("Make it again", code=[("In Python, with the same X and y:", code)])
+    return Section("How to reproduce", code=[("In Python, with the same X and y:", code)])
 
 
 def _heaviest(treatments: str, most: int = 3) -> str:

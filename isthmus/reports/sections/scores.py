@@ -34,10 +34,7 @@ def scores(data: ReportData) -> Section:
     rows = np.union1d(data.shown_rows, outlying[:_MOST_RINGED])
     section = Section(_TITLE, figures=[_plane(data, display, rows, outlying)])
     section.text.append(_how_many(data, display, outlying))
-    if data.model is not data.search.best_estimator_:
-        section.text.append(
-            "Shown for a low-rank map next to the chosen model, which has no components."
-        )
+    section.text += data.note_on_model
     if display.q is not None:
         section.figures.append(_influence(data, display, rows))
     elif data.is_kernel:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from isthmus._linalg import Array
+from isthmus.inspection import rmse
 from isthmus.inspection.order import trend_p_value
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
@@ -32,7 +33,7 @@ def validation(data: ReportData) -> Section | None:
     inside = np.ones(data.n, dtype=bool) if data.trust is None else ~data.trust.outside
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
-    errors_inside = _rmse(data, inside)
+    errors_inside = rmse(np.where(inside[:, None], data.Y, np.nan), data.predictions)
     shares, shares_inside = _share(covered), _share(covered[inside])
     rows = [
         [data.search.target_names_[j], str(int(figures.n[j]))]
@@ -47,8 +48,8 @@ def validation(data: ReportData) -> Section | None:
         "its parts bias (mean of predicted minus observed) and SEP (the spread about the bias), the slope "
         "of observed on predicted, RPD and RPIQ (spread of the output over the error), the error of rows "
         "left out at the fit "
-        "(RMSECV), the share of outputs within their 95 % intervals, and the probability of such a trend "
-        "over the rows by chance (Kendall)."
+        "(RMSECV), the share of outputs within their 95 % intervals, and the p-value of a trend over the "
+        "rows (Kendall)."
     )
     section = Section(
         "Validation",
@@ -101,7 +102,7 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         "trained on them, this is no test."
     ]
     if search.best_score_ is not None:  # of a model that was moved to another instrument
-        text[0] += f" At the fit, rows left out were explained to {100 * search.best_score_:.1f} %."
+        text[0] += f" In cross-validation at the fit it explained {100 * search.best_score_:.1f} %."
     if np.isfinite(ratios[worst]) and ratios[worst] > 1.5:
         text.append(
             f"The error of {search.target_names_[worst]} is {ratios[worst]:.1f} times that of the rows "
@@ -153,16 +154,6 @@ def _coverage(data: ReportData) -> Array:
     return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
 
 
-def _rmse(data: ReportData, rows: NDArray) -> Array:
-    """Error of each output over some rows; NaN where none of them has a known output."""
-    squares = np.array([d.residual[rows] ** 2 for d in data.by_output])
-    known = np.isfinite(squares)
-    total = np.where(known, squares, 0.0).sum(axis=1)
-    return np.sqrt(
-        np.divide(total, known.sum(axis=1), out=np.full(data.q, np.nan), where=known.any(axis=1))
-    )
-
-
 def _share(covered: Array) -> Array:
     known = np.isfinite(covered).sum(axis=0)
     return np.where(known > 0, np.nansum(covered, axis=0) / np.maximum(known, 1), np.nan)
@@ -194,9 +185,9 @@ def _residuals_in_order(data: ReportData, trends: Array) -> Figure:
         )
         zero = fig.line([1, data.n], [0, 0], fig.MUTED, "dash")
         course = fig.line(*_running_median(residual), fig.SECOND)
-        lay = fig.layout("place of the row", "observed - predicted")
+        lay = fig.layout("row number", "observed - predicted")
         variants.append((label, [zero, points, course], lay))
-        notes.append(f"{data.by_output[j].name}: trend by chance with probability {trends[j]:.2g}")
+        notes.append(f"{data.by_output[j].name}: p-value of a trend {trends[j]:.2g}")
     caption = (
         "Residuals in the order of the rows, with their running median; rows outside the domain are red. "
         "A line that leaves zero is drift: of the instrument, of the process, or of the reference."
@@ -222,14 +213,14 @@ def _distances(data: ReportData) -> Figure:
         marker={"color": _tones(data, rows)},
     )  # fmt: skip
     limit = fig.line([1, data.n], [1, 1], fig.WARN, "dash")
-    lay = fig.layout("place of the row", "distance, limit 1")
+    lay = fig.layout("row number", "distance (limit 1)")
     # Powers of ten, or of two where there are few of them: of 1, 2 and 5, plotly writes 0.5 as 5.
     step = 1.0 if np.ptp(np.log10(distance)) > 2 else np.log10(2.0)
     lay["yaxis"] |= {"type": "log", "dtick": float(step), "tickformat": "~g"}
     caption = (
         "Distance of each row from the rows of the fit, in units of the limit, which one in twenty rows "
         "of the same kind passes. Intervals of rows above the dashed line grow with it, and are "
-        "withheld where they would exceed the range of all training outputs."
+        "withheld where they would exceed the range of the training outputs."
     )
     return Figure("domain", caption, [("", [limit, points], lay)])
 
