@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._validation import check_count
 from isthmus.kernels.base import VectorKernel, as_vectors, free, positive
+from isthmus.kernels.distances import PROFILE_FLOOR
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
 
@@ -177,7 +178,8 @@ class Exponential(DotProductKernel):
         return positive(self, "gamma", self.gamma) * self.profile(t)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
-        return np.log(value) / positive(self, "gamma", self.gamma)
+        # A sum of kernel values that is no image may be negative.
+        return np.log(np.maximum(value, PROFILE_FLOOR)) / positive(self, "gamma", self.gamma)
 
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
         return [] if self.hyperparameter_gamma.fixed else [K * np.log(K)]

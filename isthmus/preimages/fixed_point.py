@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import Array
 from isthmus._validation import check_array
 from isthmus.preimages.base import Preimage
-from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
+from isthmus.preimages.forms import DistanceForm, DotForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
 
 _HALVINGS = 12  # at most, of a step that raises the loss
@@ -72,15 +72,12 @@ class FixedPoint(Preimage):
     def _prepare(self) -> None:
         if not 0 <= self.pull < np.inf:
             raise ValueError(f"pull == {self.pull}, must be >= 0.")
-        if self._form() is None:
+        if kernel_form(self.kernel_) is None:
             raise ValueError(
                 "FixedPoint is for kernels of the Euclidean distance (RBF, L2Laplacian, "
                 f"RationalQuadratic) or of the inner product (Linear, Polynomial), kernel == "
                 f"{self.kernel_}: use Gradient() or Learned()."
             )
-
-    def _form(self) -> DistanceForm | DotForm | None:
-        return distance_form(self.kernel_) or dot_form(self.kernel_)
 
     def _invert(
         self,
@@ -106,7 +103,7 @@ class FixedPoint(Preimage):
     def _invert_block(
         self, targets: Targets, points: Array, start: Array | None, anchor: Array | None
     ) -> Array:
-        form = self._form()
+        form = kernel_form(self.kernel_)
         assert form is not None
         iteration = _Iteration(form, points, targets.coef, anchor if self.pull else None)
         first = np.broadcast_to(self.objects_.mean(axis=0), (len(targets), points.shape[1]))
@@ -171,7 +168,7 @@ class _Iteration:
             s += self.squares
             np.maximum(s, 0.0, out=s)
             value = -2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
-            weights = G * self.form.slope(s)
+            weights = -G * self.form.derivative(s)
             denominator, factor = weights.sum(axis=1), 2.0
         else:
             value = self.form.value(squares) - 2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
