@@ -1,7 +1,7 @@
 """What a pre-image must know of a kernel: a function of the inner product, or of the distance.
 
 ``DotForm``: ``k(x, y) = f(x'y)``. ``DistanceForm``: ``k(x, y) = h(|x - y|^2)``, ``h`` falling. The kernels
-themselves have the function, its derivative and its inverse. A kernel that has neither form simply has none,
+themselves have the function, its derivative and its inverse. A kernel of neither form has none,
 and the methods that need one say so. A positive constant times such a kernel has the form of the kernel,
 scaled.
 """
@@ -50,7 +50,7 @@ class DistanceForm(_Form):
 
 
 def kernel_form(kernel: Any) -> DotForm | DistanceForm | None:
-    """The kernel as a function of the inner product or of the squared distance, None where it is neither."""
+    """The kernel as a function of the inner product or of the squared distance, None for others."""
     scale, kernel = without_constant(kernel)
     if not scale > 0:
         return None

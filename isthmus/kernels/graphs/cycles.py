@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from isthmus.kernels.graphs.features import FeatureKernel
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
 
 Around = list[list[tuple[int, int]]]
 
@@ -87,9 +87,7 @@ class Cycles(FeatureKernel):
     def _around(self, graph: Graph, codes: dict[Hashable, int]) -> Around:
         """For every node its neighbours and the codes of the edges to them; loops make no cycle."""
         around: Around = [[] for _ in graph.labels]
-        named = self.edge_labels and graph.edge_labels is not None
-        for index, (i, j) in enumerate(graph.edges):
-            label = graph.edge_labels[index] if named and graph.edge_labels is not None else None
+        for (i, j), label in zip(graph.edges, edge_marks(graph, self.edge_labels)):
             mark = codes.setdefault((1, label), len(codes))
             if i != j:
                 around[i].append((j, mark))
