@@ -353,6 +353,12 @@ def _firsts(answers: Sequence[Any]) -> Any:
     return [ranked[0] for ranked in answers]
 
 
+def rank_all(losses: Array, n_best: int) -> NDArray:
+    """Places of the ``n_best`` smallest losses, in order; the last again where there are fewer."""
+    order = np.argsort(losses, kind="stable")[:n_best]
+    return np.pad(order, (0, n_best - len(order)), mode="edge")
+
+
 def smallest(losses: NDArray, k: int) -> tuple[NDArray, NDArray]:
     """Places and values of the ``k`` smallest entries of each row, in order, ties by place."""
     k = min(k, losses.shape[1])

@@ -16,7 +16,7 @@ from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graph, as_graphs, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.preimages import graph_moves as moves
-from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph, reduced_expansion
 from isthmus.preimages.graph_rules import GraphRules
@@ -209,8 +209,7 @@ class GraphSearch(RankingPreimage):
                     f"target {t}."
                 )
             values = targets.subset(slice(t, t + 1)).losses(pool)[0]
-            order = np.argsort(values, kind="stable")[:n_best]
-            order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
+            order = rank_all(values, n_best)
             answers.append([pool[i] for i in order])
             losses[t] = values[order]
         return answers, losses

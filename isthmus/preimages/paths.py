@@ -12,7 +12,7 @@ from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.positions import PositionKernel
-from isthmus.preimages.base import RankingPreimage
+from isthmus.preimages.base import RankingPreimage, rank_all
 from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
@@ -91,8 +91,7 @@ class PathSearch(RankingPreimage):
             unsure += not all(sure for _, _, sure in found)
             objects = [z for part, _, _ in found for z in part]
             values = np.concatenate([part for _, part, _ in found]) + norm
-            order = np.argsort(values, kind="stable")[:n_best]
-            order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
+            order = rank_all(values, n_best)
             answers.append([self.alphabet_.decode(objects[i]) for i in order])
             losses[t] = np.maximum(values[order], 0.0)
         if unsure:

@@ -195,7 +195,7 @@ class _Search:
         self.target: NgramTarget | None = None
         if owner.index_ is not None:
             self.target = owner.index_.target(self.coef, norm)
-        self.targets, self.t = targets.subset(slice(t, t + 1)), t
+        self.targets = targets.subset(slice(t, t + 1))
         starts = owner.alphabet_.encode([owner.objects_[i] for i in near])
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
@@ -214,7 +214,7 @@ class _Search:
     def run(self, given: Ints | None, n_best: int) -> tuple[list[Ints], Array]:
         sizes = self._sizes() if given is None else given
         method = self.owner.method
-        if given is None or self.owner.method == "nearest":
+        if given is None or method == "nearest":
             self._look(self.near)
             if self.expected is not None and method != "nearest" and not self._exact():
                 self.seen = BestSeen(_KEPT)  # fitted sequences of other sizes do not compete
@@ -230,7 +230,8 @@ class _Search:
         ):
             self._cross_entropy(sizes)
         if method == "local" and given is not None:
-            self._look(self._fitted_to(sizes))
+            # The nearest fitted sequences, cut or drawn out to a size that is allowed.
+            self._look([np.resize(z, int(m)) for z in self.near for m in sizes])
         if method in ("auto", "local") and not self._done(n_best):
             for _, (z,) in self.seen.best(self.owner.n_starts):
                 n_symbols = len(self.owner.alphabet_)
@@ -262,8 +263,7 @@ class _Search:
         window = self.owner.size_window
         if window is None:
             window = _WINDOW if self.expected is None else 0
-        low = max(1, centre - window, int(lengths.min()) - window)
-        return np.arange(low, centre + window + 1)
+        return np.arange(max(1, centre - window), centre + window + 1)
 
     def estimated_size(self) -> float:
         """One of three estimates, before it is rounded and clipped."""
@@ -324,10 +324,6 @@ class _Search:
                 if z is not None:
                     found.append(np.array(z, dtype=np.int64))
         return found
-
-    def _fitted_to(self, sizes: Ints) -> list[Ints]:
-        """The nearest fitted sequences, cut or drawn out to a size that is allowed."""
-        return [np.resize(z, int(m)) for z in self.near for m in sizes]
 
     def _cross_entropy(self, sizes: Ints) -> None:
         """Permutations of the expected multiset of symbols, for every size."""
