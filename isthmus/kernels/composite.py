@@ -12,6 +12,12 @@ from sklearn.gaussian_process.kernels import Product as GPProduct
 from sklearn.gaussian_process.kernels import Sum as GPSum
 
 from isthmus.kernels.base import Kernel, as_vectors
+from isthmus.kernels.normalising import (
+    inverse_root,
+    normalise_gradient,
+    normalise_matrix,
+    normalise_square,
+)
 from isthmus.kernels.sparse_rows import takes_sparse_rows
 
 FOREIGN_PSD = "sklearn.gaussian_process.kernels"
@@ -53,6 +59,7 @@ class _Pair(Kernel):
 
     k1: Any
     k2: Any
+    _combine: np.ufunc
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]
@@ -74,19 +81,19 @@ class _Pair(Kernel):
             return self.k2.constant_value, self.k1
         return None
 
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        if eval_gradient:
+            return super().__call__(X, Y, eval_gradient=True)
+        scaled = self._scale_and_kernel()
+        K = (self.k1 if scaled is None else scaled[1])(X, Y)
+        return self._combine(K, self.k2(X, Y) if scaled is None else scaled[0], out=K)
+
 
 class Sum(_Pair, GPSum):
     """``k1(x, y) + k2(x, y)``."""
 
     __repr__ = GPSum.__repr__
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        if eval_gradient:
-            return GPSum.__call__(self, X, Y, eval_gradient=True)
-        scaled = self._scale_and_kernel()
-        K = (self.k1 if scaled is None else scaled[1])(X, Y)
-        K += self.k2(X, Y) if scaled is None else scaled[0]
-        return K
+    _combine = np.add
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         return self.k1.weighted_gradient(Z, X, W) + self.k2.weighted_gradient(Z, X, W)
@@ -99,14 +106,7 @@ class Product(_Pair, GPProduct):
     """``k1(x, y) k2(x, y)``."""
 
     __repr__ = GPProduct.__repr__
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        if eval_gradient:
-            return GPProduct.__call__(self, X, Y, eval_gradient=True)
-        scaled = self._scale_and_kernel()
-        K = (self.k1 if scaled is None else scaled[1])(X, Y)
-        K *= self.k2(X, Y) if scaled is None else scaled[0]
-        return K
+    _combine = np.multiply
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         first = self.k1.weighted_gradient(Z, X, W * self.k2(Z, X))
@@ -199,44 +199,22 @@ class Normalised(OverKernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         if eval_gradient:
-            return self._with_gradient(X, *self.kernel(X, eval_gradient=True))
+            return normalise_gradient(*self.kernel(X, eval_gradient=True))
         K = self.kernel(X, Y)
-        lengths = _inverse_root(self.kernel.diag(X) if Y is not None else K.diagonal())
         if Y is None:
-            K *= lengths[:, None] * lengths  # one after the other would not stay symmetric
-            # Exactly one, which the product of two rounded roots is not.
-            np.fill_diagonal(K, lengths > 0)
-            return K
-        K *= lengths[:, None]
-        K *= _inverse_root(self.kernel.diag(Y))
-        return K
-
-    def _with_gradient(self, X: Any, K: NDArray, gradient: NDArray) -> tuple[NDArray, NDArray]:
-        d = K.diagonal().copy()
-        lengths = _inverse_root(d)
-        outer = lengths[:, None] * lengths
-        growth = (
-            np.einsum("iik->ik", gradient) * (lengths**2)[:, None]
-        )  # of each diagonal, relative
-        K = K * outer
-        half = 0.5 * (growth[:, None, :] + growth[None, :, :])
-        return K, gradient * outer[:, :, None] - K[:, :, None] * half
+            return normalise_square(K)
+        return normalise_matrix(K, self.kernel.diag(X), self.kernel.diag(Y))
 
     def diag(self, X: Any) -> NDArray:
         d = self.kernel.diag(X)
         return (d > 0).astype(d.dtype)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        lengths = _inverse_root(self.kernel.diag(Z))
-        V = W * lengths[:, None] * _inverse_root(self.kernel.diag(X))
+        lengths = inverse_root(self.kernel.diag(Z))
+        V = W * lengths[:, None] * inverse_root(self.kernel.diag(X))
         stretch = (V * self.kernel(Z, X)).sum(axis=1) * lengths**2
         direct = self.kernel.weighted_gradient(Z, X, V)
         return direct - 0.5 * stretch[:, None] * self.kernel.diagonal_gradient(Z)
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
         return np.zeros_like(as_vectors(Z))
-
-
-def _inverse_root(d: NDArray) -> NDArray:
-    d = np.asarray(d)
-    return np.divide(1.0, np.sqrt(np.maximum(d, 0)), out=np.zeros_like(d), where=d > 0)
