@@ -41,6 +41,9 @@ class Kernel(GPKernel):
         """Return the gradient of ``k(z_t, z_t)`` with respect to ``z_t``, one row each (t, d)."""
         raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
 
+    def is_stationary(self) -> bool:
+        return False
+
     def __add__(self, b: Any) -> Kernel:
         return _combination("Sum", self, b)
 
@@ -136,9 +139,6 @@ class VectorKernel(Kernel):
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
         """Derivatives of ``K`` with respect to the logarithms of the free hyperparameters."""
         return []
-
-    def is_stationary(self) -> bool:
-        return False
 
 
 def as_vectors(X: Any) -> NDArray:

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Hyperparameter
+from sklearn.gaussian_process.kernels import (
+    ConstantKernel,
+    Exponentiation,
+    Hyperparameter,
+    KernelOperator,
+)
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.gaussian_process.kernels import Product as GPProduct
 from sklearn.gaussian_process.kernels import Sum as GPSum
@@ -42,6 +47,7 @@ class Constant(Kernel, ConstantKernel):
     has_input_gradient = True
     takes_sparse_rows = True
     __repr__ = ConstantKernel.__repr__
+    is_stationary = ConstantKernel.is_stationary
 
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
@@ -60,6 +66,7 @@ class _Pair(Kernel):
     k1: Any
     k2: Any
     _combine: np.ufunc
+    is_stationary = KernelOperator.is_stationary
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]
@@ -121,6 +128,7 @@ class Power(Kernel, Exponentiation):
     """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
 
     __repr__ = Exponentiation.__repr__
+    is_stationary = Exponentiation.is_stationary
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]

@@ -89,10 +89,6 @@ class StructuredKernel(Kernel):
         values = self._diagonal(self._convert(X, "X"))
         return (values > 0).astype(np.float64) if self.normalise else values
 
-    def is_stationary(self) -> bool:
-        """Objects have no differences: False."""
-        return False
-
     @property
     def requires_vector_input(self) -> bool:
         """Lists of objects are taken."""

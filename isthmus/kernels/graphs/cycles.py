@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from isthmus.kernels.graphs.features import FeatureKernel
-from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
+from isthmus.kernels.graphs.graph import Graph, edge_marks
 
 Around = list[list[tuple[int, int]]]
 
@@ -59,9 +58,6 @@ class Cycles(FeatureKernel):
     def _check(self) -> None:
         if not isinstance(self.max_length, Integral) or self.max_length < 3:
             raise ValueError(f"max_length == {self.max_length!r}, must be an integer >= 3.")
-
-    def _convert(self, X: Any, name: str) -> list[Graph]:
-        return as_graphs(X, name, self.node_label, self.edge_label)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         codes: dict[Hashable, int] = {}  # of labels of nodes and of edges

@@ -193,23 +193,21 @@ class _Work:
 
     def __post_init__(self) -> None:
         kernel, packed = self.kernel, self.packed
-        self.alike = self._table(kernel.label_kernel, packed.node_names, "label_kernel")
-        self.edges_alike = self._table(
-            kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel"
-        )
+        self.alike: Array | None = None
+        if kernel.label_kernel is not None:
+            self.alike = label_matrix(kernel.label_kernel, packed.node_names, "label_kernel")
+        self.edges_alike: Array | None = None
+        if kernel.edge_label_kernel is not None:
+            names = packed.edge_names
+            self.edges_alike = label_matrix(kernel.edge_label_kernel, names, "edge_label_kernel")
         self.q = np.full(len(packed.labels), float(kernel.stop))
         if kernel.termination == "proper":
             self.q[packed.sinks] = 1.0
         self.free = (self.q == float(kernel.stop)).astype(float)
-        self.starts = packed.starts
         self.worst: tuple[float, int] | None = None
         self._rows: tuple[int, int, list[sparse.csr_matrix]] | None = None
         hard = self.alike is None and self.edges_alike is None
         self.transitions = Transitions.of(packed) if hard else None
-
-    @staticmethod
-    def _table(kernel: Any, names: list[Any], what: str) -> Array | None:
-        return None if kernel is None else label_matrix(kernel, names, what)
 
     def column(
         self, i: int, first: int, last: int, slope: bool = False
@@ -250,14 +248,10 @@ class _Work:
         assert transitions is not None
         a, b, c, d = self._places(i, first, last)
         pairs = product_graph(transitions, (a, b), (c, d), (1.0 - stop) ** 2)
-        if self.kernel.termination == "proper":
-            Q = pairs.spread(self.q[a:b], self.q[c:d], np.multiply)
-        else:
-            Q = np.full(len(pairs), stop**2)
         sizes = packed.sizes[first:last]
         return _System(
             pairs.T.dot,
-            Q,
+            pairs.spread(self.q[a:b], self.q[c:d], np.multiply),
             self._directed(i, first, last),
             lambda: pairs.spread(packed.roots[a:b], packed.roots[c:d], np.multiply),
             lambda: pairs.spread(self.free[a:b], self.free[c:d], np.add),
@@ -320,11 +314,8 @@ class _Work:
         return found.value
 
     def _sums(self, R: Array, first: int, last: int) -> Array:
-        packed = self.packed
-        begin = packed.offsets[first:last] - packed.offsets[first]
-        along = R @ np.full(R.shape[1], 1.0 / R.shape[1])
-        a, b = packed.offsets[first], packed.offsets[last]
-        return np.add.reduceat(self.starts[a:b] * along, begin)
+        begin = self.packed.offsets[first:last] - self.packed.offsets[first]
+        return np.add.reduceat(R.mean(axis=1), begin) / self.packed.sizes[first:last]
 
     def warn(self) -> None:
         """Say once how far the worst of the iterations was from its end."""

@@ -35,11 +35,6 @@ class Packed:
     def sizes(self) -> Ints:
         return np.diff(self.offsets)
 
-    @property
-    def starts(self) -> Array:
-        """Probability that a walk begins at a node."""
-        return np.repeat(1.0 / self.sizes, self.sizes)
-
 
 def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
     """Common codes for all labels, one sparse matrix an edge label."""

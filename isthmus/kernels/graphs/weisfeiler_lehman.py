@@ -43,9 +43,6 @@ class RefinementKernel(FeatureKernel):
     def _check(self) -> None:
         check_rounds(self.n_iter)
 
-    def _convert(self, X: Any, name: str) -> list[Graph]:
-        return as_graphs(X, name, self.node_label, self.edge_label)
-
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         sizes = [graph.n_nodes for graph in graphs]
         rows = np.repeat(np.arange(len(graphs)), sizes)
