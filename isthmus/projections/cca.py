@@ -144,8 +144,9 @@ class KernelCCA(COIR):
         coef = root @ (root.T @ cross)
         variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.weight
         coef = coef * (_spread(z, weights) / np.sqrt(variances))
-        self.y_points_, self.y_offset_ = None, -moments.y_mean @ coef
+        self.y_points_ = None
         self.y_dual_coef_ = coef
+        self.y_offset_ = -moments.y_mean @ coef
         if outputs.features is not None:
             self.y_points_ = outputs.features.points
             self.y_dual_coef_ = outputs.features.collapse(coef)

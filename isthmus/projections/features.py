@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -108,9 +109,7 @@ class FeatureFit(Fit):
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of the rows that are judged, whose features were kept."""
-        return self._project(coef, self.problem.parts.sample)
-
-    def _project(self, coef: Array, F: Array) -> Array:
+        F = self.problem.parts.sample
         parts = [(F[rows] - self.moments.x_mean) @ coef for rows in row_blocks(len(F), _ROWS)]
         return np.vstack(parts)
 
@@ -124,12 +123,17 @@ class FeatureFit(Fit):
 
     def signs(self, axes: Axes) -> Array:
         """The rule of ``column_signs`` without all coordinates in memory."""
-        best = np.zeros(len(axes.eigenvalues))
-        signs = np.ones(len(axes.eigenvalues))
-        for _, F, _ in self.problem.blocks():
-            z = self._project(axes.coef, F)
-            peak = z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])]
-            larger = np.abs(peak) > best
-            signs[larger] = np.where(peak < 0, -1.0, 1.0)[larger]
-            best[larger] = np.abs(peak)[larger]
-        return signs
+        mean = self.moments.x_mean
+        peaks = (find_peaks(mean, axes.coef, F) for _, F, _ in self.problem.blocks())
+        return np.where(reduce(take_larger, peaks) < 0, -1.0, 1.0)
+
+
+def find_peaks(mean: Array, coef: Array, F: Array, *rest: Any) -> Array:
+    """The coordinates of largest size of each axis."""
+    z = (F - mean) @ coef
+    return np.asarray(z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])])
+
+
+def take_larger(a: Array, b: Array) -> Array:
+    """Of two coordinates of each axis the larger in size."""
+    return np.where(np.abs(b) > np.abs(a), b, a)

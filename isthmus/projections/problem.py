@@ -192,7 +192,6 @@ class GramFit(Fit):
         if shared or self._clip or self.solver == "dense":
             self._eigen = EigenGram(self.K, weight=self.n)
         self._G: Any = None
-        self._scores: tuple[Array, Array] | None = None
 
     def _weigh(self, K: Array) -> Array:
         """A centred Gram matrix, rows and columns times the roots of their weights, in place."""
@@ -303,22 +302,14 @@ class GramFit(Fit):
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of rows of the problem; of those of the fit for None."""
-        if rows is None:
-            return self.scores(coef)
-        return self.centre.coordinates(rows) @ coef
-
-    def scores(self, coef: Array) -> Array:
-        """Coordinates of the rows of the fit; asked for twice, computed once."""
-        if self._scores is None or self._scores[0] is not coef:
-            self._scores = coef, self._unweighted_scores(coef / self.factor_x)
-        return self._scores[1]
-
-    def _unweighted_scores(self, coef: Array) -> Array:
+        if rows is not None:
+            return self.centre.coordinates(rows) @ coef
+        coef = coef / self.factor_x
         return self.K @ coef if self.root is None else self.K @ (coef / self.root) / self.root
 
     def deviations(self, coef: Array) -> Array:
         """Standard deviation of each training coordinate, which has mean zero."""
-        return np.sqrt(np.average(self.scores(coef) ** 2, axis=0, weights=self.weights))
+        return np.sqrt(np.average(self.project(coef) ** 2, axis=0, weights=self.weights))
 
     def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
         # The centring of kernel values, folded in.
