@@ -113,13 +113,10 @@ def expansion_of(model: Any) -> Expansion:
     return Expansion.from_model(model)
 
 
-def empty(expansion: Expansion) -> Expansion:
-    """Return the expansion without points."""
-    return Expansion(
+def finish_empty(model: Any, expansion: Expansion) -> Any:
+    """Return the model without points, for functions that are constant."""
+    constant = Expansion(
         expansion.points[:0], expansion.coef[:0], expansion.kernel, expansion.intercept
     )
-
-
-def empty_path(expansion: Expansion) -> CompressionPath:
-    """Return the path of an expansion that needs no points."""
-    return CompressionPath(0, expansion.n_points, np.zeros(1, dtype=np.intp), np.zeros(1))
+    path = CompressionPath(0, expansion.n_points, np.zeros(1, dtype=np.intp), np.zeros(1))
+    return finish(model, constant, path)
