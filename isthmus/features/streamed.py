@@ -70,7 +70,7 @@ def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:
     That squares the condition number of the landmarks, which is harmless for values that are rounded to
     float32 anyway: each row in the basis would have errors as large.
     """
-    values = partial(_kernel_values, landmarks.kernel_, landmarks.points_)
+    values = partial(gram, landmarks.kernel_, Y=landmarks.points_)
     moments = source.map(values, landmarks.n_components_).moments(squares=True)
     L = landmarks.factor_
     half = solve_triangular(L, moments.xx, lower=True)
@@ -80,10 +80,6 @@ def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:
     mean = solve_triangular(L, moments.x_mean, lower=True)
     moments._x_mean = mean, np.zeros_like(mean)
     return moments
-
-
-def _kernel_values(kernel: Any, points: Any, X: Any) -> Any:
-    return gram(kernel, X, points)
 
 
 def _principal_axes(

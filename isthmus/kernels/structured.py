@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import Array
+from isthmus._validation import check_number, check_option
 from isthmus.kernels.base import Kernel
 from isthmus.kernels.normalising import normalise_gradient, normalise_matrix, normalise_square
 
@@ -115,10 +115,5 @@ class StoppedKernel(StructuredKernel):
         return Hyperparameter("stop", "numeric", self.stop_bounds)
 
     def _check(self) -> None:
-        stop = self.stop
-        if isinstance(stop, bool) or not isinstance(stop, Real) or not 0.0 < float(stop) <= 1.0:
-            raise ValueError(f"stop == {stop!r}, must be a number with 0 < stop <= 1.")
-        if self.termination not in ("constant", "proper"):
-            raise ValueError(
-                f"termination == {self.termination!r}, must be one of 'constant', 'proper'."
-            )
+        check_number("stop", self.stop, "> 0 and <= 1", high=1.0, strict=True)
+        check_option("termination", self.termination, ("constant", "proper"))

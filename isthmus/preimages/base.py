@@ -23,7 +23,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array
+from isthmus._validation import check_array, check_count
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
@@ -307,8 +307,8 @@ class RankingPreimage(Preimage):
     def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
         self._check_options(options)
         n_best = options.pop("n_best", None)
-        if n_best is not None and (not isinstance(n_best, (int, np.integer)) or n_best < 1):
-            raise ValueError(f"n_best == {n_best!r}, must be an integer >= 1 or None.")
+        if n_best is not None:
+            check_count("n_best", n_best, allowed="None")
         answers, losses = self._ranked(targets, int(n_best or 1), **options)
         if n_best is None:
             answers, losses = _firsts(answers), losses[:, 0]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_option
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.fixed_point import warn_hopeless
@@ -47,8 +46,7 @@ class Distance(Preimage):
         self.metric = metric
 
     def _prepare(self) -> None:
-        if not isinstance(self.n_neighbours, Integral) or self.n_neighbours < 1:
-            raise ValueError(f"n_neighbours == {self.n_neighbours!r}, must be an integer >= 1.")
+        check_count("n_neighbours", self.n_neighbours)
         check_option("metric", self.metric, ("cosine", "full"))
         form = kernel_form(self.kernel_)
         if form is None or not form.is_invertible:

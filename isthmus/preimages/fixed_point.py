@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array
+from isthmus._validation import check_array, check_number
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
@@ -70,8 +70,7 @@ class FixedPoint(Preimage):
         self.neighbour = neighbour
 
     def _prepare(self) -> None:
-        if not 0 <= self.pull < np.inf:
-            raise ValueError(f"pull == {self.pull}, must be >= 0.")
+        check_number("pull", self.pull, ">= 0")
         if kernel_form(self.kernel_) is None:
             raise ValueError(
                 "FixedPoint is for kernels of the Euclidean distance (RBF, L2Laplacian, "

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
-from isthmus._validation import check_flag, check_option
+from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graph, as_graphs, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
@@ -119,10 +119,8 @@ class GraphSearch(RankingPreimage):
                 f"GraphSearch works with GraphKernel(refine=0), not {self.kernel_!r}: take CandidateSearch "
                 "or Nearest for other kernels of graphs."
             )
-        if self.n_starts < 0 or self.max_points < 1:
-            raise ValueError(
-                f"n_starts == {self.n_starts}, max_points == {self.max_points}: must be >= 0 and >= 1."
-            )
+        check_count("n_starts", self.n_starts, minimum=0)
+        check_count("max_points", self.max_points)
         kernel = self.kernel_
         self.graphs_ = as_graphs(
             self.embedding_.points_, "points", kernel.node_label, kernel.edge_label

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
-from isthmus._validation import check_memory, check_option, check_weights
+from isthmus._validation import check_memory, check_number, check_option, check_weights
 from isthmus.kernels import RBF, gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
@@ -176,10 +176,8 @@ class Learned(Preimage):
     # -- noise -----------------------------------------------------------------------------------
 
     def _check_noise(self) -> None:
-        if self.noise is None or (isinstance(self.noise, str) and self.noise == "auto"):
-            return
-        if isinstance(self.noise, str) or not 0 <= self.noise < np.inf:
-            raise ValueError(f"noise == {self.noise!r}, must be 'auto', None or a number >= 0.")
+        if self.noise is not None and self.noise != "auto":
+            check_number("noise", self.noise, ">= 0, 'auto' or None")
 
     def _noised_coordinates(self) -> tuple[Array, Array | None]:
         """Return coordinates to train on, and those from which left-out objects are met, if others."""

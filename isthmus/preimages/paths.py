@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
+from isthmus._validation import check_count
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.positions import PositionKernel
 from isthmus.preimages.base import RankingPreimage, rank_all
@@ -57,8 +58,7 @@ class PathSearch(RankingPreimage):
             raise ValueError(
                 f"PathSearch needs PositionKernel(normalise=False), not {kernel!r}: use SequenceSearch()."
             )
-        if self.max_paths < 1:
-            raise ValueError(f"max_paths == {self.max_paths}, must be >= 1.")
+        check_count("max_paths", self.max_paths)
         points = kernel._convert(self.embedding_.points_, "points")
         self.alphabet_ = Alphabet(points)
         corpus = self.alphabet_.encode(points)

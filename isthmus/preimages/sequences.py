@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
@@ -120,9 +120,8 @@ class SequenceSearch(RankingPreimage):
                 "SequenceSearch needs kernel values of new sequences, but the kernel is "
                 "'precomputed': use Nearest(), or hand over the sequences."
             )
-        for name in ("beam_width", "n_starts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} == {getattr(self, name)}, must be >= 1.")
+        check_count("beam_width", self.beam_width)
+        check_count("n_starts", self.n_starts)
         points = as_sequences(self.embedding_.points_, "points")
         self.index_: NgramIndex | None = None
         counted = isinstance(self.kernel_, NgramKernel)

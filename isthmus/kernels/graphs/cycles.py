@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
+from isthmus._validation import check_count
 from isthmus.kernels.graphs.features import FeatureKernel
 from isthmus.kernels.graphs.graph import Graph, edge_marks
 
@@ -56,8 +56,7 @@ class Cycles(FeatureKernel):
         self.edge_label = edge_label
 
     def _check(self) -> None:
-        if not isinstance(self.max_length, Integral) or self.max_length < 3:
-            raise ValueError(f"max_length == {self.max_length!r}, must be an integer >= 3.")
+        check_count("max_length", self.max_length, minimum=3)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         codes: dict[Hashable, int] = {}  # of labels of nodes and of edges

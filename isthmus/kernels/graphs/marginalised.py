@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count, check_number
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
@@ -112,10 +113,8 @@ class GraphKernel(StoppedKernel):
 
     def _check(self) -> None:
         super()._check()
-        if not self.tol > 0:
-            raise ValueError(f"tol == {self.tol}, must be > 0.")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter == {self.max_iter}, must be >= 1.")
+        check_number("tol", self.tol, "> 0", strict=True)
+        check_count("max_iter", self.max_iter)
         check_rounds(self.refine, "refine")
         if self.refine and self.label_kernel is not None:
             raise ValueError(
