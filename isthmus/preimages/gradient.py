@@ -120,14 +120,13 @@ class Gradient(Preimage):
         anchor: Any = None,
         **options: Any,
     ) -> Array:
-        d = self.objects_.shape[1]
-        start = _as_rows(start, "start", len(targets), d)
-        anchor = _as_rows(anchor, "anchor", len(targets), d)
-        if self._pull.any() and anchor is None:
+        shape = (len(targets), self.objects_.shape[1])
+        if anchor is not None:
+            anchor = _as_rows(anchor, "anchor", *shape)
+        elif self._pull.any():
             raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
         objective = self._in_units(self._objective(targets, anchor))
-        if start is None:
-            start = np.tile(self.objects_.mean(axis=0), (len(targets), 1))
+        start = _as_rows(self.objects_.mean(axis=0) if start is None else start, "start", *shape)
         best, values, settled = self._minimise(objective, (start - self._centre) / self._unit)
         if self.neighbour:
             nearest = self._nearest_objects(self._fitted_losses(targets))

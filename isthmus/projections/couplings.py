@@ -33,7 +33,7 @@ class Coupling(ABC):
     balanced = False  # whether both sides are brought to trace n
 
     @abstractmethod
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments.
 
         ``n`` is the sum of the weights; ``n_rows`` is given where rows do not all count once.
@@ -43,16 +43,13 @@ class Coupling(ABC):
         """Refuse landmarks of the outputs from which ``G`` cannot be had."""
         return
 
-    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+    def factor(self, T: Array, weights: Array) -> Array | None:
         """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q.
 
         Rows of Q are multiplied by the roots of their weights.
         """
         mean = np.average(T, axis=0, weights=weights)
-        centred = T - mean
-        if weights is None:
-            return centred @ self.root(len(T), mean, centred.T @ centred)
-        centred *= np.sqrt(weights)[:, None]
+        centred = (T - mean) * np.sqrt(weights)[:, None]
         return centred @ self.root(float(weights.sum()), mean, centred.T @ centred, len(T))
 
     @abstractmethod
@@ -63,7 +60,7 @@ class Coupling(ABC):
 class SliceMeans(Coupling):
     """``T`` are slice indicators; a slice without rows (in a fold) counts for nothing."""
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         counts = n * mean
         some = counts > _NO_ROWS * n
         return np.diag(np.where(some, 1.0 / np.sqrt(np.where(some, counts, 1.0)), 0.0))
@@ -82,10 +79,10 @@ class OutputSmoother(Coupling):
         """The ridge weight for outputs of this total variance."""
         return self.alpha_y * trace if self.relative else self.alpha_y
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         alpha = self.ridge(float(np.trace(tt)))
         if alpha == 0.0:
-            found = _range_of(tt, int(n) if n_rows is None else n_rows)
+            found = _range_of(tt, n_rows)
             return found.vectors / np.sqrt(found.values)
         A = tt + alpha * np.eye(len(tt))
         return inverse_factor(A)
@@ -127,10 +124,10 @@ class Mixture(Coupling):
         self.beta = beta
         self.x_weight = 1.0 - beta
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         return np.sqrt(self.beta) * np.eye(len(mean))
 
-    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+    def factor(self, T: Array, weights: Array) -> Array | None:
         return super().factor(T, weights) if self.x_weight == 0.0 else None
 
     def operator(self, L: Array, K: Array) -> Apply:

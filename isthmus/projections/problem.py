@@ -173,15 +173,16 @@ class GramFit(Fit):
         self.rows = rows
         self.n_rows = len(rows)
         everything = self.n_rows == problem.n
-        weights = None if problem.weights is None else problem.weights[rows]
-        self.weights = weights
-        self.n = self.n_rows if weights is None else float(weights.sum())
-        self.root = None if weights is None else np.sqrt(weights)[:, None]
-        self.centre = Centre(problem.K, rows, weights)
+        self.centre = Centre(
+            problem.K, rows, None if problem.weights is None else problem.weights[rows]
+        )
+        self.weights = self.centre.weights
+        self.n = float(self.weights.sum())
+        self.root = np.sqrt(self.weights)[:, None]
         self.K = self._weigh(self.centre.inside)
         self.trace = float(np.trace(self.K))
         sizes = np.abs(problem.K.diagonal()[rows])
-        require_variation(self.trace, float((sizes * self.centre.weights).sum()), "X")
+        require_variation(self.trace, float(sizes @ self.weights), "X")
         self.factor_x = 1.0
         self.Q: Array | None = None
         self.L: Array | None = None
@@ -195,9 +196,8 @@ class GramFit(Fit):
 
     def _weigh(self, K: Array) -> Array:
         """A centred Gram matrix, rows and columns times the roots of their weights, in place."""
-        if self.root is not None:
-            K *= self.root
-            K *= self.root.T
+        K *= self.root
+        K *= self.root.T
         return K
 
     def _balance(self, everything: bool) -> None:
@@ -206,11 +206,10 @@ class GramFit(Fit):
         T = problem.T if everything or problem.T is None else problem.T[rows]
         if problem.L is not None:
             L = problem.L if everything else problem.L[np.ix_(rows, rows)]
-            share = None if self.weights is None else self.centre.share
-            self.L = self._weigh(center_train(L, share=share)[0])
+            self.L = self._weigh(center_train(L, share=self.centre.share)[0])
             self.trace_y = float(np.trace(self.L))
-            sizes = np.abs(L.diagonal()) * self.centre.weights
-            require_variation(self.trace_y, float(sizes.sum()), "y")
+            sizes = np.abs(L.diagonal())
+            require_variation(self.trace_y, float(sizes @ self.weights), "y")
         elif T is not None:
             mean = np.average(T, axis=0, weights=self.weights)
             squares = np.average((T - mean) ** 2, axis=0, weights=self.weights)
@@ -223,7 +222,7 @@ class GramFit(Fit):
             if self.L is not None:
                 self.L *= balance(float(np.trace(self.L)), n, "y")
             elif T is not None:
-                squares = self.centre.weights @ T**2
+                squares = self.weights @ T**2
                 T = T * np.sqrt(balance(float(squares.sum()), n, "y"))
         if T is not None:
             self.Q = coupling.factor(T, self.weights)
@@ -295,17 +294,15 @@ class GramFit(Fit):
             axes = solve_dense(inputs.decompose(), G, method, most)
         if may_tie:
             axes = settle_ties(axes, axes.coef.T @ inputs.times(axes.coef), r)
-        axes.coef = axes.coef * self.factor_x  # for the kernel as it came
-        if self.root is not None:  # from weighted rows to the rows themselves
-            axes.coef = axes.coef * self.root
+        # For the kernel as it came, and from weighted rows to the rows themselves.
+        axes.coef = axes.coef * (self.factor_x * self.root)
         return axes
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of rows of the problem; of those of the fit for None."""
         if rows is not None:
             return self.centre.coordinates(rows) @ coef
-        coef = coef / self.factor_x
-        return self.K @ coef if self.root is None else self.K @ (coef / self.root) / self.root
+        return self.K @ (coef / (self.factor_x * self.root)) / self.root
 
     def deviations(self, coef: Array) -> Array:
         """Standard deviation of each training coordinate, which has mean zero."""
