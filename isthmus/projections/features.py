@@ -14,7 +14,6 @@ from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import Axes, ridge_whitening, settle_ties, solve_features
 from isthmus.projections.problem import (
     Fit,
-    Problem,
     Ridge,
     Rows,
     balance,
@@ -26,7 +25,7 @@ from isthmus.projections.rows import KernelSide
 _ROWS = 4096  # centred at a time
 
 
-class FeatureProblem(Problem):
+class FeatureProblem:
     """Blocks of rows of input features and output features; only their moments are kept.
 
     ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
@@ -58,9 +57,11 @@ class FeatureProblem(Problem):
         self.most = min(n - 1, len(self.parts.whole.xx))
 
     def fit(self) -> FeatureFit:
+        """The problem on all rows."""
         return FeatureFit(self, self.parts.whole)
 
     def without(self, fold: int, *, shared: bool) -> FeatureFit:
+        """The problem on all rows but those of a fold, whatever ridge weights follow."""
         return FeatureFit(self, self.parts.without(fold))
 
 

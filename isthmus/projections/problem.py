@@ -74,23 +74,6 @@ def require_variation(trace: float, scale: float, side: str, rounding: float = O
         raise ValueError(_constant(side))
 
 
-class Problem(ABC):
-    """Rows of inputs with the coupling of their outputs, from which folds are taken away."""
-
-    coupling: Coupling
-    method: str
-    n: int
-    most: int  # components that the inputs allow
-
-    @abstractmethod
-    def fit(self) -> Fit:
-        """The problem on all rows."""
-
-    @abstractmethod
-    def without(self, fold: int, *, shared: bool) -> Fit:
-        """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
-
-
 class Fit(ABC):
     """What is learned from the rows of one fit."""
 
@@ -125,7 +108,7 @@ class Fit(ABC):
 # -- by Gram matrices -------------------------------------------------------------------------
 
 
-class GramProblem(Problem):
+class GramProblem:
     """Rows of a Gram matrix of the inputs, with features ``T`` or a Gram matrix ``L`` of the outputs."""
 
     def __init__(
@@ -162,6 +145,7 @@ class GramProblem(Problem):
         return GramFit(self, np.arange(self.n) if rows is None else rows, shared)
 
     def without(self, fold: int, *, shared: bool) -> GramFit:
+        """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
         return self.fit(np.flatnonzero(self.folds != fold), shared=shared)
 
 

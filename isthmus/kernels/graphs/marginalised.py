@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
@@ -149,16 +148,13 @@ class GraphKernel(StoppedKernel):
         return pack(refined, self.edge_labels)
 
     def _symmetric(self, X: list[Graph], slope: bool = False) -> tuple[Array, Array | None]:
-        # Large graphs first: the columns of X that they make wide are then many but short.
-        order = np.argsort([-graph.n_nodes for graph in X], kind="stable")
-        packed, n = self._pack([X[i] for i in order]), len(X)
-        work = _Work(self, packed)
+        work, n = _Work(self, self._pack(X)), len(X)
         K, dK = np.empty((n, n)), np.empty((n, n)) if slope else None
         for i in range(n):
             values, slopes = work.column(i, i, n, slope)
-            K[order[i:], order[i]] = K[order[i], order[i:]] = values
+            K[i:, i] = K[i, i:] = values
             if dK is not None:
-                dK[order[i:], order[i]] = dK[order[i], order[i:]] = slopes
+                dK[i:, i] = dK[i, i:] = slopes
         work.warn()
         return K, dK
 
@@ -204,7 +200,6 @@ class _Work:
             self.q[packed.sinks] = 1.0
         self.free = (self.q == float(kernel.stop)).astype(float)
         self.worst: tuple[float, int] | None = None
-        self._rows: tuple[int, int, list[sparse.csr_matrix]] | None = None
         hard = self.alike is None and self.edges_alike is None
         self.transitions = Transitions.of(packed) if hard else None
 
@@ -261,13 +256,16 @@ class _Work:
         packed = self.packed
         a, b, c, d = self._places(i, first, last)
         M = self._matches(a, b, c, d)
+        rows = [P[a:b, a:b] for P in packed.steps]
+        columns = [P[c:d, c:d] for P in packed.steps]
+        scale = (1.0 - float(self.kernel.stop)) ** 2
 
         def roots() -> Array:
-            scale = np.outer(packed.roots[a:b], packed.roots[c:d])
-            return np.where(M > 0, scale / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
+            outer = np.outer(packed.roots[a:b], packed.roots[c:d])
+            return np.where(M > 0, outer / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
 
         return _System(
-            self._operator(M, a, b, c, d),
+            iteration.make_step(M, rows, columns, self.edges_alike, scale),
             M * np.outer(self.q[a:b], self.q[c:d]),
             self._directed(i, first, last),
             roots,
@@ -280,17 +278,6 @@ class _Work:
         if self.alike is None:
             return (rows[:, None] == columns).astype(np.float64)
         return self.alike[rows[:, None], columns]
-
-    def _operator(self, M: Array, a: int, b: int, c: int, d: int) -> iteration.Operator:
-        rows = self._row_steps(a, b)
-        columns = [P[c:d, c:d] for P in self.packed.steps]
-        scale = (1.0 - float(self.kernel.stop)) ** 2
-        return iteration.Operator(M, rows, columns, self.edges_alike, scale)
-
-    def _row_steps(self, a: int, b: int) -> list[sparse.csr_matrix]:
-        if self._rows is None or self._rows[:2] != (a, b):  # the same for all of a rectangle
-            self._rows = (a, b, [P[a:b, a:b] for P in self.packed.steps])
-        return self._rows[2]
 
     def _solved(self, system: _System, slope: bool) -> tuple[Array, Array | None]:
         R = self._solve(system, system.Q)

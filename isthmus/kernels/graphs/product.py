@@ -53,12 +53,8 @@ class Transitions:
         self.heads, self.tails, self.values = heads, tails, values
         n_marks = int(marks.max(initial=0)) + 1
         codes = (labels[heads] * n_labels + labels[tails]) * n_marks + marks
-        self.n_kinds = n_labels**2 * n_marks
-        if self.n_kinds > 2**10:
-            names, codes = np.unique(codes, return_inverse=True)
-            self.n_kinds = len(names)
-        # Sixteen bits are sorted by counting, in no time.
-        self.kinds = codes.astype(np.int16 if self.n_kinds < 2**15 else np.int64)
+        names, self.kinds = np.unique(codes, return_inverse=True)
+        self.n_kinds = len(names)
         counts = np.bincount(heads, minlength=len(labels))
         self.first = np.concatenate([[0], np.cumsum(counts)])
 
