@@ -107,10 +107,8 @@ def finish(model: Any, small: Expansion, path: CompressionPath) -> Any:
 
 def expansion_of(model: Any) -> Expansion:
     """Return the expansion to compress; of low-rank models the r functions before the output loadings."""
-    if hasattr(model, "inner_expansion"):
-        expansion: Expansion = model.inner_expansion()
-        return expansion
-    return Expansion.from_model(model)
+    is_low_rank = hasattr(model, "inner_expansion")
+    return Expansion.from_model(model.inner_expansion() if is_low_rank else model)
 
 
 def finish_empty(model: Any, expansion: Expansion) -> Any:

@@ -304,7 +304,8 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if self.solver_ == "fourier":
             return self._centred_features(X) @ self.components_
         coef = self._coef()
-        dtype = _result_type(X, getattr(self, "offset_", coef))
+        is_single = getattr(X, "dtype", None) == np.float32
+        dtype = getattr(self, "offset_", coef).dtype if is_single else np.float64
         Z = np.empty((length(X), self.n_components_), dtype=dtype)
         for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
             # Coefficients of centred axes sum to zero: taking the means away first saves digits.
@@ -347,7 +348,3 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return set_kernel_tags(tags, self.kernel)
-
-
-def _result_type(X: Any, coef: NDArray) -> Any:
-    return coef.dtype if getattr(X, "dtype", None) == np.float32 else np.float64

@@ -201,7 +201,7 @@ class _Work:
         self.free = (self.q == float(kernel.stop)).astype(float)
         self.worst: tuple[float, int] | None = None
         hard = self.alike is None and self.edges_alike is None
-        self.transitions = Transitions.of(packed) if hard else None
+        self.transitions = Transitions(packed) if hard else None
 
     def column(
         self, i: int, first: int, last: int, slope: bool = False
