@@ -158,8 +158,8 @@ def positive(kernel: Kernel, name: str, value: Any) -> float:
     """A positive parameter of a kernel as a float, or an error that says what to do."""
     if value is None:
         raise ValueError(
-            f"{name} == None in {type(kernel).__name__}: the estimators of isthmus set it from the data. To "
-            "call the kernel itself, and elsewhere, give a number, such as median_gamma(X, metric=...)."
+            f"{name} == None in {type(kernel).__name__}: the estimators of isthmus set it from the data. "
+            "To call the kernel itself, and elsewhere, give a number, such as median_gamma(X, metric=...)."
         )
     if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
         raise ValueError(f"{name} == {value!r}, must be a finite number > 0.")

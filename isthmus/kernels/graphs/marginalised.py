@@ -148,13 +148,15 @@ class GraphKernel(StoppedKernel):
         return pack(refined, self.edge_labels)
 
     def _symmetric(self, X: list[Graph], slope: bool = False) -> tuple[Array, Array | None]:
-        work, n = _Work(self, self._pack(X)), len(X)
+        # By size: copies of a graph are then iterated together, and agree to the last digits.
+        order = np.argsort([-graph.n_nodes for graph in X], kind="stable")
+        work, n = _Work(self, self._pack([X[i] for i in order])), len(X)
         K, dK = np.empty((n, n)), np.empty((n, n)) if slope else None
         for i in range(n):
             values, slopes = work.column(i, i, n, slope)
-            K[i:, i] = K[i, i:] = values
+            K[order[i:], order[i]] = K[order[i], order[i:]] = values
             if dK is not None:
-                dK[i:, i] = dK[i, i:] = slopes
+                dK[order[i:], order[i]] = dK[order[i], order[i:]] = slopes
         work.warn()
         return K, dK
 
