@@ -124,11 +124,10 @@ class Product(_Pair, GPProduct):
         return self.k1.diagonal_gradient(Z) * d2 + d1 * self.k2.diagonal_gradient(Z)
 
 
-class Power(Kernel, Exponentiation):
-    """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
+class _OfOne(Kernel):
+    """A kernel computed from another one, ``kernel``: what it can do is what that one can."""
 
-    __repr__ = Exponentiation.__repr__
-    is_stationary = Exponentiation.is_stationary
+    kernel: Any
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]
@@ -136,11 +135,22 @@ class Power(Kernel, Exponentiation):
 
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
+        return is_psd(self.kernel)
 
     @property
     def takes_sparse_rows(self) -> bool:  # type: ignore[override]
         return takes_sparse_rows(self.kernel)
+
+
+class Power(_OfOne, Exponentiation):
+    """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
+
+    __repr__ = Exponentiation.__repr__
+    is_stationary = Exponentiation.is_stationary
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         outer = self.exponent * self.kernel(Z, X) ** (self.exponent - 1)
@@ -151,10 +161,8 @@ class Power(Kernel, Exponentiation):
         return outer[:, None] * self.kernel.diagonal_gradient(Z)
 
 
-class OverKernel(Kernel):
+class OverKernel(_OfOne):
     """A kernel computed from another one, ``kernel``, whose hyperparameters it shows as its own."""
-
-    kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params()
@@ -173,18 +181,6 @@ class OverKernel(Kernel):
     @property
     def requires_vector_input(self) -> bool:
         return bool(self.kernel.requires_vector_input)
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.kernel)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return takes_sparse_rows(self.kernel)
 
     def is_stationary(self) -> bool:
         return bool(self.kernel.is_stationary())
