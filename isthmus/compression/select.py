@@ -19,7 +19,7 @@ from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
+from isthmus.kernels.selection import kernel_columns, pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 
 _LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
@@ -57,9 +57,7 @@ class Problem:
 
     def column(self, i: int) -> Array:
         """``k(x_i, .)`` at all points."""
-        if self.matrix is not None:
-            return self.matrix[:, i]
-        return np.asarray(gram(self.kernel, self.points, self.take(np.array([i]))))[:, 0]
+        return kernel_columns(*self.kernel_and_samples(), [i])[:, 0]
 
     def full(self) -> Array:
         """The whole kernel matrix."""

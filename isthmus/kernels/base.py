@@ -141,6 +141,22 @@ class VectorKernel(Kernel):
         return []
 
 
+class ProfileKernel(VectorKernel):
+    """A function ``f`` of one number, its profile, with what pre-images need of it."""
+
+    @abstractmethod
+    def profile(self, t: NDArray) -> NDArray:
+        """Apply ``f``, in place if possible."""
+
+    @abstractmethod
+    def profile_derivative(self, t: NDArray) -> NDArray:
+        """Return the derivative of ``f``."""
+
+    @abstractmethod
+    def profile_inverse(self, value: NDArray) -> NDArray:
+        """Return the number with this value of ``f``; ValueError if ``f`` has no inverse."""
+
+
 def as_vectors(X: Any) -> NDArray:
     """Rows of floating point numbers, float32 kept; a sparse matrix by rows."""
     X = X.tocsr() if issparse(X) else np.asarray(X)

@@ -13,7 +13,15 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import row_blocks
-from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
+from isthmus.kernels.base import (
+    TILE,
+    ProfileKernel,
+    VectorKernel,
+    _common_type,
+    as_vectors,
+    free,
+    positive,
+)
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths
 
 PROFILE_FLOOR = 1e-12
@@ -76,20 +84,8 @@ class DistanceKernel(VectorKernel):
         return [K * np.log(np.maximum(K, np.finfo(K.dtype).tiny))]
 
 
-class EuclideanKernel(DistanceKernel):
-    """``h(|x - y|^2)`` with a falling function ``h``, its derivative and its inverse."""
-
-    @abstractmethod
-    def profile(self, d: NDArray) -> NDArray:
-        """Return ``h`` of squared distances."""
-
-    @abstractmethod
-    def profile_derivative(self, d: NDArray) -> NDArray:
-        """Return the derivative of ``h``."""
-
-    @abstractmethod
-    def profile_inverse(self, value: NDArray) -> NDArray:
-        """Return the squared distances at which ``h`` has these values, clipped to its range."""
+class EuclideanKernel(ProfileKernel, DistanceKernel):
+    """``f(|x - y|^2)`` with a falling profile ``f``; its inverse is clipped to the range of ``f``."""
 
 
 class RBF(EuclideanKernel):

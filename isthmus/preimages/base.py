@@ -184,7 +184,7 @@ class Preimage(BaseEstimator, ABC):
 
     def _targets(self, Z: Array) -> Targets:
         if is_precomputed(self.kernel_) or not _has_points(self.embedding_):
-            return Targets(None, [], np.empty((len(Z), 0)), Z)
+            return Targets.of_scores(None, Z)
         targets = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(Z), Z)
         if self.residual_ is not None:
             targets.norms_from = self._squared_norms

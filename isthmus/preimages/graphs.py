@@ -21,7 +21,7 @@ from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph, reduced_expansion
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
-from isthmus.preimages.sizes import check_sizes
+from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
@@ -245,15 +245,9 @@ class _Search:
         ]
 
     def _sizes(self) -> Ints:
-        total = self.coef.sum()
         sizes = self.owner.sizes_
-        if abs(total) < 1e-8:
-            mean = self.near[0].n_nodes if self.near else sizes.mean()
-        else:
-            mean = self.coef @ sizes / total
-        centre = int(np.rint(np.clip(mean, sizes.min(), sizes.max())))
-        window = int(self.owner.size_window)
-        return np.arange(max(1, centre - window), centre + window + 1)
+        estimate = mean_size(self.coef, sizes, [graph.n_nodes for graph in self.near])
+        return sizes_around(estimate, sizes, int(self.owner.size_window))
 
     def _labels(self, m: int) -> Ints:
         counts = largest_remainder(self.coef @ self.owner.shares_, m)

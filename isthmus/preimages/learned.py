@@ -168,7 +168,7 @@ class Learned(Preimage):
         errors = []
         for alpha in self.alphas():
             trial._fit(np.array([alpha]), left_out=False)
-            answers = trial._invert(_ScoresFirst(None, np.asarray(scores)))
+            answers = trial._invert(Targets.of_scores(None, np.asarray(scores)))
             squares = (((answers - truth) / unit) ** 2).mean(axis=1)
             errors.append(float(np.average(squares, weights=held_weights)))
         return np.array(errors)
@@ -299,7 +299,7 @@ class Learned(Preimage):
 
     def _targets(self, Z: Array) -> Targets:
         if self.refine is None:  # the expansion is asked for only where a loss is
-            return _ScoresFirst(self.kernel_, Z)
+            return Targets.of_scores(self.kernel_, Z)
         return super()._targets(Z)
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
@@ -320,13 +320,6 @@ class Learned(Preimage):
     def _loss(self, targets: Targets, answers: Any) -> Array:
         assert targets.scores is not None
         return super()._loss(super()._targets(targets.scores), answers)
-
-
-class _ScoresFirst(Targets):
-    """Targets of which only the scores are needed: their expansion would cost more than the answer."""
-
-    def __init__(self, kernel: Any, scores: Array) -> None:
-        super().__init__(kernel, [], np.empty((len(scores), 0)), scores)
 
 
 def _ridge(

@@ -24,7 +24,7 @@ from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
 from isthmus.preimages.sequence_moves import Budget, descend_sequence, note_sequences
-from isthmus.preimages.sizes import check_sizes
+from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
@@ -256,13 +256,11 @@ class _Search:
 
     def _sizes(self) -> Ints:
         """Around the estimate of the size, within those that were fitted."""
-        lengths = self.owner.point_lengths_
         estimate = self.estimated_size() if self.expected is None else self.expected
-        centre = int(np.rint(np.clip(estimate, lengths.min(), lengths.max())))
         window = self.owner.size_window
         if window is None:
             window = _WINDOW if self.expected is None else 0
-        return np.arange(max(1, centre - window), centre + window + 1)
+        return sizes_around(estimate, self.owner.point_lengths_, window)
 
     def estimated_size(self) -> float:
         """One of three estimates, before it is rounded and clipped."""
@@ -280,10 +278,7 @@ class _Search:
             inverse = float(coef @ (1.0 / lengths)) / (float(coef.sum()) or 1.0)
             if inverse > 0.0:
                 return 1.0 / inverse
-        total = self.coef.sum()
-        if abs(total) < 1e-8:
-            return float(len(self.near[0]) if self.near else lengths.mean())
-        return float(self.coef @ lengths / total)
+        return mean_size(self.coef, lengths, [len(z) for z in self.near])
 
     def _read(self, allowed: tuple[int, int] | None) -> list[Ints]:
         """The longest n-gram whose weight is that of a whole sequence."""
