@@ -39,21 +39,12 @@ def check_arguments(
             raise ValueError(f"chunk_size is for method='greedy', method == {method!r}.")
 
 
-def check_selection(
-    selection: str, method: str, n_points: Any, validation: Any, expansion: Expansion
-) -> None:
+def check_selection(selection: str, method: str, n_points: Any, validation: Any) -> None:
     """Raise ValueError if landmarks cannot be selected in this way."""
     check_option("selection", selection, SELECTIONS)
     if method != "landmarks" and selection != "uniform":
         raise ValueError(f"selection is for method='landmarks', method == {method!r}.")
-    if selection != "kmeans":
-        return
-    points = expansion.points
-    if expansion.is_precomputed or not isinstance(points, np.ndarray) or points.ndim != 2:
-        raise ValueError(
-            "selection == 'kmeans' needs vectors: use 'cholesky', 'uniform' or 'leverage'."
-        )
-    if n_points is None and validation is None:
+    if selection == "kmeans" and n_points is None and validation is None:
         raise ValueError("selection == 'kmeans' needs the number of centres: give n_points.")
 
 

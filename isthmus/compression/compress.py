@@ -19,6 +19,7 @@ from isthmus.compression.arguments import (
 from isthmus.compression.choice import error_at, may_move, part_function
 from isthmus.compression.composite import compress_inside, holds_models
 from isthmus.compression.construct import move_points
+from isthmus.compression.exchange import exchange_points
 from isthmus.compression.indefinite import by_outputs, check_definite
 from isthmus.compression.output_rows import OutputRows
 from isthmus.compression.path import CompressionPath
@@ -28,7 +29,6 @@ from isthmus.compression.select import (
     by_landmarks,
     by_rank,
     chunk_in_memory,
-    exchange_by_outputs,
     greedy,
     make_problem,
     order_points,
@@ -37,10 +37,9 @@ from isthmus.compression.select import (
 )
 from isthmus.compression.sizes import (
     SmallModels,
-    empty,
-    empty_path,
     expansion_of,
     finish,
+    finish_empty,
     size_by_tolerance,
     size_by_validation,
 )
@@ -163,18 +162,18 @@ def compress(
         return compress_inside(model, compress, n_points, options)
     expansion = expansion_of(model)
     check_arguments(method, refit, tol, n_points, expansion.n_points, chunk_size)
-    check_selection(selection, method, n_points, validation, expansion)
+    check_selection(selection, method, n_points, validation)
     if not expansion.coef.any():
         warnings.warn("All coefficients are zero: no points are kept.", stacklevel=2)
-        return finish(model, empty(expansion), empty_path(expansion))
+        return finish_empty(model, expansion)
     problem = make_problem(expansion, matrix_of_points(expansion, model, X))
     if not problem.values.any():
         warnings.warn("The functions are zero at all points: no points are kept.", stacklevel=2)
-        return finish(model, empty(expansion), empty_path(expansion))
-    check_definite(problem, "greedy" if method == "auto" else method, chunk_size)
-    limit, within = size_limits(n_points, tol, validation, expansion.n_points, method)
+        return finish_empty(model, expansion)
     is_open = method == "auto"
-    method = "greedy" if method == "auto" else method
+    method = "greedy" if is_open else method
+    check_definite(problem, method, chunk_size)
+    limit, within = size_limits(n_points, tol, validation, expansion.n_points, method)
     choice = _select(problem, limit, within, method, selection, chunk_size, random_state)
     rows = OutputRows(expansion, problem, X)
     by_size = n_points is not None and tol is None and validation is None
@@ -252,7 +251,14 @@ def _exchange(problem: Problem, choice: _Choice, rows: OutputRows) -> _Choice:
     if fit.errors[r] <= _GOOD_ENOUGH or fit.ridge(r):
         return choice
     try:
-        found = exchange_by_outputs(problem, pursuit, _ROUNDS)
+        found = exchange_points(
+            problem.column,
+            problem.diagonal(),
+            problem.values,
+            problem.squared_norm,
+            pursuit,
+            n_rounds=_ROUNDS,
+        )
     except np.linalg.LinAlgError:  # an indefinite kernel: what is left has no length
         return choice
     new, found = order_points(problem, np.sort(found.order))

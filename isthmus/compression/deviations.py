@@ -44,27 +44,23 @@ class Deviations:
         """Those of a Gaussian process with the points of an expansion; None of other models."""
         if not isinstance(model, GaussianProcessRegressor) or not expansion.n_points:
             return None
-        kernel, X, points = expansion.kernel, model.X_train_, expansion.points
-        own = np.asarray(model.kernel_.diag(X), dtype=np.float64)
-        white = own - np.asarray(gram_diagonal(kernel, X), dtype=np.float64)
+        white = _white_noise(model, expansion)
         levels = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), white.shape) + white
         if not (levels > 0).all():
             return None
-        explained = _difference_of_inverses(kernel, X, points, 1.0 / levels)
+        explained = _difference_of_inverses(expansion, model.X_train_, 1.0 / levels)
         scale = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
-        return cls(points, kernel, explained, float(white[0]), scale)
+        return cls(expansion.points, expansion.kernel, explained, float(white[0]), scale)
 
     @classmethod
     def of_latent(cls, binary: Any, expansion: Expansion) -> Deviations | None:
         """Those of the latent function of two classes: its noise is one over the curvature at the mode."""
         if not expansion.n_points:
             return None
-        kernel, X = expansion.kernel, binary.X_train_
-        own = np.asarray(binary.kernel_.diag(X[:1]), dtype=np.float64)
-        white = own - np.asarray(gram_diagonal(kernel, X[:1]), dtype=np.float64)
+        white = float(_white_noise(binary, expansion)[0])
         curvature = np.asarray(binary.pi_ * (1.0 - binary.pi_), dtype=np.float64)
-        explained = _difference_of_inverses(kernel, X, expansion.points, curvature)
-        return cls(expansion.points, kernel, explained, float(white[0]), np.ones(1))
+        explained = _difference_of_inverses(expansion, binary.X_train_, curvature)
+        return cls(expansion.points, expansion.kernel, explained, white, np.ones(1))
 
     def covariance(self, X: Any, one_output: bool) -> Array:
         """Covariances (n, n) of new rows, or (n, n, q) for several outputs."""
@@ -86,8 +82,15 @@ class Deviations:
         return found[:, 0] if one_output else found
 
 
-def _difference_of_inverses(kernel: Any, X: Any, points: Any, precision: Array) -> Array:
+def _white_noise(model: Any, expansion: Expansion) -> Array:
+    """What the model's own kernel adds to each training row, which the expansion's does not."""
+    own = np.asarray(model.kernel_.diag(model.X_train_), dtype=np.float64)
+    return own - np.asarray(gram_diagonal(expansion.kernel, model.X_train_), dtype=np.float64)
+
+
+def _difference_of_inverses(expansion: Expansion, X: Any, precision: Array) -> Array:
     """The difference of the two inverses, with the precision of each training row."""
+    kernel, points = expansion.kernel, expansion.points
     K = np.asarray(gram(kernel, points), dtype=np.float64)
     r = len(K)
     K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)

@@ -118,9 +118,11 @@ class Compressed(BaseEstimator):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self, "expansion_")
-        return self.expansion_(self._check_rows(X) if _takes_numbers(self.expansion_) else X)
+        return self.expansion_(self._check_rows(X))
 
     def _check_rows(self, X: Any) -> Any:
+        if not _takes_numbers(self.expansion_):
+            return X
         sparse = "csr" if takes_sparse_rows(self.expansion_.kernel) else False
         return validate_data(
             self, X, reset=False, dtype=(np.float64, np.float32), accept_sparse=sparse
@@ -148,9 +150,8 @@ class CompressedRegressor(RegressorMixin, Compressed):
                 f"return_{'std' if return_std else 'cov'}=True needs a compressed "
                 f"GaussianProcessRegressor with noise: {type(self.estimator_).__name__} has no deviations."
             )
-        rows = self._check_rows(X) if _takes_numbers(self.expansion_) else X
         ask = self.deviations_ if return_std else self.deviations_.covariance
-        return values, ask(rows, values.ndim == 1)
+        return values, ask(self._check_rows(X), values.ndim == 1)
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
@@ -181,7 +182,8 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     def decision_function(self, X: Any) -> Array:
         """Return decision values: one per row for two classes, otherwise one per class."""
         values = self._values(X)
-        if values.ndim == 1 or self._pairs_are_asked_for():
+        shape = getattr(self.estimator_, "decision_function_shape", "ovr")
+        if values.ndim == 1 or shape == "ovo":
             return values
         return self._by_class(values)
 
@@ -207,7 +209,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         else:
             assert self.latent_ is not None
             means = self._values(X).reshape(-1, len(self.latent_))
-            rows = self._check_rows(X) if _takes_numbers(self.expansion_) else X
+            rows = self._check_rows(X)
             spreads = np.column_stack([part(rows, True) for part in self.latent_])
             likely = from_latent(means, spreads)
         if likely.shape[1] == 1:
@@ -245,9 +247,6 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             return super()._values(X)
         columns = [part.decision_function(X) for part in self.estimators_]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-
-    def _pairs_are_asked_for(self) -> bool:
-        return getattr(self.estimator_, "decision_function_shape", "ovr") == "ovo"
 
 
 class CompressedOutlierDetector(OutlierMixin, Compressed):

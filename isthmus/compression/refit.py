@@ -54,13 +54,11 @@ class OutputFit:
         if self.unseen is None or not size or self.errors[size] <= _LOSSLESS:
             return 0.0
         if size not in self.weights:
-            self.weights[size] = self._by_left_out_rows(size)
+            weights, errors = self.left_out(size)
+            best = int(np.argmin(errors))
+            is_better = errors[best] < _BETTER * errors[0]
+            self.weights[size] = float(weights[best]) if is_better else 0.0
         return self.weights[size]
-
-    def _by_left_out_rows(self, size: int) -> float:
-        weights, errors = self.left_out(size)
-        best = int(np.argmin(errors))
-        return float(weights[best]) if errors[best] < _BETTER * errors[0] else 0.0
 
     def left_out(self, size: int) -> tuple[Array, Array]:
         """Ridge weights, the first of them zero, and the squared errors of rows left out with each."""

@@ -14,13 +14,12 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import check_memory
-from isthmus.compression.exchange import exchange_points
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.selection import pivoted_cholesky, select_landmarks
+from isthmus.kernels.selection import kernel_columns, pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 
 _LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
@@ -44,21 +43,21 @@ class Problem:
 
     def take(self, index: NDArray) -> Any:
         """Some of the points."""
-        return (
-            self.points[index] if hasattr(self.points, "shape") else [self.points[i] for i in index]
-        )
+        return take(self.points, index)
+
+    def kernel_and_samples(self) -> tuple[Any, Any]:
+        """A kernel and samples whose kernel matrix is that of the points."""
+        if self.matrix is not None:
+            return Precomputed(), self.matrix
+        return self.kernel, self.points
 
     def diagonal(self) -> Array:
         """``k(x_i, x_i)``."""
-        if self.matrix is not None:
-            return self.matrix.diagonal().copy()
-        return np.asarray(gram_diagonal(self.kernel, self.points), dtype=np.float64)
+        return np.asarray(gram_diagonal(*self.kernel_and_samples()), dtype=np.float64)
 
     def column(self, i: int) -> Array:
         """``k(x_i, .)`` at all points."""
-        if self.matrix is not None:
-            return self.matrix[:, i]
-        return np.asarray(gram(self.kernel, self.points, self.take(np.array([i]))))[:, 0]
+        return kernel_columns(*self.kernel_and_samples(), [i])[:, 0]
 
     def full(self) -> Array:
         """The whole kernel matrix."""
@@ -171,18 +170,6 @@ def memory_bound() -> float:
     return float(get_config()["working_memory"]) * 2**20
 
 
-def exchange_by_outputs(problem: Problem, start: Pursuit, n_rounds: int) -> Pursuit:
-    """Improve a pursuit over all points by exchanging some; their number is unchanged."""
-    return exchange_points(
-        problem.column,
-        problem.diagonal(),
-        problem.values,
-        problem.squared_norm,
-        start,
-        n_rounds=n_rounds,
-    )
-
-
 def order_points(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
     """Given points in the order of greedy pursuit, so that every smaller size is known too."""
     pursuit = pursue(problem.restrict(index), len(index), 0.0)
@@ -191,10 +178,8 @@ def order_points(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
 
 def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
     """Pivoted Cholesky: the point that the others span worst, until all are spanned."""
-    if problem.matrix is not None:
-        L, pivots = pivoted_cholesky(Precomputed(), problem.matrix, n_points, max(tol, _LOSSLESS))
-    else:
-        L, pivots = pivoted_cholesky(problem.kernel, problem.points, n_points, max(tol, _LOSSLESS))
+    tol = max(tol, _LOSSLESS)
+    L, pivots = pivoted_cholesky(*problem.kernel_and_samples(), n_points, tol)
     return pivots, _in_order(problem, pivots, L.T)
 
 
@@ -212,10 +197,7 @@ def by_landmarks(
 ) -> tuple[Any, NDArray | None, Pursuit]:
     """Points that stand for all, whatever the functions; centres of k-means are new points."""
     rng = check_random_state(random_state)
-    if problem.matrix is not None:
-        chosen = select_landmarks(Precomputed(), problem.matrix, n_points, selection, rng)
-    else:
-        chosen = select_landmarks(problem.kernel, problem.points, n_points, selection, rng)
+    chosen = select_landmarks(*problem.kernel_and_samples(), n_points, selection, rng)
     if selection != "cholesky":  # in no order of their own: smaller sizes are draws of these
         chosen = rng.permutation(chosen)
     if chosen.ndim == 2:

@@ -107,19 +107,14 @@ def finish(model: Any, small: Expansion, path: CompressionPath) -> Any:
 
 def expansion_of(model: Any) -> Expansion:
     """Return the expansion to compress; of low-rank models the r functions before the output loadings."""
-    if hasattr(model, "inner_expansion"):
-        expansion: Expansion = model.inner_expansion()
-        return expansion
-    return Expansion.from_model(model)
+    is_low_rank = hasattr(model, "inner_expansion")
+    return Expansion.from_model(model.inner_expansion() if is_low_rank else model)
 
 
-def empty(expansion: Expansion) -> Expansion:
-    """Return the expansion without points."""
-    return Expansion(
+def finish_empty(model: Any, expansion: Expansion) -> Any:
+    """Return the model without points, for functions that are constant."""
+    constant = Expansion(
         expansion.points[:0], expansion.coef[:0], expansion.kernel, expansion.intercept
     )
-
-
-def empty_path(expansion: Expansion) -> CompressionPath:
-    """Return the path of an expansion that needs no points."""
-    return CompressionPath(0, expansion.n_points, np.zeros(1, dtype=np.intp), np.zeros(1))
+    path = CompressionPath(0, expansion.n_points, np.zeros(1, dtype=np.intp), np.zeros(1))
+    return finish(model, constant, path)

@@ -43,9 +43,6 @@ class MatrixFunction(Kernel):
     def diag(self, X: Any) -> Array:
         return np.array([self(x[None])[0, 0] for x in np.asarray(X)])
 
-    def is_stationary(self) -> bool:
-        return False
-
 
 def collapse_model(model: Any) -> Expansion:
     """The expansion of a fitted model of scikit-learn."""

@@ -20,7 +20,6 @@ FACTOR_OPERATIONS = 1.0 / 3.0  # times n^3, of a Cholesky factor
 EIGEN_BYTES = 3 * 8.0  # times n^2: the Gram matrix, its eigenvectors and their work space
 FEW_LANDMARKS = 500  # of a source whose number of rows is not known
 _LANDMARK_SHARE = 0.75  # of the rows of an exact solution at the same cost
-_LANDMARK_OPERATIONS = 4.0  # times n m^2, of a ridge regression by landmarks
 _RIDGE_SHARE = 0.1  # of the ridge weight: what is left out stays small beside it
 _LEAST_ERROR = 1e-12  # of a trace: less is rounding
 _LANDMARK_ARRAYS = 4  # features, coordinates, and as much again by the regression after them
@@ -74,23 +73,14 @@ def most_landmarks(n: int, operations: float, memory: float | None = None) -> in
     most = round((OPERATIONS / operations) ** (1 / 3))
     if memory is not None:
         return max(1, min(most, math.isqrt(int(memory / (8.0 * _LANDMARK_ARRAYS)))))
+    return _landmarks_in_memory(most, n)
+
+
+def _landmarks_in_memory(most: int, n: int) -> int:
+    """Return as many of ``most`` landmarks of n rows as fit into memory."""
     row_bytes = 8.0 * _LANDMARK_ARRAYS * n
     free = memory_shortage(row_bytes * most)
     return most if free is None else max(1, min(most, int(free / row_bytes)))
-
-
-def landmarks_for_ridge(n: int) -> int:
-    """Return how many landmarks of ``n`` rows may be taken before a ridge regression.
-
-    As many as take no longer than an exact solution where that ends: n m^2 operations each for features and
-    for their moments, and as many again for what a Cholesky factor does not have. At that many rows these
-    are two factors of landmarks with pivoting, m^3 / 3 operations at a sixth of the speed, and copies.
-    Never fewer than ``"auto"``.
-    """
-    number = int(count_landmarks("auto", n))
-    most = int((OPERATIONS / (_LANDMARK_OPERATIONS * n)) ** 0.5)
-    is_free = memory_shortage(8.0 * _LANDMARK_ARRAYS * n * most) is None
-    return max(number, min(n, most)) if is_free else number
 
 
 def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
@@ -98,7 +88,7 @@ def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
 
     A share of the trace is returned as it is. ``"auto"`` is three quarters of the rows that an
     eigendecomposition may have, 2250: not more operations than that at the row where they begin, and a
-    quarter of the 9000 rows where they replace a Cholesky factor.
+    quarter of the 9000 rows where they replace a Cholesky factor. A ridge regression takes no more.
     """
     if is_share(asked):
         return float(asked)
@@ -111,15 +101,11 @@ def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
         return FEW_LANDMARKS
     largest = round((OPERATIONS / EIGEN_OPERATIONS) ** (1 / 3))
     wanted = max(1, int(_LANDMARK_SHARE * min(n, largest)))
-    row_bytes = 8.0 * _LANDMARK_ARRAYS * n
-    free = memory_shortage(row_bytes * wanted)
-    if free is None:
-        return wanted
-    number = max(1, int(free / row_bytes))
-    warnings.warn(
-        f"{wanted} landmarks of {n} rows need {row_bytes * wanted / 2**30:.1f} GiB and "
-        f"{free / 2**30:.1f} GiB are free: n_landmarks='auto' takes {number}.",
-        UserWarning,
-        stacklevel=3,
-    )
+    number = _landmarks_in_memory(wanted, n)
+    if number < wanted:
+        warnings.warn(
+            f"{wanted} landmarks of {n} rows do not fit into memory: n_landmarks='auto' takes {number}.",
+            UserWarning,
+            stacklevel=3,
+        )
     return number

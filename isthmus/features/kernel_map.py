@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_array, check_option
 from isthmus.features.axes import KernelAxes, MapOptions
-from isthmus.features.cost import can_decompose, count_landmarks, landmarks_for_ridge
+from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact
 from isthmus.features.landmarks import Landmarks
 from isthmus.features.low_rank import fit_fourier, fit_landmarks, landmark_features
@@ -203,7 +202,9 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         self.kernel_ = self._resolve(X, weights)
         X = check_precomputed(X, copy=False) if is_precomputed(self.kernel_) else X
-        self.solver_ = self._chosen_solver(n)
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = "exact" if can_decompose(n) else "landmarks"
         self._forget_axes()
         self._is_weighted = weights is not None
         axes: KernelAxes = SOLVERS[self.solver_](self.kernel_, X, self._options(n, ridge, weights))
@@ -228,9 +229,9 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return None
         self._check_options()
         kernel = self._resolve(X, weights)
-        options = replace(self._options(n, ridge, weights), n_landmarks=landmarks_for_ridge(n))
         X = check_precomputed(X, copy=False) if is_precomputed(kernel) else X
-        return landmark_features(kernel, X, gram_diagonal(kernel, X).astype(np.float64), options)
+        lengths = gram_diagonal(kernel, X).astype(np.float64)
+        return landmark_features(kernel, X, lengths, self._options(n, ridge, weights))
 
     def _forget_axes(self) -> None:
         for name in _OF_ONE_SOLVER:
@@ -283,11 +284,6 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         name_features(self, source, found.n_features)
         return found
 
-    def _chosen_solver(self, n: int) -> str:
-        if self.solver != "auto":
-            return self.solver
-        return "exact" if can_decompose(n) else "landmarks"
-
     def _fit_preimage(self, X: Any, scores: NDArray, weights: NDArray | None) -> None:
         from isthmus.preimages import Learned, make_preimage
 
@@ -308,7 +304,8 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if self.solver_ == "fourier":
             return self._centred_features(X) @ self.components_
         coef = self._coef()
-        dtype = _result_type(X, getattr(self, "offset_", coef))
+        is_single = getattr(X, "dtype", None) == np.float32
+        dtype = getattr(self, "offset_", coef).dtype if is_single else np.float64
         Z = np.empty((length(X), self.n_components_), dtype=dtype)
         for rows, K in gram_blocks(self.kernel_, X, self.points_, n_jobs=self.n_jobs):
             # Coefficients of centred axes sum to zero: taking the means away first saves digits.
@@ -351,7 +348,3 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return set_kernel_tags(tags, self.kernel)
-
-
-def _result_type(X: Any, coef: NDArray) -> Any:
-    return coef.dtype if getattr(X, "dtype", None) == np.float32 else np.float64

@@ -271,7 +271,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _features(self, X: Any) -> NDArray:
         n, m = length(X), self.n_components_
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        _check_size(X, m)
+        n_bytes = float(n * m * np.dtype(dtype).itemsize)
+        check_memory(n_bytes, f"{n} x {m} features", "a smaller n_components takes less.")
         F = np.empty((n, m), dtype=dtype)
         factor = np.asfortranarray(self.factor_, dtype=dtype)  # once, not for every block
         blocks = gram_blocks(
@@ -279,7 +280,11 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         owned = not isinstance(self.kernel_, Precomputed)  # else K may be the caller's matrix
         for rows, K in blocks:
-            F[rows] = _in_basis(factor, K, overwrite=owned)
+            # K L^-T: from kernel values with landmarks to coordinates in their span.
+            solved = solve_triangular(
+                factor, K.T, lower=True, overwrite_b=owned, check_finite=False
+            )
+            F[rows] = solved.T
         return F
 
     @property
@@ -290,15 +295,3 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return set_kernel_tags(tags, self.kernel)
-
-
-def _check_size(X: Any, m: int) -> None:
-    size = 4 if getattr(X, "dtype", None) == np.float32 else 8
-    n = length(X)
-    check_memory(float(size * n * m), f"{n} x {m} features", "a smaller n_components takes less.")
-
-
-def _in_basis(factor: NDArray, K: NDArray, *, overwrite: bool) -> NDArray:
-    """``K L^-T``: from kernel values with landmarks to coordinates in their span."""
-    solved = solve_triangular(factor, K.T, lower=True, overwrite_b=overwrite, check_finite=False)
-    return np.asarray(solved.T)

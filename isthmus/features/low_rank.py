@@ -20,20 +20,7 @@ def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of landmarks."""
     lengths = gram_diagonal(kernel, X).astype(np.float64)
     landmarks, F = landmark_features(kernel, X, lengths, options)
-    means = _means(F, options)
-    values, axes, scores = _principal_axes(kernel, F, means, options)
-    L = landmarks.factor_
-    return KernelAxes(
-        scores=scores,
-        eigenvalues=values,
-        residual=_residual(lengths, F, means, scores),
-        mean=float(means @ means),
-        trace_error=getattr(landmarks, "trace_error_", None),
-        points=landmarks.points_,
-        dual_coef=solve_triangular(L, axes, lower=True, trans="T").astype(F.dtype),
-        row_means=L @ means,
-        mean_coef=solve_triangular(L, means, lower=True, trans="T"),
-    )
+    return _fit_features(kernel, landmarks, F, lengths, options)
 
 
 def landmark_features(
@@ -44,7 +31,15 @@ def landmark_features(
     if options.ridge is not None:
         counted = lengths if options.sample_weight is None else lengths * options.sample_weight
         number, most = share_for_ridge(options.ridge, float(counted.sum())), int(number)
-    landmarks = Landmarks(
+    landmarks = unfitted_landmarks(number, kernel, options)
+    tell = options.ridge is None
+    landmarks._fit(X, most, tell=tell, sample_weight=options.sample_weight)
+    return landmarks, landmarks._features(X)
+
+
+def unfitted_landmarks(number: int | float, kernel: Any, options: MapOptions) -> Landmarks:
+    """Return landmarks with the options of a map."""
+    return Landmarks(
         number,
         kernel,
         selection=options.selection,
@@ -52,49 +47,64 @@ def landmark_features(
         random_state=options.random_state,
         n_jobs=options.n_jobs,
     )
-    tell = options.ridge is None
-    landmarks._fit(X, most, tell=tell, sample_weight=options.sample_weight)
-    return landmarks, landmarks._features(X)
 
 
 def fit_fourier(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     """Find the axes in the span of random Fourier features."""
-    waves = FourierFeatures(
-        number_of_waves(options), kernel, random_state=options.random_state
-    ).fit(X)
+    waves = fourier_features(kernel, X, options)
     F = waves.transform(X)
-    means = _means(F, options)
-    values, axes, scores = _principal_axes(kernel, F, means, options)
-    return KernelAxes(
-        scores=scores,
-        eigenvalues=values,
-        residual=_residual(np.ones(len(F)), F, means, scores),
-        mean=float(means @ means),
-        features=waves,
-        feature_means=means.astype(F.dtype),
-        components=axes.astype(F.dtype),
-    )
+    return _fit_features(kernel, waves, F, np.ones(len(F)), options)
 
 
-def number_of_waves(options: MapOptions) -> int:
-    """Return the number of Fourier features, which no share of the trace can tell."""
-    if is_share(options.n_landmarks):
+def fourier_features(kernel: Any, X: Any, options: MapOptions) -> FourierFeatures:
+    """Draw as many Fourier features as there would be landmarks."""
+    if is_share(options.n_landmarks):  # of the trace, which does not tell their number
         raise ValueError(
             f"n_landmarks == {options.n_landmarks}, must be an integer for solver='fourier'."
         )
-    return int(options.n_landmarks)
+    number = int(options.n_landmarks)
+    return FourierFeatures(number, kernel, random_state=options.random_state).fit(X)
+
+
+def _fit_features(
+    kernel: Any, features: Any, F: NDArray, lengths: NDArray, options: MapOptions
+) -> KernelAxes:
+    means = _means(F, options)
+    values, axes, scores = _principal_axes(kernel, F, means, options)
+    # The means are zero without centring.
+    centred = lengths + (means @ means - 2.0 * (F @ means))
+    return KernelAxes(
+        scores=scores,
+        residual=np.maximum(centred - np.einsum("ij,ij->i", scores, scores), 0.0),
+        **describe_axes(features, means, values, axes, F.dtype),
+    )
+
+
+def describe_axes(
+    features: Any, means: NDArray, values: NDArray, axes: NDArray, dtype: Any
+) -> dict[str, Any]:
+    """Return what a map keeps of axes in the space of features."""
+    found = {"eigenvalues": values, "mean": float(means @ means)}
+    if isinstance(features, FourierFeatures):
+        return found | {
+            "features": features,
+            "feature_means": means.astype(dtype),
+            "components": axes.astype(dtype),
+        }
+    L = features.factor_
+    return found | {
+        "trace_error": getattr(features, "trace_error_", None),
+        "points": features.points_,
+        "dual_coef": solve_triangular(L, axes, lower=True, trans="T").astype(dtype),
+        "row_means": L @ means,
+        "mean_coef": solve_triangular(L, means, lower=True, trans="T"),
+    }
 
 
 def _means(F: NDArray, options: MapOptions) -> NDArray:
     if options.center and options.sample_weight is not None:
         return np.asarray(options.shares(len(F)) @ F)
     return F.mean(axis=0, dtype=np.float64) if options.center else np.zeros(F.shape[1])
-
-
-def _residual(lengths: NDArray, F: NDArray, means: NDArray, scores: NDArray) -> NDArray:
-    """Return the squared distances from the axes; the means are zero without centring."""
-    centred = lengths + (means @ means - 2.0 * (F @ means))
-    return np.maximum(centred - np.einsum("ij,ij->i", scores, scores), 0.0)
 
 
 def _principal_axes(
@@ -113,6 +123,20 @@ def _principal_axes(
         Fc = Fc if weights is None else Fc * np.sqrt(weights)[:, None]
         second = Fc @ Fc.T
         total = float((Fw.astype(np.float64) ** 2).sum())
+    values, axes = leading_axes(kernel, second, total, F.dtype, options)
+    if m > n:
+        axes = Fc.T @ (axes / np.sqrt(values))
+    scores = F @ axes.astype(F.dtype)
+    scores -= (means @ axes).astype(F.dtype)
+    flips = column_signs(scores)
+    scores *= flips.astype(F.dtype)
+    return values, axes * flips, scores
+
+
+def leading_axes(
+    kernel: Any, second: NDArray, total: float, dtype: Any, options: MapOptions
+) -> tuple[NDArray, NDArray]:
+    """Return the eigenvalues of second moments that are kept, largest first, and their vectors."""
     values, vectors = np.linalg.eigh(second)
     values, vectors = values[::-1], vectors[:, ::-1]
     r = choose_rank(
@@ -120,13 +144,8 @@ def _principal_axes(
         options.n_components,
         kernel=kernel,
         trace=float(np.maximum(values, 0).sum()),
-        tol=options.rank_tol(F.dtype),
-        noise=8.0 * float(np.finfo(F.dtype).eps) * total,
+        tol=options.rank_tol(dtype),
+        noise=8.0 * float(np.finfo(dtype).eps) * total,
         remedy=" Raise n_landmarks for more.",
     )
-    axes = vectors[:, :r] if m <= n else Fc.T @ (vectors[:, :r] / np.sqrt(values[:r]))
-    scores = F @ axes.astype(F.dtype)
-    scores -= (means @ axes).astype(F.dtype)
-    flips = column_signs(scores)
-    scores *= flips.astype(F.dtype)
-    return values[:r].copy(), axes * flips, scores
+    return values[:r].copy(), vectors[:, :r]

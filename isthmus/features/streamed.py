@@ -10,11 +10,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from isthmus._linalg import Array, column_signs
-from isthmus.features.axes import choose_rank
 from isthmus.features.cost import EIGEN_OPERATIONS, most_landmarks
-from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
-from isthmus.features.low_rank import number_of_waves
+from isthmus.features.low_rank import (
+    describe_axes,
+    fourier_features,
+    leading_axes,
+    unfitted_landmarks,
+)
 from isthmus.features.sampling import draw_sample
 from isthmus.kernels.gram import gram
 from isthmus.problems import Moments
@@ -46,41 +49,18 @@ def fit_map(kernel_map: Any, source: Rows) -> StreamedMap:
     kernel = kernel_map._resolve(X)
     features: Any
     if solver == "landmarks":
-        features = Landmarks(
-            options.n_landmarks,
-            kernel,
-            selection=options.selection,
-            indefinite=options.indefinite,
-            random_state=options.random_state,
-            n_jobs=options.n_jobs,
-        )._fit(X, most_landmarks(1, EIGEN_OPERATIONS, source.memory))
+        most = most_landmarks(1, EIGEN_OPERATIONS, source.memory)
+        features = unfitted_landmarks(options.n_landmarks, kernel, options)._fit(X, most)
     else:
-        waves = number_of_waves(options)
-        features = FourierFeatures(waves, kernel, random_state=options.random_state).fit(X)
+        features = fourier_features(kernel, X, options)
     if solver == "landmarks" and X.dtype == np.float32:
         moments = _moments_in_span(source, features)
     else:
         moments = source.map(features.transform, features._n_features_out).moments(squares=True)
     means, values, axes = _principal_axes(kernel, moments, options, X.dtype)
-    found = {
-        "kernel_": kernel,
-        "solver_": solver,
-        "eigenvalues_": values,
-        "mean_": float(means @ means),
-        "n_components_": len(values),
-    }
-    if hasattr(features, "trace_error_"):
-        found["trace_error_"] = features.trace_error_
-    if solver == "landmarks":
-        L = features.factor_
-        found["points_"] = features.points_
-        found["dual_coef_"] = solve_triangular(L, axes, lower=True, trans="T").astype(X.dtype)
-        found["row_means_"] = L @ means
-        found["mean_coef_"] = solve_triangular(L, means, lower=True, trans="T")
-    else:
-        found["features_"] = features
-        found["feature_means_"] = means.astype(X.dtype)
-        found["components_"] = axes.astype(X.dtype)
+    kept = describe_axes(features, means, values, axes, X.dtype)
+    found = {f"{name}_": value for name, value in kept.items() if value is not None}
+    found |= {"kernel_": kernel, "solver_": solver, "n_components_": len(values)}
     return StreamedMap(found, moments, means, axes, X.shape[1])
 
 
@@ -90,7 +70,7 @@ def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:
     That squares the condition number of the landmarks, which is harmless for values that are rounded to
     float32 anyway: each row in the basis would have errors as large.
     """
-    values = partial(_kernel_values, landmarks.kernel_, landmarks.points_)
+    values = partial(gram, landmarks.kernel_, Y=landmarks.points_)
     moments = source.map(values, landmarks.n_components_).moments(squares=True)
     L = landmarks.factor_
     half = solve_triangular(L, moments.xx, lower=True)
@@ -102,10 +82,6 @@ def _moments_in_span(source: Rows, landmarks: Landmarks) -> Moments:
     return moments
 
 
-def _kernel_values(kernel: Any, points: Any, X: Any) -> Any:
-    return gram(kernel, X, points)
-
-
 def _principal_axes(
     kernel: Any, moments: Moments, options: Any, dtype: Any
 ) -> tuple[Array, Array, Array]:
@@ -114,16 +90,5 @@ def _principal_axes(
     if not options.center:
         second = second + moments.weight * np.outer(means, means)
         means = np.zeros_like(means)
-    values, vectors = np.linalg.eigh(second)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    r = choose_rank(
-        values,
-        options.n_components,
-        kernel=kernel,
-        trace=float(np.maximum(values, 0).sum()),
-        tol=options.rank_tol(dtype),
-        noise=8.0 * float(np.finfo(dtype).eps) * total,
-        remedy=" Raise n_landmarks for more.",
-    )
-    axes = vectors[:, :r]
-    return means, values[:r].copy(), axes * column_signs(axes)
+    values, axes = leading_axes(kernel, second, total, dtype, options)
+    return means, values, axes * column_signs(axes)

@@ -41,6 +41,9 @@ class Kernel(GPKernel):
         """Return the gradient of ``k(z_t, z_t)`` with respect to ``z_t``, one row each (t, d)."""
         raise NotImplementedError(f"{self!r} has no gradient with respect to its inputs.")
 
+    def is_stationary(self) -> bool:
+        return False
+
     def __add__(self, b: Any) -> Kernel:
         return _combination("Sum", self, b)
 
@@ -137,8 +140,21 @@ class VectorKernel(Kernel):
         """Derivatives of ``K`` with respect to the logarithms of the free hyperparameters."""
         return []
 
-    def is_stationary(self) -> bool:
-        return False
+
+class ProfileKernel(VectorKernel):
+    """A function ``f`` of one number, its profile, with what pre-images need of it."""
+
+    @abstractmethod
+    def profile(self, t: NDArray) -> NDArray:
+        """Apply ``f``, in place if possible."""
+
+    @abstractmethod
+    def profile_derivative(self, t: NDArray) -> NDArray:
+        """Return the derivative of ``f``."""
+
+    @abstractmethod
+    def profile_inverse(self, value: NDArray) -> NDArray:
+        """Return the number with this value of ``f``; ValueError if ``f`` has no inverse."""
 
 
 def as_vectors(X: Any) -> NDArray:
@@ -158,8 +174,8 @@ def positive(kernel: Kernel, name: str, value: Any) -> float:
     """A positive parameter of a kernel as a float, or an error that says what to do."""
     if value is None:
         raise ValueError(
-            f"{name} == None in {type(kernel).__name__}: an estimator or resolve_kernel(kernel, X) "
-            f"sets it from the data; give a number to call the kernel itself."
+            f"{name} == None in {type(kernel).__name__}: the estimators of isthmus set it from the data. "
+            "To call the kernel itself, and elsewhere, give a number, such as median_gamma(X, metric=...)."
         )
     if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
         raise ValueError(f"{name} == {value!r}, must be a finite number > 0.")

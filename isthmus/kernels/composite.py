@@ -6,12 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Hyperparameter
+from sklearn.gaussian_process.kernels import (
+    ConstantKernel,
+    Exponentiation,
+    Hyperparameter,
+    KernelOperator,
+)
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.gaussian_process.kernels import Product as GPProduct
 from sklearn.gaussian_process.kernels import Sum as GPSum
 
 from isthmus.kernels.base import Kernel, as_vectors
+from isthmus.kernels.normalising import (
+    inverse_root,
+    normalise_gradient,
+    normalise_matrix,
+    normalise_square,
+)
 from isthmus.kernels.sparse_rows import takes_sparse_rows
 
 FOREIGN_PSD = "sklearn.gaussian_process.kernels"
@@ -36,6 +47,7 @@ class Constant(Kernel, ConstantKernel):
     has_input_gradient = True
     takes_sparse_rows = True
     __repr__ = ConstantKernel.__repr__
+    is_stationary = ConstantKernel.is_stationary
 
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
@@ -53,6 +65,8 @@ class _Pair(Kernel):
 
     k1: Any
     k2: Any
+    _combine: np.ufunc
+    is_stationary = KernelOperator.is_stationary
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]
@@ -74,19 +88,19 @@ class _Pair(Kernel):
             return self.k2.constant_value, self.k1
         return None
 
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        if eval_gradient:
+            return super().__call__(X, Y, eval_gradient=True)
+        scaled = self._scale_and_kernel()
+        K = (self.k1 if scaled is None else scaled[1])(X, Y)
+        return self._combine(K, self.k2(X, Y) if scaled is None else scaled[0], out=K)
+
 
 class Sum(_Pair, GPSum):
     """``k1(x, y) + k2(x, y)``."""
 
     __repr__ = GPSum.__repr__
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        if eval_gradient:
-            return GPSum.__call__(self, X, Y, eval_gradient=True)
-        scaled = self._scale_and_kernel()
-        K = (self.k1 if scaled is None else scaled[1])(X, Y)
-        K += self.k2(X, Y) if scaled is None else scaled[0]
-        return K
+    _combine = np.add
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         return self.k1.weighted_gradient(Z, X, W) + self.k2.weighted_gradient(Z, X, W)
@@ -99,14 +113,7 @@ class Product(_Pair, GPProduct):
     """``k1(x, y) k2(x, y)``."""
 
     __repr__ = GPProduct.__repr__
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        if eval_gradient:
-            return GPProduct.__call__(self, X, Y, eval_gradient=True)
-        scaled = self._scale_and_kernel()
-        K = (self.k1 if scaled is None else scaled[1])(X, Y)
-        K *= self.k2(X, Y) if scaled is None else scaled[0]
-        return K
+    _combine = np.multiply
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         first = self.k1.weighted_gradient(Z, X, W * self.k2(Z, X))
@@ -117,10 +124,10 @@ class Product(_Pair, GPProduct):
         return self.k1.diagonal_gradient(Z) * d2 + d1 * self.k2.diagonal_gradient(Z)
 
 
-class Power(Kernel, Exponentiation):
-    """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
+class _OfOne(Kernel):
+    """A kernel computed from another one, ``kernel``: what it can do is what that one can."""
 
-    __repr__ = Exponentiation.__repr__
+    kernel: Any
 
     @property
     def has_input_gradient(self) -> bool:  # type: ignore[override]
@@ -128,11 +135,22 @@ class Power(Kernel, Exponentiation):
 
     @property
     def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
+        return is_psd(self.kernel)
 
     @property
     def takes_sparse_rows(self) -> bool:  # type: ignore[override]
         return takes_sparse_rows(self.kernel)
+
+
+class Power(_OfOne, Exponentiation):
+    """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
+
+    __repr__ = Exponentiation.__repr__
+    is_stationary = Exponentiation.is_stationary
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return is_psd(self.kernel) and self.exponent >= 0 and self.exponent == int(self.exponent)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         outer = self.exponent * self.kernel(Z, X) ** (self.exponent - 1)
@@ -143,10 +161,8 @@ class Power(Kernel, Exponentiation):
         return outer[:, None] * self.kernel.diagonal_gradient(Z)
 
 
-class OverKernel(Kernel):
+class OverKernel(_OfOne):
     """A kernel computed from another one, ``kernel``, whose hyperparameters it shows as its own."""
-
-    kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params()
@@ -165,18 +181,6 @@ class OverKernel(Kernel):
     @property
     def requires_vector_input(self) -> bool:
         return bool(self.kernel.requires_vector_input)
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.kernel)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return takes_sparse_rows(self.kernel)
 
     def is_stationary(self) -> bool:
         return bool(self.kernel.is_stationary())
@@ -199,44 +203,22 @@ class Normalised(OverKernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         if eval_gradient:
-            return self._with_gradient(X, *self.kernel(X, eval_gradient=True))
+            return normalise_gradient(*self.kernel(X, eval_gradient=True))
         K = self.kernel(X, Y)
-        lengths = _inverse_root(self.kernel.diag(X) if Y is not None else K.diagonal())
         if Y is None:
-            K *= lengths[:, None] * lengths  # one after the other would not stay symmetric
-            # Exactly one, which the product of two rounded roots is not.
-            np.fill_diagonal(K, lengths > 0)
-            return K
-        K *= lengths[:, None]
-        K *= _inverse_root(self.kernel.diag(Y))
-        return K
-
-    def _with_gradient(self, X: Any, K: NDArray, gradient: NDArray) -> tuple[NDArray, NDArray]:
-        d = K.diagonal().copy()
-        lengths = _inverse_root(d)
-        outer = lengths[:, None] * lengths
-        growth = (
-            np.einsum("iik->ik", gradient) * (lengths**2)[:, None]
-        )  # of each diagonal, relative
-        K = K * outer
-        half = 0.5 * (growth[:, None, :] + growth[None, :, :])
-        return K, gradient * outer[:, :, None] - K[:, :, None] * half
+            return normalise_square(K)
+        return normalise_matrix(K, self.kernel.diag(X), self.kernel.diag(Y))
 
     def diag(self, X: Any) -> NDArray:
         d = self.kernel.diag(X)
         return (d > 0).astype(d.dtype)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        lengths = _inverse_root(self.kernel.diag(Z))
-        V = W * lengths[:, None] * _inverse_root(self.kernel.diag(X))
+        lengths = inverse_root(self.kernel.diag(Z))
+        V = W * lengths[:, None] * inverse_root(self.kernel.diag(X))
         stretch = (V * self.kernel(Z, X)).sum(axis=1) * lengths**2
         direct = self.kernel.weighted_gradient(Z, X, V)
         return direct - 0.5 * stretch[:, None] * self.kernel.diagonal_gradient(Z)
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
         return np.zeros_like(as_vectors(Z))
-
-
-def _inverse_root(d: NDArray) -> NDArray:
-    d = np.asarray(d)
-    return np.divide(1.0, np.sqrt(np.maximum(d, 0)), out=np.zeros_like(d), where=d > 0)

@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import hstack, issparse
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter
+from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import row_blocks
-from isthmus.kernels.base import TILE, VectorKernel, _common_type, as_vectors, free, positive
-from isthmus.kernels.sparse_rows import (
-    append_columns,
-    city_distances,
-    multiply_rows,
-    squared_lengths,
+from isthmus.kernels.base import (
+    TILE,
+    ProfileKernel,
+    VectorKernel,
+    _common_type,
+    as_vectors,
+    free,
+    positive,
 )
+from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths
 
 PROFILE_FLOOR = 1e-12
 """Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""
@@ -80,20 +84,8 @@ class DistanceKernel(VectorKernel):
         return [K * np.log(np.maximum(K, np.finfo(K.dtype).tiny))]
 
 
-class EuclideanKernel(DistanceKernel):
-    """``h(|x - y|^2)`` with a falling function ``h``, its derivative and its inverse."""
-
-    @abstractmethod
-    def profile(self, d: NDArray) -> NDArray:
-        """Return ``h`` of squared distances."""
-
-    @abstractmethod
-    def profile_derivative(self, d: NDArray) -> NDArray:
-        """Return the derivative of ``h``."""
-
-    @abstractmethod
-    def profile_inverse(self, value: NDArray) -> NDArray:
-        """Return the squared distances at which ``h`` has these values, clipped to its range."""
+class EuclideanKernel(ProfileKernel, DistanceKernel):
+    """``f(|x - y|^2)`` with a falling profile ``f``; its inverse is clipped to the range of ``f``."""
 
 
 class RBF(EuclideanKernel):
@@ -157,8 +149,9 @@ def _beside_norms(X: Any, gamma: float, dtype: type, *, left: bool) -> Any:
     if not issparse(X):
         return _with_norms(X, np.zeros(X.shape[1]), gamma, dtype, left=left)
     X = X.astype(dtype, copy=False) * dtype(np.sqrt(2.0 * gamma))
-    norms, ones = -0.5 * squared_lengths(X), np.ones(X.shape[0])
-    return append_columns(X, *((norms, ones) if left else (ones, norms)))
+    norms, ones = -0.5 * squared_lengths(X)[:, None], np.ones((X.shape[0], 1))
+    columns = [X, norms, ones] if left else [X, ones, norms]
+    return hstack(columns, format="csr", dtype=dtype)
 
 
 class Laplacian(DistanceKernel):
@@ -168,7 +161,7 @@ class Laplacian(DistanceKernel):
 
     def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         sparse = issparse(A) or issparse(B)
-        distances = city_distances(A, B) if sparse else cdist(A, B, "cityblock")
+        distances = manhattan_distances(A, B) if sparse else cdist(A, B, "cityblock")
         np.multiply(distances, -positive(self, "gamma", self.gamma), out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:

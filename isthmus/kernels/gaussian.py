@@ -56,7 +56,7 @@ class Gaussian(OverKernel):
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix of ``X`` and ``Y`` (``X`` itself where None)."""
-        gamma = self._check_gamma()
+        gamma = positive(self, "gamma", self.gamma)
         if eval_gradient:
             if Y is not None:
                 raise ValueError(
@@ -81,20 +81,12 @@ class Gaussian(OverKernel):
             growth = np.concatenate([D[:, :, None], growth], axis=2)
         return -gamma * K[:, :, None] * growth
 
-    def _check_gamma(self) -> float:
-        if self.gamma is None:
-            raise ValueError(
-                "gamma == None in Gaussian: the estimators of isthmus set it from the data. For others, "
-                "and to call the kernel itself, give a number, such as median_gamma(X, metric=kernel)."
-            )
-        return positive(self, "gamma", self.gamma)
-
     def diag(self, X: Any) -> NDArray:
         """Return ``k(x, x) = 1`` of every object."""
         return np.ones_like(self.kernel.diag(X))
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        gamma = self._check_gamma()
+        gamma = positive(self, "gamma", self.gamma)
         V = W * self(Z, X)
         radial = V.sum(axis=1)[:, None] * self.kernel.diagonal_gradient(Z)
         return gamma * (2.0 * self.kernel.weighted_gradient(Z, X, V) - radial)

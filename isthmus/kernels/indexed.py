@@ -49,9 +49,6 @@ class Indexed(Kernel):
     def diag(self, X: Any) -> Array:
         return np.asarray(self.kernel.diag(self._take(X)))
 
-    def is_stationary(self) -> bool:
-        return False
-
     @property
     def theta(self) -> Array:
         return np.asarray(self.kernel.theta)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,27 +9,16 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._validation import check_count
-from isthmus.kernels.base import VectorKernel, as_vectors, free, positive
+from isthmus.kernels.base import ProfileKernel, VectorKernel, as_vectors, free, positive
+from isthmus.kernels.distances import PROFILE_FLOOR
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
 
-class DotProductKernel(VectorKernel):
+class DotProductKernel(ProfileKernel):
     """``k(x, y) = f(x'y)``, with the slope and the inverse of ``f`` for pre-images."""
 
     has_input_gradient = True
     takes_sparse_rows = True
-
-    @abstractmethod
-    def profile(self, t: NDArray) -> NDArray:
-        """Apply ``f`` to the dot product, in place if possible."""
-
-    @abstractmethod
-    def profile_derivative(self, t: NDArray) -> NDArray:
-        """Return the derivative of ``f``."""
-
-    @abstractmethod
-    def profile_inverse(self, value: NDArray) -> NDArray:
-        """Return the dot product with this value of ``f``; ValueError if ``f`` has no inverse."""
 
     def _fill(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         multiply_rows(A, B, out)
@@ -177,7 +165,8 @@ class Exponential(DotProductKernel):
         return positive(self, "gamma", self.gamma) * self.profile(t)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
-        return np.log(value) / positive(self, "gamma", self.gamma)
+        # A sum of kernel values that is no image may be negative.
+        return np.log(np.maximum(value, PROFILE_FLOOR)) / positive(self, "gamma", self.gamma)
 
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
         return [] if self.hyperparameter_gamma.fixed else [K * np.log(K)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -53,21 +53,11 @@ def unit_rows(X: Any) -> Any:
     return csr_array(X.multiply(1.0 / lengths)) if issparse(X) else X / lengths
 
 
-def append_columns(X: Any, *columns: Array) -> Any:
-    """Rows with more columns after their own."""
-    return hstack([X, *(column[:, None] for column in columns)], format="csr", dtype=X.dtype)
-
-
-def city_distances(A: Any, B: Any) -> NDArray:
-    """Sums of absolute differences of all pairs."""
-    return np.asarray(manhattan_distances(A, B))
-
-
 def pair_distances(X: Any, metric: str) -> Array:
     """Distances of all pairs of a few rows, as of ``pdist``; those of equal rows are exactly zero."""
     i, j = np.triu_indices(X.shape[0], 1)
     if metric == "cityblock":
-        return city_distances(X, X)[i, j]
+        return np.asarray(manhattan_distances(X))[i, j]
     lengths = squared_lengths(X)
     sizes = lengths[i] + lengths[j]
     D = sizes - 2.0 * (X @ X.T).toarray()[i, j]

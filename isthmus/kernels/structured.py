@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import Array
+from isthmus._validation import check_number, check_option
 from isthmus.kernels.base import Kernel
+from isthmus.kernels.normalising import normalise_gradient, normalise_matrix, normalise_square
 
 
 class StructuredKernel(Kernel):
@@ -76,23 +77,17 @@ class StructuredKernel(Kernel):
         rows = self._convert(X, "X")
         columns = None if Y is None else self._convert(Y, "Y")
         K = self._matrix(rows, columns)
-        if self.normalise:
-            own = K.diagonal() if columns is None else self._diagonal(rows)
-            other = own if columns is None else self._diagonal(columns)
-            K = K * np.outer(_inverse_root(own), _inverse_root(other))
-            if columns is None:
-                np.fill_diagonal(K, own > 0)
-        return K
+        if not self.normalise:
+            return K
+        if columns is None:
+            return normalise_square(K)
+        return normalise_matrix(K, self._diagonal(rows), self._diagonal(columns))
 
     def diag(self, X: Any) -> Array:
         """Return ``k(x, x)`` of every object, (n_X,)."""
         self._check()
         values = self._diagonal(self._convert(X, "X"))
         return (values > 0).astype(np.float64) if self.normalise else values
-
-    def is_stationary(self) -> bool:
-        """Objects have no differences: False."""
-        return False
 
     @property
     def requires_vector_input(self) -> bool:
@@ -105,16 +100,7 @@ class StructuredKernel(Kernel):
             slopes = np.empty((len(K), len(K), 0))
         else:
             K, slopes = self._matrix_and_slopes(X)
-        if not self.normalise:
-            return K, slopes
-        own = K.diagonal().copy()
-        scale = _inverse_root(own)
-        normal = K * np.outer(scale, scale)
-        np.fill_diagonal(normal, own > 0)
-        relative = np.einsum("iit->it", slopes) * (scale**2)[:, None]
-        slopes = slopes * (scale[:, None] * scale)[:, :, None]
-        slopes -= 0.5 * normal[:, :, None] * (relative[:, None, :] + relative[None, :, :])
-        return normal, slopes
+        return normalise_gradient(K, slopes) if self.normalise else (K, slopes)
 
 
 class StoppedKernel(StructuredKernel):
@@ -129,19 +115,5 @@ class StoppedKernel(StructuredKernel):
         return Hyperparameter("stop", "numeric", self.stop_bounds)
 
     def _check(self) -> None:
-        check_stop(self.stop)
-        if self.termination not in ("constant", "proper"):
-            raise ValueError(
-                f"termination == {self.termination!r}, must be one of 'constant', 'proper'."
-            )
-
-
-def check_stop(stop: Any) -> float:
-    """Return the stopping probability, a number in (0, 1]."""
-    if isinstance(stop, bool) or not isinstance(stop, Real) or not 0.0 < float(stop) <= 1.0:
-        raise ValueError(f"stop == {stop!r}, must be a number with 0 < stop <= 1.")
-    return float(stop)
-
-
-def _inverse_root(values: Array) -> Array:
-    return np.where(values > 0, 1.0 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
+        check_number("stop", self.stop, "> 0 and <= 1", high=1.0, strict=True)
+        check_option("termination", self.termination, ("constant", "proper"))

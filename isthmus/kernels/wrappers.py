@@ -38,9 +38,6 @@ class Metric(Kernel):
     def diag(self, X: Any) -> NDArray:
         return np.array([self(x[None])[0, 0] for x in np.asarray(X)])
 
-    def is_stationary(self) -> bool:
-        return False
-
 
 class Function(Kernel):
     """A kernel from a function of two samples, ``function(x, y, **params) -> number``.
@@ -77,9 +74,6 @@ class Function(Kernel):
 
     def diag(self, X: Any) -> NDArray:
         return np.array([self.function(x, x, **(self.params or {})) for x in X], dtype=float)
-
-    def is_stationary(self) -> bool:
-        return False
 
 
 class Precomputed(Kernel):
@@ -121,9 +115,6 @@ class Precomputed(Kernel):
                 "themselves is not in it."
             )
         return K.diagonal().copy()
-
-    def is_stationary(self) -> bool:
-        return False
 
     def _matrix(self, X: Any) -> NDArray:
         K = np.asarray(X)

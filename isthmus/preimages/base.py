@@ -23,7 +23,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array
+from isthmus._validation import check_array, check_count
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
@@ -184,7 +184,7 @@ class Preimage(BaseEstimator, ABC):
 
     def _targets(self, Z: Array) -> Targets:
         if is_precomputed(self.kernel_) or not _has_points(self.embedding_):
-            return Targets(None, [], np.empty((len(Z), 0)), Z)
+            return Targets.of_scores(None, Z)
         targets = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(Z), Z)
         if self.residual_ is not None:
             targets.norms_from = self._squared_norms
@@ -307,8 +307,8 @@ class RankingPreimage(Preimage):
     def _answer(self, targets: Targets, return_loss: bool, options: dict[str, Any]) -> Any:
         self._check_options(options)
         n_best = options.pop("n_best", None)
-        if n_best is not None and (not isinstance(n_best, (int, np.integer)) or n_best < 1):
-            raise ValueError(f"n_best == {n_best!r}, must be an integer >= 1 or None.")
+        if n_best is not None:
+            check_count("n_best", n_best, allowed="None")
         answers, losses = self._ranked(targets, int(n_best or 1), **options)
         if n_best is None:
             answers, losses = _firsts(answers), losses[:, 0]
@@ -351,6 +351,12 @@ def _firsts(answers: Sequence[Any]) -> Any:
         # Slices, because an object may itself look like an array: a tuple, a networkx graph.
         return np.concatenate([ranked[:1] for ranked in answers])
     return [ranked[0] for ranked in answers]
+
+
+def rank_all(losses: Array, n_best: int) -> NDArray:
+    """Places of the ``n_best`` smallest losses, in order; the last again where there are fewer."""
+    order = np.argsort(losses, kind="stable")[:n_best]
+    return np.pad(order, (0, n_best - len(order)), mode="edge")
 
 
 def smallest(losses: NDArray, k: int) -> tuple[NDArray, NDArray]:

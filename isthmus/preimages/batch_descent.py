@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +17,14 @@ _ARMIJO = 1e-4  # share of the promised decrease that a step must reach
 _ROUNDING = 1e3  # times tol: a slope below it, with no decrease to be found, has settled
 
 
-class Outcome(NamedTuple):
-    """Points, values, largest entries of the projected gradients, and which of them are small."""
-
-    points: Array
-    values: Array
-    certificate: Array
-    settled: Array
-
-
 def minimise_batch(
     objective: Objective,
     start: Array,
     lower: Array,
     upper: Array,
-    *,
     max_iter: int,
     tol: float,
-) -> Outcome:
+) -> tuple[Array, Array, NDArray]:
     """Minimise independent smooth functions, each over its own row, within a box.
 
     Two-metric projection, [B1982]_: entries that sit at a bound and would leave the box are held, the
@@ -57,18 +46,17 @@ def minimise_batch(
 
     Returns
     -------
-    outcome : Outcome
-        The points reached.
+    points, values, settled : arrays of shape (t, d), (t,), (t,)
+        The points reached, their values, and which of them have settled.
     """
     Z = np.clip(start, lower, upper)
     rows = np.arange(len(Z))
     value, gradient = objective(Z, rows)
-    values, certificate = value.copy(), np.zeros(len(Z))
+    values = value.copy()
     settled = np.zeros(len(Z), dtype=bool)
     pairs: list[tuple[Array, Array]] = []
     for iteration in range(max_iter + 1):
         size = np.abs(np.clip(Z[rows] - gradient, lower, upper) - Z[rows]).max(axis=1)
-        certificate[rows] = size
         settled[rows[size <= tol]] = True
         keep = size > tol
         rows, value, gradient = rows[keep], value[keep], gradient[keep]
@@ -89,7 +77,7 @@ def minimise_batch(
             rows, new_value, new_gradient = rows[found], new_value[found], new_gradient[found]
             pairs = [(s[found], y[found]) for s, y in pairs]
         value, gradient = new_value, new_gradient
-    return Outcome(Z, values, certificate, settled)
+    return Z, values, settled
 
 
 def _direction(gradient: Array, pairs: list[tuple[Array, Array]], free: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
 from isthmus.preimages.ngram_index import NgramTarget, _amplitudes
+from isthmus.preimages.sequence_moves import stack_padded
 
 
 def beam_search(target: NgramTarget, sizes: Ints, width: int) -> tuple[Ints, Ints, Array]:
@@ -60,17 +61,7 @@ def beam_search(target: NgramTarget, sizes: Ints, width: int) -> tuple[Ints, Int
         for size_index in np.flatnonzero(sizes[:active] == t + 1):
             losses = target.combine(inner[size_index], own[size_index], t + 1)
             done.append((codes[size_index], losses))
-    return _stacked(done, m)
-
-
-def _stacked(done: list[tuple[Ints, Array]], width: int) -> tuple[Ints, Ints, Array]:
-    n = sum(len(codes) for codes, _ in done)
-    Z, lengths = np.full((n, width), -1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    first = 0
-    for codes, _ in done:
-        Z[first : first + len(codes), : codes.shape[1]] = codes
-        lengths[first : first + len(codes)] = codes.shape[1]
-        first += len(codes)
+    Z, lengths = stack_padded([part for part, _ in done], m)
     losses = np.concatenate([values for _, values in done])
     order = np.argsort(losses, kind="stable")
     return Z[order], lengths[order], losses[order]

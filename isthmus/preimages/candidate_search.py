@@ -11,7 +11,7 @@ from isthmus._linalg import Array
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.targets import Targets
 
 
@@ -121,10 +121,8 @@ class CandidateSearch(RankingPreimage):
                 raise ValueError(
                     f"candidates[{t}] has something that the kernel does not take: {error}"
                 ) from error
-        order, best = smallest(values[None], n_best)
-        places = np.concatenate([order[0], np.repeat(order[0, -1:], n_best - order.shape[1])])
-        losses = values[places] if len(places) > best.shape[1] else best[0]
-        return [objects[i] for i in places], losses
+        places = rank_all(values, n_best)
+        return [objects[i] for i in places], values[places]
 
 
 def _are_numbers(own: Sequence[Any]) -> bool:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_option
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.fixed_point import warn_hopeless
-from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
+from isthmus.preimages.forms import DistanceForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
 
 _CUTOFF = 1e-8  # of a neighbourhood's Gram matrix, relative: duplicates count once
@@ -47,20 +46,16 @@ class Distance(Preimage):
         self.metric = metric
 
     def _prepare(self) -> None:
-        if not isinstance(self.n_neighbours, Integral) or self.n_neighbours < 1:
-            raise ValueError(f"n_neighbours == {self.n_neighbours!r}, must be an integer >= 1.")
+        check_count("n_neighbours", self.n_neighbours)
         check_option("metric", self.metric, ("cosine", "full"))
-        form = self._form()
-        if form is None or form.inverse is None:
+        form = kernel_form(self.kernel_)
+        if form is None or not form.is_invertible:
             raise ValueError(
                 "Distance needs a kernel whose values determine distances: RBF, L2Laplacian, "
                 f"RationalQuadratic, Linear, Polynomial of odd degree; kernel == {self.kernel_}: use "
                 "Learned() or Gradient()."
             )
         self._diagonal: Array = gram_diagonal(self.kernel_, self.objects_)
-
-    def _form(self) -> DistanceForm | DotForm | None:
-        return distance_form(self.kernel_) or dot_form(self.kernel_)
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
         answers = np.empty((len(targets), self.objects_.shape[1]))
@@ -83,21 +78,21 @@ class Distance(Preimage):
         neighbours = np.argpartition(squared, s - 1, axis=1)[:, :s]
         answers = _place(self.objects_, neighbours, np.take_along_axis(squared, neighbours, axis=1))
         hopeless = (correlations <= 0).all(axis=1)
-        if isinstance(self._form(), DistanceForm) and hopeless.any():
+        if isinstance(kernel_form(self.kernel_), DistanceForm) and hopeless.any():
             warn_hopeless(int(hopeless.sum()))
             answers[hopeless] = self._nearest_objects(losses[hopeless])
         return answers
 
     def _input_distances(self, correlations: Array, norms: Array) -> Array:
-        form = self._form()
-        assert form is not None and form.inverse is not None
+        form = kernel_form(self.kernel_)
+        assert form is not None
+        inverse = form.inverse
         if isinstance(form, DistanceForm):
             if self.metric == "cosine":
-                lengths = np.sqrt(norms / form.at_zero)
-                return form.inverse(correlations / lengths[:, None])
-            return form.inverse(0.5 * (form.at_zero + 2.0 * correlations - norms[:, None]))
+                lengths = np.sqrt(norms / form.scale)
+                return inverse(correlations / lengths[:, None])
+            return inverse(0.5 * (form.scale + 2.0 * correlations - norms[:, None]))
         # |z|^2 + |x|^2 - 2 z'x, each read off a kernel value.
-        inverse = form.inverse
         squared = inverse(norms)[:, None] + inverse(self._diagonal) - 2.0 * inverse(correlations)
         return np.maximum(squared, 0.0)
 

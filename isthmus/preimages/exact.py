@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._linalg import Array
 from isthmus.preimages.base import Preimage
-from isthmus.preimages.forms import DotForm, require_dot_form
+from isthmus.preimages.forms import DotForm, kernel_form
 from isthmus.preimages.targets import Targets
 
 
@@ -28,11 +28,21 @@ class Exact(Preimage):
         self._form()
 
     def _form(self) -> DotForm:
-        return require_dot_form(self.kernel_, type(self).__name__, invertible=True)
+        form = kernel_form(self.kernel_)
+        if not isinstance(form, DotForm):
+            raise ValueError(
+                "Exact is for kernels f(x'y) (Linear, Polynomial of odd degree, exponential), "
+                f"kernel == {self.kernel_}: use Learned(), FixedPoint() or Gradient()."
+            )
+        if not form.is_invertible:
+            raise ValueError(
+                f"Exact needs an invertible kernel f(x'y); degree == {form.kernel.degree} loses the sign: "
+                "choose an odd degree, or use Learned() or Gradient()."
+            )
+        return form
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
         # x_j'e_i is an entry of x_j: the basis is that of the coordinates.
         points = np.asarray(targets.points, dtype=np.float64)
         form = self._form()
-        assert form.inverse is not None
         return form.inverse(targets.coef @ form.value(points))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array
+from isthmus._validation import check_array, check_number
 from isthmus.preimages.base import Preimage
-from isthmus.preimages.forms import DistanceForm, DotForm, distance_form, dot_form
+from isthmus.preimages.forms import DistanceForm, DotForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
 
 _HALVINGS = 12  # at most, of a step that raises the loss
@@ -70,17 +70,13 @@ class FixedPoint(Preimage):
         self.neighbour = neighbour
 
     def _prepare(self) -> None:
-        if not 0 <= self.pull < np.inf:
-            raise ValueError(f"pull == {self.pull}, must be >= 0.")
-        if self._form() is None:
+        check_number("pull", self.pull, ">= 0")
+        if kernel_form(self.kernel_) is None:
             raise ValueError(
                 "FixedPoint is for kernels of the Euclidean distance (RBF, L2Laplacian, "
                 f"RationalQuadratic) or of the inner product (Linear, Polynomial), kernel == "
                 f"{self.kernel_}: use Gradient() or Learned()."
             )
-
-    def _form(self) -> DistanceForm | DotForm | None:
-        return distance_form(self.kernel_) or dot_form(self.kernel_)
 
     def _invert(
         self,
@@ -90,29 +86,23 @@ class FixedPoint(Preimage):
         **options: Any,
     ) -> Array:
         points = np.asarray(targets.points, dtype=np.float64)
-        start = _as_rows(start, "start", len(targets), points.shape[1])
-        anchor = _as_rows(anchor, "anchor", len(targets), points.shape[1])
-        if anchor is None:
-            anchor = start
-        if self.pull and anchor is None:
+        shape = (len(targets), points.shape[1])
+        if self.pull and start is None and anchor is None:
             raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
-        answers = np.empty((len(targets), points.shape[1]))
+        start = _as_rows(self.objects_.mean(axis=0) if start is None else start, "start", *shape)
+        anchor = start if anchor is None else _as_rows(anchor, "anchor", *shape)
+        answers = np.empty(shape)
         for part in parts(len(targets), len(points)):
-            answers[part] = self._invert_block(
-                targets.subset(part), points, _part(start, part), _part(anchor, part)
-            )
+            some = targets.subset(part)
+            answers[part] = self._invert_block(some, points, start[part], anchor[part])
         return answers
 
-    def _invert_block(
-        self, targets: Targets, points: Array, start: Array | None, anchor: Array | None
-    ) -> Array:
-        form = self._form()
+    def _invert_block(self, targets: Targets, points: Array, start: Array, anchor: Array) -> Array:
+        form = kernel_form(self.kernel_)
         assert form is not None
-        iteration = _Iteration(form, points, targets.coef, anchor if self.pull else None)
-        first = np.broadcast_to(self.objects_.mean(axis=0), (len(targets), points.shape[1]))
-        first = np.array(first if start is None else start, dtype=np.float64)
-        iteration.set_pull(self.pull, first)
-        best, value, settled = iteration.run(first, self.max_iter, self.tol)
+        iteration = _Iteration(form, points, targets.coef, anchor)
+        iteration.set_pull(self.pull, start)
+        best, value, settled = iteration.run(start, self.max_iter, self.tol)
         if self.neighbour:
             neighbours = self._nearest_objects(self._fitted_losses(targets))
             hopeless = iteration.inner(neighbours) <= 0
@@ -136,7 +126,7 @@ class _Iteration:
     """The fixed point map of a batch of targets: value of the loss, next point, denominator."""
 
     def __init__(
-        self, form: DistanceForm | DotForm, points: Array, coef: Array, anchor: Array | None
+        self, form: DistanceForm | DotForm, points: Array, coef: Array, anchor: Array
     ) -> None:
         self.form, self.coef, self.anchor = form, coef, anchor
         # Distances do not depend on the origin, and near it they lose no digits.
@@ -171,14 +161,14 @@ class _Iteration:
             s += self.squares
             np.maximum(s, 0.0, out=s)
             value = -2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
-            weights = G * self.form.slope(s)
+            weights = -G * self.form.derivative(s)
             denominator, factor = weights.sum(axis=1), 2.0
         else:
             value = self.form.value(squares) - 2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
             weights = G * self.form.derivative(s)
             denominator, factor = self.form.derivative(squares), 1.0
         numerator = weights @ self.points
-        if self.anchor is not None and self.weight:
+        if self.weight:
             anchor = self.anchor[rows] - self.origin
             value = value + factor * self.weight * ((Z - anchor) ** 2).sum(axis=1)
             numerator += self.weight * anchor
@@ -222,18 +212,12 @@ class _Iteration:
         return Z + self.origin, values, settled
 
 
-def _as_rows(points: Any, name: str, n: int, d: int) -> Array | None:
+def _as_rows(points: Any, name: str, n: int, d: int) -> Array:
     """Points for all targets: one for each, or one for all."""
-    if points is None:
-        return None
     rows = np.atleast_2d(check_array(np.atleast_2d(points), dtype=np.float64, input_name=name))
     if rows.shape not in ((n, d), (1, d)):
         raise ValueError(f"{name} has shape {np.shape(points)}, must be ({n}, {d}) or ({d},).")
     return np.array(np.broadcast_to(rows, (n, d)))
-
-
-def _part(rows: Array | None, part: slice) -> Array | None:
-    return None if rows is None else rows[part]
 
 
 def warn_hopeless(n: int) -> None:

@@ -109,10 +109,8 @@ class Gradient(Preimage):
         lengths = self._unit * np.linalg.norm(self._matrix, axis=1)
         lengths[lengths == 0] = 1.0
         at_centre = self._matrix @ self._centre
-        self._low, self._high = (
-            (self._low - at_centre) / lengths,
-            (self._high - at_centre) / lengths,
-        )
+        self._low = (self._low - at_centre) / lengths
+        self._high = (self._high - at_centre) / lengths
         self._matrix = self._matrix * (self._unit / lengths)[:, None]
 
     def _invert(
@@ -122,36 +120,28 @@ class Gradient(Preimage):
         anchor: Any = None,
         **options: Any,
     ) -> Array:
-        d = self.objects_.shape[1]
-        start = _as_rows(start, "start", len(targets), d)
-        anchor = _as_rows(anchor, "anchor", len(targets), d)
-        if self._pull.any() and anchor is None:
+        shape = (len(targets), self.objects_.shape[1])
+        if anchor is not None:
+            anchor = _as_rows(anchor, "anchor", *shape)
+        elif self._pull.any():
             raise ValueError("pull > 0 needs the point to be pulled to: inverse(Z, anchor=...).")
         objective = self._in_units(self._objective(targets, anchor))
-        starts = [
-            np.tile(self.objects_.mean(axis=0), (len(targets), 1)) if start is None else start
-        ]
+        start = _as_rows(self.objects_.mean(axis=0) if start is None else start, "start", *shape)
+        best, values, settled = self._minimise(objective, (start - self._centre) / self._unit)
         if self.neighbour:
-            starts.append(self._nearest_objects(self._fitted_losses(targets)))
-        best: tuple[Array, Array, NDArray] | None = None
-        for Z in starts:
-            start_in_units = (np.asarray(Z, dtype=np.float64) - self._centre) / self._unit
-            found = self._minimise(objective, start_in_units)
-            if best is None:
-                best = found
-            else:
-                better = found[1] < best[1]
-                for kept, new in zip(best, found):
-                    kept[better] = new[better]
-        assert best is not None
-        if not best[2].all():
+            nearest = self._nearest_objects(self._fitted_losses(targets))
+            start = (nearest - self._centre) / self._unit
+            other, other_values, other_settled = self._minimise(objective, start)
+            better = other_values < values
+            best[better], settled[better] = other[better], other_settled[better]
+        if not settled.all():
             warnings.warn(
-                f"{(~best[2]).sum()} of {len(targets)} targets did not converge in "
+                f"{(~settled).sum()} of {len(targets)} targets did not converge in "
                 f"max_iter={self.max_iter} steps: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return np.clip(self._centre + self._unit * best[0], self.lower_, self.upper_)
+        return np.clip(self._centre + self._unit * best, self.lower_, self.upper_)
 
     def _objective(self, targets: Targets, anchor: Array | None) -> Objective:
         kernel, points = self.kernel_, targets.points
@@ -182,17 +172,9 @@ class Gradient(Preimage):
 
     def _minimise(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
         """Points, values, and whether each settled."""
-        bounded = np.isfinite(self._box).any()
         if self._matrix is None:
-            found = minimise_batch(
-                objective,
-                start,
-                *self._box,
-                max_iter=self.max_iter,
-                tol=self._threshold,
-            )
-            return found.points, found.values, found.settled
-        if bounded or not np.array_equal(self._low, self._high):
+            return minimise_batch(objective, start, *self._box, self.max_iter, self._threshold)
+        if np.isfinite(self._box).any() or not np.array_equal(self._low, self._high):
             return self._one_by_one(objective, start)
         return self._in_null_space(objective, start)
 
@@ -206,19 +188,15 @@ class Gradient(Preimage):
 
         free = np.full(N.shape[1], np.inf)
         zero = np.zeros((len(start), N.shape[1]))
-        found = minimise_batch(
-            reduced, zero, -free, free, max_iter=self.max_iter, tol=self._threshold
-        )
-        return base + found.points @ N.T, found.values, found.settled
+        U, *rest = minimise_batch(reduced, zero, -free, free, self.max_iter, self._threshold)
+        return base + U @ N.T, *rest
 
     def _one_by_one(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
         rules = _rules(self._matrix, self._low, self._high)
         box = list(zip(*self._box))
-        points, values, settled = (
-            start.copy(),
-            np.empty(len(start)),
-            np.ones(len(start), dtype=bool),
-        )
+        points = start.copy()
+        values = np.empty(len(start))
+        settled = np.ones(len(start), dtype=bool)
         for t in range(len(start)):
             row = np.array([t])
 
@@ -292,23 +270,15 @@ def _meet(A: Array, low: Array, high: Array, box: tuple[Array, Array]) -> bool:
 def _rules(A: Array, low: Array, high: Array) -> list[dict[str, Any]]:
     """The constraints in the form of SLSQP: equalities, and values that must not be negative."""
     equal = low == high
-    rules = []
+    above = ~equal & np.isfinite(low)
+    below = ~equal & np.isfinite(high)
     sides = (
         ("eq", A[equal], low[equal]),
-        ("ineq", A[~equal & np.isfinite(low)], low[~equal & np.isfinite(low)]),
-        ("ineq", -A[~equal & np.isfinite(high)], -high[~equal & np.isfinite(high)]),
+        ("ineq", A[above], low[above]),
+        ("ineq", -A[below], -high[below]),
     )
-    for kind, M, b in sides:
-        if len(M):
-            rules.append(
-                {"type": kind, "fun": _affine, "jac": _constant, "args": (M, b)},
-            )
-    return rules
-
-
-def _affine(z: Array, M: Array, b: Array) -> Array:
-    return M @ z - b
-
-
-def _constant(z: Array, M: Array, b: Array) -> Array:
-    return M
+    return [
+        {"type": kind, "fun": lambda z, M, b: M @ z - b, "jac": lambda z, M, b: M, "args": (M, b)}
+        for kind, M, b in sides
+        if len(M)
+    ]

@@ -1,24 +1,21 @@
 """Losses of many graphs on the same nodes against one point of the feature space of a graph kernel.
 
 A candidate is a symmetric matrix of codes: 0 where there is no edge, 1 + e where there is one of label
-e. All candidates are iterated side by side; the points of the expansion are one long graph. Sparse graphs
-of several labels are iterated on their product graphs, others on whole matrices.
+e. All candidates are iterated side by side; the points of the expansion are one long graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array
-from isthmus.kernels.graphs import iteration
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus._linalg import Array, row_blocks
+from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.kernels.graphs.packed import pack
-from isthmus.kernels.graphs.product import Transitions, by_heads, product_graph
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.preimages.graph_rules import GraphRules
 
@@ -29,7 +26,7 @@ _BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the 
 class GraphTarget:
     """A point ``Psi = sum_i coef_i phi(points_i)`` and losses of graphs with given node labels.
 
-    ``tol`` is the accuracy while searching; the kernel's own is for the last word.
+    ``tol`` is the accuracy while searching, coarser than the kernel's own.
     """
 
     def __init__(
@@ -45,7 +42,7 @@ class GraphTarget:
         self.kernel, self.tol, self.squared_norm = kernel, tol, squared_norm
         self.node_names, self.edge_names = node_names, edge_names
         graphs = as_graphs(points, "points", kernel.node_label, kernel.edge_label)
-        scale = coef / np.sqrt(kernel_diagonal(kernel, graphs)) if kernel.normalise else coef
+        scale = coef / np.sqrt(kernel._diagonal(graphs)) if kernel.normalise else coef
         # Codes of the candidates come first, so that both sides share them.
         frame = Graph(tuple(node_names), ((0, 0),) * len(edge_names), tuple(edge_names))
         packed = pack([frame, *graphs], kernel.edge_labels)
@@ -55,45 +52,35 @@ class GraphTarget:
         self.names = packed.node_names
         self.q = self._stops(packed.sinks[n:])
         self.weights = np.repeat(scale / packed.sizes[1:], packed.sizes[1:])
-        self.alike = (
-            np.eye(len(self.names))
-            if kernel.label_kernel is None
-            else label_matrix(kernel.label_kernel, self.names, "label_kernel")
-        )
-        self.edges_alike = None
+        self.alike = np.eye(len(self.names))
+        if kernel.label_kernel is not None:
+            self.alike = label_matrix(kernel.label_kernel, self.names, "label_kernel")
+        self.edges_alike: Array | None = None  # of all labels with those of the candidates
         if kernel.edge_label_kernel is not None:
-            self.edges_alike = label_matrix(
-                kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel"
-            )
+            alike = label_matrix(kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel")
+            self.edges_alike = alike[:, : len(edge_names)]
             self.steps = [P[n:, n:] for P in packed.steps]
-        self.hard = kernel.label_kernel is None and kernel.edge_label_kernel is None
-        self.edges = by_heads(self.steps)
         self.degrees = packed.roots[n:] ** 2
         self.n_evaluated = 0
         self.rules: GraphRules | None = None  # graphs that are not as asked have an infinite loss
 
-    def losses(self, codes: Ints, labels: Ints, exact: bool = False) -> Array:
+    def losses(self, codes: Ints, labels: Ints) -> Array:
         """Full losses of candidates (n, m, m) whose nodes have labels (m,) or (n, m)."""
-        if self.rules is not None:
-            allowed, values = self.rules.allow(codes, labels), np.full(len(codes), np.inf)
-            values[allowed] = self._losses(
-                codes[allowed], labels[allowed] if labels.ndim == 2 else labels, exact
-            )
-            return values
-        return self._losses(codes, labels, exact)
-
-    def _losses(self, codes: Ints, labels: Ints, exact: bool) -> Array:
         n, m = len(codes), codes.shape[1]
-        self.n_evaluated += n
         labels = np.broadcast_to(labels, (n, m))
+        values = np.full(n, np.inf)
+        allowed = np.arange(n)
+        if self.rules is not None:
+            allowed = np.flatnonzero(self.rules.allow(codes, labels))
+        self.n_evaluated += len(allowed)
         size = max(1, _BLOCK // (m * max(len(self.labels), m)))
-        out = np.empty(n)
-        tol = (self.kernel.tol if exact else self.tol) * float(self.kernel.stop) ** 2
-        for a in range(0, n, size):
-            out[a : a + size] = self._block(codes[a : a + size], labels[a : a + size], tol)
-        return out
+        for part in row_blocks(len(allowed), size):
+            rows = allowed[part]
+            values[rows] = self._block(codes[rows], labels[rows])
+        return values
 
-    def _block(self, codes: Ints, labels: Ints, tol: float) -> Array:
+    def _block(self, codes: Ints, labels: Ints) -> Array:
+        tol = self.tol * float(self.kernel.stop) ** 2
         degrees = (codes > 0).sum(axis=2)
         P = self._transitions(codes)
         q = self._stops(degrees == 0)
@@ -107,51 +94,16 @@ class GraphTarget:
             ).sum(axis=(1, 2))
             / m**2
         )
-        inner = self._inner(codes, labels, P, q, tol)
-        if self.kernel.normalise:
-            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
-        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
-
-    def _inner(self, codes: Ints, labels: Ints, P: list[Array], q: Array, tol: float) -> Array:
-        """Inner products of the candidates with the target."""
-        m, n_points = codes.shape[1], len(self.labels)
-        if self.hard:
-            steps = self._with_points(codes, labels)
-            rows = (n_points, n_points + codes.shape[0] * m)
-            if steps.is_worth_it(*rows, 0, n_points):
-                return self._on_pairs(steps, rows, q, codes, tol) / m
         cross = self._iterate(
             self.alike[self.labels[:, None], labels[:, None, :]],
             self.q[:, None] * q[:, None, :],
             lambda X: self._cross_step(X, P),
             tol,
         )
-        return np.asarray(cross.sum(axis=2) @ self.weights / m)
-
-    def _on_pairs(
-        self, steps: Transitions, rows: tuple[int, int], q: Array, codes: Ints, tol: float
-    ) -> Array:
-        """The same on the product graph of all candidates and all points."""
-        n_points, n, m = len(self.labels), *q.shape
-        scale = (1.0 - float(self.kernel.stop)) ** 2
-        pairs = product_graph(steps, rows, (0, n_points), scale)
-        Q = pairs.spread(q.ravel(), self.q, np.multiply)
-        degrees = np.maximum((codes > 0).sum(axis=2), 1).ravel()
-        roots = pairs.spread(np.sqrt(degrees), np.sqrt(self.degrees), np.multiply)
-        max_iter = int(self.kernel.max_iter)
-        R = iteration.conjugate_gradients(pairs.T.dot, Q, roots, tol, max_iter).value
-        R *= pairs.spread(np.ones(n * m), self.weights, np.multiply)
-        return pairs.sums(R, np.arange(n) * m)
-
-    def _with_points(self, codes: Ints, labels: Ints) -> Transitions:
-        """The points first, then the candidates one after another."""
-        n_points, m = len(self.labels), codes.shape[1]
-        rows, tails = np.nonzero(codes.reshape(-1, m))
-        marks = codes.reshape(-1, m)[rows, tails] - 1
-        degrees = np.bincount(rows, minlength=labels.size)
-        new = (n_points + rows, n_points + rows // m * m + tails, 1.0 / degrees[rows], marks)
-        own = [np.concatenate(pair) for pair in zip(self.edges, new)]
-        return Transitions(np.concatenate([self.labels, labels.ravel()]), len(self.names), *own)
+        inner = np.asarray(cross.sum(axis=2) @ self.weights / m)
+        if self.kernel.normalise:
+            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
+        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
 
     def promising(self, code: Ints, labels: Ints, codes: Ints, keep: int) -> Ints:
         r"""Places of the ``keep`` candidates of the lowest loss to first order, seen from ``code``.
@@ -213,29 +165,22 @@ class GraphTarget:
 
     def _own_step(self, X: Array, P: list[Array]) -> Array:
         return sum(  # type: ignore[return-value]
-            Pe @ X @ Pf.transpose(0, 2, 1) for Pe, Pf in zip(P, self._mixed(P, self._own_alike()))
+            Pe @ X @ Pf.transpose(0, 2, 1) for Pe, Pf in zip(P, self._mixed(P))
         )
 
     def _cross_step(self, X: Array, P: list[Array]) -> Array:
         total: Any = 0.0
         n, u, m = X.shape
-        for Pe, Pf in zip(self.steps, self._mixed(P, self._cross_alike())):
+        for Pe, Pf in zip(self.steps, self._mixed(P)):
             flat = (X @ Pf.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(u, n * m)
             total = total + (Pe @ flat).reshape(u, n, m).transpose(1, 0, 2)
         return np.asarray(total)
 
-    def _own_alike(self) -> Array | None:
-        n = len(self.edge_names)
-        return None if self.edges_alike is None else self.edges_alike[:n, :n]
-
-    def _cross_alike(self) -> Array | None:
-        return None if self.edges_alike is None else self.edges_alike[:, : len(self.edge_names)]
-
-    @staticmethod
-    def _mixed(P: list[Array], alike: Array | None) -> list[Array]:
-        if alike is None:
+    def _mixed(self, P: list[Array]) -> list[Array]:
+        """Transitions summed over the labels of edges, as far as each is like them."""
+        if self.edges_alike is None:
             return P
-        return [sum(a * Pe for a, Pe in zip(row, P)) for row in alike]
+        return [sum(a * Pe for a, Pe in zip(row, P)) for row in self.edges_alike]
 
     def _stops(self, sinks: NDArray) -> Array:
         stop = float(self.kernel.stop)
@@ -267,19 +212,18 @@ class GraphTarget:
 
     def code(self, graph: Graph) -> tuple[Ints, Ints]:
         """Codes and labels of a graph whose labels are all known."""
-        m = graph.n_nodes
-        code = np.zeros((m, m), dtype=np.int64)
-        for index, (i, j) in enumerate(graph.edges):
-            name = None
-            if self.kernel.edge_labels and graph.edge_labels is not None:
-                name = graph.edge_labels[index]
-            code[i, j] = code[j, i] = 1 + self.edge_names.index(name)
-        return code, np.array([self.node_names.index(label) for label in graph.labels])
+        marks = edge_marks(graph, self.kernel.edge_labels)
+        return encode_graph(graph, marks, self.node_names, self.edge_names)
 
 
-def kernel_diagonal(kernel: GraphKernel, graphs: list[Graph]) -> Array:
-    """``k(x, x)`` before normalisation."""
-    return kernel._diagonal(graphs)
+def encode_graph(
+    graph: Graph, marks: Sequence[Hashable], node_names: list[Hashable], edge_names: list[Hashable]
+) -> tuple[Ints, Ints]:
+    """Codes and labels of a graph by the places of its labels in lists."""
+    code = np.zeros((graph.n_nodes, graph.n_nodes), dtype=np.int64)
+    for (i, j), mark in zip(graph.edges, marks):
+        code[i, j] = code[j, i] = 1 + edge_names.index(mark)
+    return code, np.array([node_names.index(label) for label in graph.labels])
 
 
 def reduced_expansion(K: Array, coef: Array, n_points: int) -> tuple[Ints, Array]:

@@ -11,17 +11,17 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
-from isthmus._validation import check_flag, check_option
+from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.graph import Graph, as_graph, as_graphs, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.preimages import graph_moves as moves
-from isthmus.preimages.base import RankingPreimage, smallest
+from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.best_seen import BestSeen
-from isthmus.preimages.graph_losses import GraphTarget, Ints, reduced_expansion
+from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph, reduced_expansion
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
-from isthmus.preimages.sizes import check_sizes
+from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
@@ -119,10 +119,8 @@ class GraphSearch(RankingPreimage):
                 f"GraphSearch works with GraphKernel(refine=0), not {self.kernel_!r}: take CandidateSearch "
                 "or Nearest for other kernels of graphs."
             )
-        if self.n_starts < 0 or self.max_points < 1:
-            raise ValueError(
-                f"n_starts == {self.n_starts}, max_points == {self.max_points}: must be >= 0 and >= 1."
-            )
+        check_count("n_starts", self.n_starts, minimum=0)
+        check_count("max_points", self.max_points)
         kernel = self.kernel_
         self.graphs_ = as_graphs(
             self.embedding_.points_, "points", kernel.node_label, kernel.edge_label
@@ -130,13 +128,7 @@ class GraphSearch(RankingPreimage):
         if any(graph.directed for graph in self.graphs_):
             raise ValueError("GraphSearch makes undirected graphs, but some points are directed.")
         self.node_names_ = list(dict.fromkeys(x for g in self.graphs_ for x in g.labels))
-        marks = [
-            mark
-            for g in self.graphs_
-            for mark in (
-                g.edge_labels if kernel.edge_labels and g.edge_labels else [None] * len(g.edges)
-            )
-        ]
+        marks = [mark for g in self.graphs_ for mark in edge_marks(g, kernel.edge_labels)]
         self.edge_names_ = list(dict.fromkeys(marks)) or [None]
         check_flag("connected", self.connected)
         self._rules()  # says what is wrong with them
@@ -153,23 +145,23 @@ class GraphSearch(RankingPreimage):
     def _allowed_objects(self) -> NDArray[np.bool_]:
         """Whether each fitted object is as asked; one with labels that no point has is not."""
         if self._allowed is None:
-            kernel, rules, found = self.kernel_, self._rules(), []
-            for graph in as_graphs(self.objects_, "objects", kernel.node_label, kernel.edge_label):
-                code = np.zeros((graph.n_nodes,) * 2, dtype=np.int64)
-                marks: Any = graph.edge_labels if kernel.edge_labels else None
-                marks = [None] * len(graph.edges) if marks is None else marks
-                if not (set(graph.labels) <= set(self.node_names_)) or graph.directed:
-                    found.append(False)
-                    continue
-                known = [
-                    self.edge_names_.index(m) + 1 if m in self.edge_names_ else 0 for m in marks
-                ]
-                for (i, j), mark in zip(graph.edges, known):
-                    code[i, j] = code[j, i] = mark
-                labels = np.array([self.node_names_.index(label) for label in graph.labels])
-                found.append(all(known) and bool(rules.allow(code[None], labels)[0]))
-            self._allowed = np.array(found)
+            kernel = self.kernel_
+            graphs = as_graphs(self.objects_, "objects", kernel.node_label, kernel.edge_label)
+            self._allowed = np.array([self._is_allowed(graph) for graph in graphs])
         return self._allowed
+
+    def _is_allowed(self, graph: Graph) -> bool:
+        if not self._is_known(graph):
+            return False
+        marks = edge_marks(graph, self.kernel_.edge_labels)
+        code, labels = encode_graph(graph, marks, self.node_names_, self.edge_names_)
+        return bool(self._rules().allow(code[None], labels)[0])
+
+    def _is_known(self, graph: Graph) -> bool:
+        """Whether a graph is undirected and the points have all labels of its nodes and edges."""
+        marks = edge_marks(graph, self.kernel_.edge_labels)
+        labels_known = set(graph.labels) <= set(self.node_names_)
+        return labels_known and set(marks) <= set(self.edge_names_) and not graph.directed
 
     def _gram(self) -> Array:
         if self._matrix is None:
@@ -197,15 +189,11 @@ class GraphSearch(RankingPreimage):
         answers, losses = [], np.empty((len(targets), n_best))
         for t in range(len(targets)):
             given = None if allowed is None else allowed[t]
-            fitted = as_graphs(
-                [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]
-                or self.objects_[:1],
-                "objects",
-                self.kernel_.node_label,
-                self.kernel_.edge_label,
-            )
-            if not np.isfinite(near_losses[t, 0]):
-                fitted = []  # none of them is as asked
+            # The loss of objects that are not as asked is infinite.
+            objects = [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]
+            fitted = [
+                as_graph(g, self.kernel_.node_label, self.kernel_.edge_label) for g in objects
+            ]
             if given is not None:
                 fitted = [g for g in fitted if g.n_nodes in given]
             found = []
@@ -219,8 +207,7 @@ class GraphSearch(RankingPreimage):
                     f"target {t}."
                 )
             values = targets.subset(slice(t, t + 1)).losses(pool)[0]
-            order = np.argsort(values, kind="stable")[:n_best]
-            order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
+            order = rank_all(values, n_best)
             answers.append([pool[i] for i in order])
             losses[t] = values[order]
         return answers, losses
@@ -239,14 +226,14 @@ class _Search:
         )
         rules = owner._rules()
         self.target.rules = rules if rules.are_any else None
-        known = set(owner.node_names_)
-        self.near = [g for g in near if not g.directed and known.issuperset(g.labels)]
+        self.near = [graph for graph in near if owner._is_known(graph)]
         self.seen = BestSeen(_KEPT)
         self.goal = 1e-6 * norm
         self.any_size = True
 
     def run(self, given: Ints | None, n_best: int) -> list[Graph]:
-        sizes, self.any_size = (self._sizes(), True) if given is None else (given, False)
+        self.any_size = given is None
+        sizes = self._sizes() if given is None else given
         method = self.owner.method
         if method == "cross_entropy":
             for m in sizes:
@@ -258,15 +245,9 @@ class _Search:
         ]
 
     def _sizes(self) -> Ints:
-        total = self.coef.sum()
         sizes = self.owner.sizes_
-        if abs(total) < 1e-8:
-            mean = self.near[0].n_nodes if self.near else sizes.mean()
-        else:
-            mean = self.coef @ sizes / total
-        centre = int(np.rint(np.clip(mean, sizes.min(), sizes.max())))
-        window = int(self.owner.size_window)
-        return np.arange(max(1, centre - window), centre + window + 1)
+        estimate = mean_size(self.coef, sizes, [graph.n_nodes for graph in self.near])
+        return sizes_around(estimate, sizes, int(self.owner.size_window))
 
     def _labels(self, m: int) -> Ints:
         counts = largest_remainder(self.coef @ self.owner.shares_, m)

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
-from isthmus._validation import check_memory, check_option, check_weights
+from isthmus._validation import check_memory, check_number, check_option, check_weights
 from isthmus.kernels import RBF, gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
@@ -168,7 +168,7 @@ class Learned(Preimage):
         errors = []
         for alpha in self.alphas():
             trial._fit(np.array([alpha]), left_out=False)
-            answers = trial._invert(_ScoresFirst(None, np.asarray(scores)))
+            answers = trial._invert(Targets.of_scores(None, np.asarray(scores)))
             squares = (((answers - truth) / unit) ** 2).mean(axis=1)
             errors.append(float(np.average(squares, weights=held_weights)))
         return np.array(errors)
@@ -176,10 +176,8 @@ class Learned(Preimage):
     # -- noise -----------------------------------------------------------------------------------
 
     def _check_noise(self) -> None:
-        if self.noise is None or (isinstance(self.noise, str) and self.noise == "auto"):
-            return
-        if isinstance(self.noise, str) or not 0 <= self.noise < np.inf:
-            raise ValueError(f"noise == {self.noise!r}, must be 'auto', None or a number >= 0.")
+        if self.noise is not None and self.noise != "auto":
+            check_number("noise", self.noise, ">= 0, 'auto' or None")
 
     def _noised_coordinates(self) -> tuple[Array, Array | None]:
         """Return coordinates to train on, and those from which left-out objects are met, if others."""
@@ -301,7 +299,7 @@ class Learned(Preimage):
 
     def _targets(self, Z: Array) -> Targets:
         if self.refine is None:  # the expansion is asked for only where a loss is
-            return _ScoresFirst(self.kernel_, Z)
+            return Targets.of_scores(self.kernel_, Z)
         return super()._targets(Z)
 
     def _invert(self, targets: Targets, **options: Any) -> Array:
@@ -322,13 +320,6 @@ class Learned(Preimage):
     def _loss(self, targets: Targets, answers: Any) -> Array:
         assert targets.scores is not None
         return super()._loss(super()._targets(targets.scores), answers)
-
-
-class _ScoresFirst(Targets):
-    """Targets of which only the scores are needed: their expansion would cost more than the answer."""
-
-    def __init__(self, kernel: Any, scores: Array) -> None:
-        super().__init__(kernel, [], np.empty((len(scores), 0)), scores)
 
 
 def _ridge(

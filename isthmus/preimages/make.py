@@ -95,13 +95,8 @@ def _by_kernel(kernel: Any, objects: Any) -> Preimage:
         return GraphSearch(random_state=0)
     if isinstance(kernel, Linear):
         return Exact()
-    if (
-        kernel is None
-        or is_precomputed(kernel)
-        or not getattr(kernel, "requires_vector_input", True)
-    ):
-        return Nearest() if kernel is not None else Learned()
-    return Learned()
+    has_vectors = getattr(kernel, "requires_vector_input", True) and not is_precomputed(kernel)
+    return Learned() if has_vectors else Nearest()
 
 
 def _directed(kernel: GraphKernel, objects: Any) -> bool:

@@ -18,8 +18,6 @@ from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.ngrams import NgramKernel, ngram_levels
 
-_TABLE = 2**25  # most entries of a table of children; beyond it they are searched for
-
 
 class NgramIndex:
     """A trie of the n-grams of some sequences.
@@ -56,12 +54,6 @@ class NgramIndex:
             values.append(self.amplitudes[length - 1] * e)
             n_nodes += len(found)
         self.keys = np.concatenate(keys)
-        self._table: NDArray[np.int32] | None = None
-        if (
-            n_nodes * self.n_symbols <= _TABLE
-        ):  # a look is then one step, however many points there are
-            self._table = np.full(n_nodes * self.n_symbols, -1, dtype=np.int32)
-            self._table[self.keys] = np.arange(1, n_nodes)
         scale = 1.0 / self.lengths if self.divides else np.ones(len(self.lengths))
         if kernel.normalise:
             own = kernel._diagonal(sequences)
@@ -83,9 +75,6 @@ class NgramIndex:
 
     def children(self, node: Ints, symbol: Ints) -> Ints:
         """Nodes one symbol further; -1 where no point has the word."""
-        if self._table is not None:
-            key = np.maximum(node, 0) * self.n_symbols + symbol
-            return np.where(node >= 0, self._table[key], -1)
         key = np.where(node >= 0, node * self.n_symbols + symbol, -1)
         index = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
         return np.where(self.keys[index] == key, index + 1, -1)

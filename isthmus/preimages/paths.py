@@ -10,9 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
+from isthmus._validation import check_count
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.positions import PositionKernel
-from isthmus.preimages.base import RankingPreimage
+from isthmus.preimages.base import RankingPreimage, rank_all
 from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets
 
@@ -57,8 +58,7 @@ class PathSearch(RankingPreimage):
             raise ValueError(
                 f"PathSearch needs PositionKernel(normalise=False), not {kernel!r}: use SequenceSearch()."
             )
-        if self.max_paths < 1:
-            raise ValueError(f"max_paths == {self.max_paths}, must be >= 1.")
+        check_count("max_paths", self.max_paths)
         points = kernel._convert(self.embedding_.points_, "points")
         self.alphabet_ = Alphabet(points)
         corpus = self.alphabet_.encode(points)
@@ -91,8 +91,7 @@ class PathSearch(RankingPreimage):
             unsure += not all(sure for _, _, sure in found)
             objects = [z for part, _, _ in found for z in part]
             values = np.concatenate([part for _, part, _ in found]) + norm
-            order = np.argsort(values, kind="stable")[:n_best]
-            order = np.concatenate([order, np.repeat(order[-1:], n_best - len(order))])
+            order = rank_all(values, n_best)
             answers.append([self.alphabet_.decode(objects[i]) for i in order])
             losses[t] = np.maximum(values[order], 0.0)
         if unsure:

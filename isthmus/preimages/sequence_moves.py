@@ -18,24 +18,23 @@ _COMPARISONS = 1e9  # some ten seconds an answer
 def neighbours(z: Ints, n_symbols: int, sizes: tuple[int, int]) -> tuple[Ints, Ints]:
     """All sequences one substitution, swap, move, insertion or deletion away, padded, and lengths."""
     m = len(z)
-    same = [_substitutions(z, n_symbols), _swaps(z), _moves(z)]
-    parts = [(part, m) for part in same if len(part)]
+    parts = [_substitutions(z, n_symbols), _swaps(z), _moves(z)]
     if m + 1 <= sizes[1]:
-        parts.append((_insertions(z, n_symbols), m + 1))
+        parts.append(_insertions(z, n_symbols))
     if m - 1 >= max(sizes[0], 1):
-        parts.append((np.array([np.delete(z, i) for i in range(m)]), m - 1))
-    width = m + 1
-    Z = np.full((sum(len(part) for part, _ in parts), width), -1, dtype=np.int64)
-    lengths = np.empty(len(Z), dtype=np.int64)
-    first = 0
-    for part, length in parts:
-        Z[first : first + len(part), :length] = part
-        lengths[first : first + len(part)] = length
-        first += len(part)
+        parts.append(np.array([np.delete(z, i) for i in range(m)]))
+    Z, lengths = stack_padded(parts, m + 1)
     _, unique = np.unique(Z, axis=0, return_index=True)
     unique = np.sort(unique)
     itself = (lengths[unique] == m) & (Z[unique, :m] == z).all(axis=1)
     return Z[unique[~itself]], lengths[unique[~itself]]
+
+
+def stack_padded(parts: list[Ints], width: int) -> tuple[Ints, Ints]:
+    """Sequences of several lengths, those of one length a matrix, in one with -1 behind the ends."""
+    padded = [np.pad(Z, ((0, 0), (0, width - Z.shape[1])), constant_values=-1) for Z in parts]
+    lengths = np.repeat([Z.shape[1] for Z in parts], [len(Z) for Z in parts])
+    return np.concatenate(padded), lengths
 
 
 def _substitutions(z: Ints, n_symbols: int) -> Ints:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
-from isthmus._validation import check_option
+from isthmus._validation import check_count, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
@@ -24,7 +24,7 @@ from isthmus.preimages.best_seen import BestSeen
 from isthmus.preimages.euler import euler_sequence
 from isthmus.preimages.ngram_index import NgramIndex, NgramTarget, largest_remainder
 from isthmus.preimages.sequence_moves import Budget, descend_sequence, note_sequences
-from isthmus.preimages.sizes import check_sizes
+from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
@@ -120,9 +120,8 @@ class SequenceSearch(RankingPreimage):
                 "SequenceSearch needs kernel values of new sequences, but the kernel is "
                 "'precomputed': use Nearest(), or hand over the sequences."
             )
-        for name in ("beam_width", "n_starts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} == {getattr(self, name)}, must be >= 1.")
+        check_count("beam_width", self.beam_width)
+        check_count("n_starts", self.n_starts)
         points = as_sequences(self.embedding_.points_, "points")
         self.index_: NgramIndex | None = None
         counted = isinstance(self.kernel_, NgramKernel)
@@ -195,7 +194,7 @@ class _Search:
         self.target: NgramTarget | None = None
         if owner.index_ is not None:
             self.target = owner.index_.target(self.coef, norm)
-        self.targets, self.t = targets.subset(slice(t, t + 1)), t
+        self.targets = targets.subset(slice(t, t + 1))
         starts = owner.alphabet_.encode([owner.objects_[i] for i in near])
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
@@ -214,7 +213,7 @@ class _Search:
     def run(self, given: Ints | None, n_best: int) -> tuple[list[Ints], Array]:
         sizes = self._sizes() if given is None else given
         method = self.owner.method
-        if given is None or self.owner.method == "nearest":
+        if given is None or method == "nearest":
             self._look(self.near)
             if self.expected is not None and method != "nearest" and not self._exact():
                 self.seen = BestSeen(_KEPT)  # fitted sequences of other sizes do not compete
@@ -230,7 +229,8 @@ class _Search:
         ):
             self._cross_entropy(sizes)
         if method == "local" and given is not None:
-            self._look(self._fitted_to(sizes))
+            # The nearest fitted sequences, cut or drawn out to a size that is allowed.
+            self._look([np.resize(z, int(m)) for z in self.near for m in sizes])
         if method in ("auto", "local") and not self._done(n_best):
             for _, (z,) in self.seen.best(self.owner.n_starts):
                 n_symbols = len(self.owner.alphabet_)
@@ -256,14 +256,11 @@ class _Search:
 
     def _sizes(self) -> Ints:
         """Around the estimate of the size, within those that were fitted."""
-        lengths = self.owner.point_lengths_
         estimate = self.estimated_size() if self.expected is None else self.expected
-        centre = int(np.rint(np.clip(estimate, lengths.min(), lengths.max())))
         window = self.owner.size_window
         if window is None:
             window = _WINDOW if self.expected is None else 0
-        low = max(1, centre - window, int(lengths.min()) - window)
-        return np.arange(low, centre + window + 1)
+        return sizes_around(estimate, self.owner.point_lengths_, window)
 
     def estimated_size(self) -> float:
         """One of three estimates, before it is rounded and clipped."""
@@ -281,10 +278,7 @@ class _Search:
             inverse = float(coef @ (1.0 / lengths)) / (float(coef.sum()) or 1.0)
             if inverse > 0.0:
                 return 1.0 / inverse
-        total = self.coef.sum()
-        if abs(total) < 1e-8:
-            return float(len(self.near[0]) if self.near else lengths.mean())
-        return float(self.coef @ lengths / total)
+        return mean_size(self.coef, lengths, [len(z) for z in self.near])
 
     def _read(self, allowed: tuple[int, int] | None) -> list[Ints]:
         """The longest n-gram whose weight is that of a whole sequence."""
@@ -324,10 +318,6 @@ class _Search:
                 if z is not None:
                     found.append(np.array(z, dtype=np.int64))
         return found
-
-    def _fitted_to(self, sizes: Ints) -> list[Ints]:
-        """The nearest fitted sequences, cut or drawn out to a size that is allowed."""
-        return [np.resize(z, int(m)) for z in self.near for m in sizes]
 
     def _cross_entropy(self, sizes: Ints) -> None:
         """Permutations of the expected multiset of symbols, for every size."""

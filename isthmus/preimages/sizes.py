@@ -6,9 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
 
 _LARGEST = 100_000  # symbols or nodes; searches take more than linear time and would seem to hang
+
+
+def sizes_around(estimate: float, known: Ints, window: int) -> Ints:
+    """Return the sizes near an estimate, which is clipped to those that are known."""
+    centre = int(np.rint(np.clip(estimate, known.min(), known.max())))
+    return np.arange(max(1, centre - window), centre + window + 1)
+
+
+def mean_size(coef: Array, known: Ints, nearest: list[Any]) -> float:
+    """Return the mean size of the points of an expansion, or that of the nearest object if it has none."""
+    total = coef.sum()
+    if abs(total) < 1e-8:
+        return float(nearest[0] if nearest else known.mean())
+    return float(coef @ known / total)
 
 
 def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:

@@ -43,6 +43,11 @@ class Targets:
         self.scores = scores
         self.norms_from: Callable[[Array], Array] | None = None  # a shorter way to the norms
 
+    @classmethod
+    def of_scores(cls, kernel: Any, scores: Array) -> Targets:
+        """Targets of which only the scores are needed, or known: their expansion is left out."""
+        return cls(kernel, [], np.empty((len(scores), 0)), scores)
+
     def __len__(self) -> int:
         return len(self.coef)
 

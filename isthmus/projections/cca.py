@@ -144,8 +144,9 @@ class KernelCCA(COIR):
         coef = root @ (root.T @ cross)
         variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.weight
         coef = coef * (_spread(z, weights) / np.sqrt(variances))
-        self.y_points_, self.y_offset_ = None, -moments.y_mean @ coef
+        self.y_points_ = None
         self.y_dual_coef_ = coef
+        self.y_offset_ = -moments.y_mean @ coef
         if outputs.features is not None:
             self.y_points_ = outputs.features.points
             self.y_dual_coef_ = outputs.features.collapse(coef)
@@ -156,7 +157,7 @@ class KernelCCA(COIR):
         if outputs.side is None:
             assert outputs.T is not None
             T, mean = outputs.T, np.average(outputs.T, axis=0, weights=w)
-            weighted = T - mean if w is None else (T - mean) * w[:, None]
+            weighted = (T - mean) * w[:, None]
             root = coupling.root(fit.n, mean, weighted.T @ (T - mean), len(T))
             coef = root @ (root.T @ (weighted.T @ z))
             coef = coef * (_spread(z, w) / _spread((T - mean) @ coef, w))
@@ -166,9 +167,9 @@ class KernelCCA(COIR):
             return
         share = fit.centre.share
         L, row_means, _ = center_train(fit.problem.L, share=share)
-        Lw = L if w is None else L * np.sqrt(w)[:, None] * np.sqrt(w)
+        Lw = L * fit.root * fit.root.T
         ridge = ridge_gram(Lw, coupling.ridge(float(np.trace(Lw))))
-        coef = ridge.solve(z) if w is None else fit.root * ridge.solve(fit.root * z)
+        coef = fit.root * ridge.solve(fit.root * z)
         coef = coef * (_spread(z, w) / _spread(L @ coef, w))
         self.y_dual_coef_ = coef - share[:, None] * coef.sum(axis=0)
         self.y_points_ = outputs.side.points

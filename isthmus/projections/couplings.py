@@ -20,9 +20,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
-from isthmus._linalg.eigen import leading_pairs
-from isthmus.projections.eigen import Apply, ridge_gram
+from isthmus._linalg import Array, inverse_factor
+from isthmus.projections.eigen import Apply, EigenGram, ridge_gram
 
 _NO_ROWS = 1e-9  # of all weights: what is left of a slice whose rows were taken away
 
@@ -34,7 +33,7 @@ class Coupling(ABC):
     balanced = False  # whether both sides are brought to trace n
 
     @abstractmethod
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         """``R`` with ``G = T R R' T' + x_weight K``, from the means of T and its centred moments.
 
         ``n`` is the sum of the weights; ``n_rows`` is given where rows do not all count once.
@@ -44,16 +43,13 @@ class Coupling(ABC):
         """Refuse landmarks of the outputs from which ``G`` cannot be had."""
         return
 
-    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+    def factor(self, T: Array, weights: Array) -> Array | None:
         """``Q`` with ``G = Q Q'`` from output features; None where there is no such Q.
 
         Rows of Q are multiplied by the roots of their weights.
         """
         mean = np.average(T, axis=0, weights=weights)
-        centred = T - mean
-        if weights is None:
-            return centred @ self.root(len(T), mean, centred.T @ centred)
-        centred *= np.sqrt(weights)[:, None]
+        centred = (T - mean) * np.sqrt(weights)[:, None]
         return centred @ self.root(float(weights.sum()), mean, centred.T @ centred, len(T))
 
     @abstractmethod
@@ -64,16 +60,10 @@ class Coupling(ABC):
 class SliceMeans(Coupling):
     """``T`` are slice indicators; a slice without rows (in a fold) counts for nothing."""
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         counts = n * mean
         some = counts > _NO_ROWS * n
         return np.diag(np.where(some, 1.0 / np.sqrt(np.where(some, counts, 1.0)), 0.0))
-
-    def factor(self, T: Array, weights: Array | None = None) -> Array:
-        # Not centred: S takes a constant away whatever is left in Q.
-        counts = T.sum(axis=0) if weights is None else weights @ T
-        T = T if weights is None else T * np.sqrt(weights)[:, None]
-        return T / np.sqrt(np.where(counts > 0, counts, 1.0))
 
     def operator(self, L: Array, K: Array) -> Apply:
         raise NotImplementedError("slices are indicators, never a Gram matrix")
@@ -89,10 +79,11 @@ class OutputSmoother(Coupling):
         """The ridge weight for outputs of this total variance."""
         return self.alpha_y * trace if self.relative else self.alpha_y
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         alpha = self.ridge(float(np.trace(tt)))
         if alpha == 0.0:
-            return self._range(int(n) if n_rows is None else n_rows, tt)
+            found = _range_of(tt, n_rows)
+            return found.vectors / np.sqrt(found.values)
         A = tt + alpha * np.eye(len(tt))
         return inverse_factor(A)
 
@@ -105,35 +96,23 @@ class OutputSmoother(Coupling):
                 "whatever the outputs. Give alpha_y > 0, or alpha_y='auto'."
             )
 
-    @staticmethod
-    def _range(n: int, tt: Array) -> Array:
-        values, vectors = leading_pairs(tt)
-        kept = values > GRAM_RANK_TOL * values[0]
-        _require_less_than_all(int(kept.sum()), n)
-        return vectors[:, kept] / np.sqrt(values[kept])
-
     def operator(self, L: Array, K: Array) -> Apply:
         alpha = self.ridge(float(np.trace(L)))
         if alpha == 0.0:
-            U = projector_basis(L)
-            return lambda V: U @ (U.T @ V)
+            return _range_of(L, len(L)).smooth
         return ridge_gram(L, alpha).smooth
 
 
-def projector_basis(L: Array) -> Array:
-    """Orthonormal basis of the range of a centred Gram matrix that must not be all there is."""
-    values, U = leading_pairs(L)
-    rank = int((values > GRAM_RANK_TOL * values[0]).sum())
-    _require_less_than_all(rank, len(L))
-    return U[:, :rank]
-
-
-def _require_less_than_all(rank: int, n: int) -> None:
+def _range_of(matrix: Array, n: int) -> EigenGram:
+    """The range of centred second moments of n samples, which must not be all there is."""
+    found = EigenGram(matrix)
+    rank = found.rank
     if rank >= n - 1:
         raise ValueError(
             f"alpha_y == 0 and the output kernel has full rank {rank} on {n} samples: G is then the "
             "identity and the outputs are ignored. Give alpha_y > 0, or alpha_y='auto'."
         )
+    return found
 
 
 class Mixture(Coupling):
@@ -145,10 +124,10 @@ class Mixture(Coupling):
         self.beta = beta
         self.x_weight = 1.0 - beta
 
-    def root(self, n: float, mean: Array, tt: Array, n_rows: int | None = None) -> Array:
+    def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
         return np.sqrt(self.beta) * np.eye(len(mean))
 
-    def factor(self, T: Array, weights: Array | None = None) -> Array | None:
+    def factor(self, T: Array, weights: Array) -> Array | None:
         return super().factor(T, weights) if self.x_weight == 0.0 else None
 
     def operator(self, L: Array, K: Array) -> Apply:

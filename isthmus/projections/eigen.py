@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
 from isthmus._linalg.eigen import leading_pairs
@@ -99,18 +99,6 @@ class RidgeGram:
         """``(K + alpha I)^-1 V``."""
         return cho_solve(self._factor, V, check_finite=False)
 
-    def half(self, V: Array) -> Array:
-        """``R V`` with ``R'R = (K + alpha I)^-1``."""
-        return solve_triangular(self._factor[0], V, lower=True, check_finite=False)
-
-    def other_half(self, V: Array) -> Array:
-        """``R' V``."""
-        return solve_triangular(self._factor[0], V, lower=True, trans=1, check_finite=False)
-
-    def smoothed_square(self, V: Array, half: Array) -> Array:
-        """``V' S V``, given ``R V``."""
-        return V.T @ V - self.alpha * (half.T @ half)
-
     def smooth(self, V: Array) -> Array:
         """``S V`` without a product with ``K``."""
         return V - self.alpha * self.solve(V)
@@ -153,16 +141,6 @@ class EigenGram:
         """``(K + alpha I)^-1 V`` on the range of ``K``; the pseudo-inverse for alpha = 0."""
         return self._filter(V, 1.0 / (self.values + self.alpha))
 
-    def half(self, V: Array) -> Array:
-        """``R V`` with ``R'R`` that inverse."""
-        return (self.vectors.T @ V) / np.sqrt(self.values + self.alpha)[:, None]
-
-    def other_half(self, V: Array) -> Array:
-        return self.vectors @ (V / np.sqrt(self.values + self.alpha)[:, None])
-
-    def smoothed_square(self, V: Array, half: Array) -> Array:
-        return half.T @ (self.values[:, None] * half)
-
     def smooth(self, V: Array) -> Array:
         return self._filter(V, self.values / (self.values + self.alpha))
 
@@ -199,18 +177,13 @@ def solve_factor(
     inputs: RidgeGram | EigenGram, Q: Array, method: str, r: int | None = None
 ) -> Axes:
     """Form 2: ``G = Q Q'`` with few columns, a problem of their number."""
-    half = inputs.half(Q)
-    if method == "generalised":
-        P = inputs.smoothed_square(Q, half)
-    else:
-        P = Q.T @ inputs.times(Q) / inputs.weight
+    P = Q.T @ (inputs.smooth(Q) if method == "generalised" else inputs.times(Q) / inputs.weight)
     eigenvalues, u = leading_pairs((P + P.T) / 2, r)
     # Directions are divided by the roots of their eigenvalues, which rounding must not decide.
     kept = max(rank_of(eigenvalues), 1)
     eigenvalues, u = eigenvalues[:kept], u[:, :kept]
     u = u * np.sqrt(inputs.weight / np.maximum(eigenvalues, np.finfo(float).tiny))
-    coef = inputs.other_half(half @ u)
-    return Axes(eigenvalues, coef, float(np.trace(P)))
+    return Axes(eigenvalues, inputs.solve(Q @ u), float(np.trace(P)))
 
 
 def solve_krylov(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import Axes, ridge_whitening, settle_ties, solve_features
 from isthmus.projections.problem import (
     Fit,
-    Problem,
     Ridge,
     Rows,
     balance,
@@ -25,7 +25,7 @@ from isthmus.projections.rows import KernelSide
 _ROWS = 4096  # centred at a time
 
 
-class FeatureProblem(Problem):
+class FeatureProblem:
     """Blocks of rows of input features and output features; only their moments are kept.
 
     ``folds`` gives the fold of each row, or None for a single one; the moments of a training fold are
@@ -57,9 +57,11 @@ class FeatureProblem(Problem):
         self.most = min(n - 1, len(self.parts.whole.xx))
 
     def fit(self) -> FeatureFit:
+        """The problem on all rows."""
         return FeatureFit(self, self.parts.whole)
 
     def without(self, fold: int, *, shared: bool) -> FeatureFit:
+        """The problem on all rows but those of a fold, whatever ridge weights follow."""
         return FeatureFit(self, self.parts.without(fold))
 
 
@@ -108,9 +110,7 @@ class FeatureFit(Fit):
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of the rows that are judged, whose features were kept."""
-        return self._project(coef, self.problem.parts.sample)
-
-    def _project(self, coef: Array, F: Array) -> Array:
+        F = self.problem.parts.sample
         parts = [(F[rows] - self.moments.x_mean) @ coef for rows in row_blocks(len(F), _ROWS)]
         return np.vstack(parts)
 
@@ -124,12 +124,17 @@ class FeatureFit(Fit):
 
     def signs(self, axes: Axes) -> Array:
         """The rule of ``column_signs`` without all coordinates in memory."""
-        best = np.zeros(len(axes.eigenvalues))
-        signs = np.ones(len(axes.eigenvalues))
-        for _, F, _ in self.problem.blocks():
-            z = self._project(axes.coef, F)
-            peak = z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])]
-            larger = np.abs(peak) > best
-            signs[larger] = np.where(peak < 0, -1.0, 1.0)[larger]
-            best[larger] = np.abs(peak)[larger]
-        return signs
+        mean = self.moments.x_mean
+        peaks = (find_peaks(mean, axes.coef, F) for _, F, _ in self.problem.blocks())
+        return np.where(reduce(take_larger, peaks) < 0, -1.0, 1.0)
+
+
+def find_peaks(mean: Array, coef: Array, F: Array, *rest: Any) -> Array:
+    """The coordinates of largest size of each axis."""
+    z = (F - mean) @ coef
+    return np.asarray(z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])])
+
+
+def take_larger(a: Array, b: Array) -> Array:
+    """Of two coordinates of each axis the larger in size."""
+    return np.where(np.abs(b) > np.abs(a), b, a)

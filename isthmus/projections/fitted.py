@@ -77,8 +77,12 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return set_projection_tags(super().__sklearn_tags__())
+
+
+def set_projection_tags(tags: Any) -> Any:
+    """Tags of a supervised projection."""
+    tags.target_tags.required = True
+    tags.target_tags.multi_output = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags

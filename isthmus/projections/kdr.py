@@ -20,6 +20,7 @@ from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import mean_score
+from isthmus.projections.fitted import set_projection_tags
 from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
 from isthmus.projections.problem import OF_ROWS, require_variation
 
@@ -197,11 +198,7 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return len(self.components_)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return set_projection_tags(super().__sklearn_tags__())
 
 
 def weighted_centre(K: Array, w: Array) -> Array:

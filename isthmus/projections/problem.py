@@ -74,23 +74,6 @@ def require_variation(trace: float, scale: float, side: str, rounding: float = O
         raise ValueError(_constant(side))
 
 
-class Problem(ABC):
-    """Rows of inputs with the coupling of their outputs, from which folds are taken away."""
-
-    coupling: Coupling
-    method: str
-    n: int
-    most: int  # components that the inputs allow
-
-    @abstractmethod
-    def fit(self) -> Fit:
-        """The problem on all rows."""
-
-    @abstractmethod
-    def without(self, fold: int, *, shared: bool) -> Fit:
-        """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
-
-
 class Fit(ABC):
     """What is learned from the rows of one fit."""
 
@@ -125,7 +108,7 @@ class Fit(ABC):
 # -- by Gram matrices -------------------------------------------------------------------------
 
 
-class GramProblem(Problem):
+class GramProblem:
     """Rows of a Gram matrix of the inputs, with features ``T`` or a Gram matrix ``L`` of the outputs."""
 
     def __init__(
@@ -162,6 +145,7 @@ class GramProblem(Problem):
         return GramFit(self, np.arange(self.n) if rows is None else rows, shared)
 
     def without(self, fold: int, *, shared: bool) -> GramFit:
+        """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
         return self.fit(np.flatnonzero(self.folds != fold), shared=shared)
 
 
@@ -173,15 +157,16 @@ class GramFit(Fit):
         self.rows = rows
         self.n_rows = len(rows)
         everything = self.n_rows == problem.n
-        weights = None if problem.weights is None else problem.weights[rows]
-        self.weights = weights
-        self.n = self.n_rows if weights is None else float(weights.sum())
-        self.root = None if weights is None else np.sqrt(weights)[:, None]
-        self.centre = Centre(problem.K, rows, weights)
+        self.centre = Centre(
+            problem.K, rows, None if problem.weights is None else problem.weights[rows]
+        )
+        self.weights = self.centre.weights
+        self.n = float(self.weights.sum())
+        self.root = np.sqrt(self.weights)[:, None]
         self.K = self._weigh(self.centre.inside)
         self.trace = float(np.trace(self.K))
         sizes = np.abs(problem.K.diagonal()[rows])
-        require_variation(self.trace, float((sizes * self.centre.weights).sum()), "X")
+        require_variation(self.trace, float(sizes @ self.weights), "X")
         self.factor_x = 1.0
         self.Q: Array | None = None
         self.L: Array | None = None
@@ -192,13 +177,11 @@ class GramFit(Fit):
         if shared or self._clip or self.solver == "dense":
             self._eigen = EigenGram(self.K, weight=self.n)
         self._G: Any = None
-        self._scores: tuple[Array, Array] | None = None
 
     def _weigh(self, K: Array) -> Array:
         """A centred Gram matrix, rows and columns times the roots of their weights, in place."""
-        if self.root is not None:
-            K *= self.root
-            K *= self.root.T
+        K *= self.root
+        K *= self.root.T
         return K
 
     def _balance(self, everything: bool) -> None:
@@ -207,11 +190,10 @@ class GramFit(Fit):
         T = problem.T if everything or problem.T is None else problem.T[rows]
         if problem.L is not None:
             L = problem.L if everything else problem.L[np.ix_(rows, rows)]
-            share = None if self.weights is None else self.centre.share
-            self.L = self._weigh(center_train(L, share=share)[0])
+            self.L = self._weigh(center_train(L, share=self.centre.share)[0])
             self.trace_y = float(np.trace(self.L))
-            sizes = np.abs(L.diagonal()) * self.centre.weights
-            require_variation(self.trace_y, float(sizes.sum()), "y")
+            sizes = np.abs(L.diagonal())
+            require_variation(self.trace_y, float(sizes @ self.weights), "y")
         elif T is not None:
             mean = np.average(T, axis=0, weights=self.weights)
             squares = np.average((T - mean) ** 2, axis=0, weights=self.weights)
@@ -224,7 +206,7 @@ class GramFit(Fit):
             if self.L is not None:
                 self.L *= balance(float(np.trace(self.L)), n, "y")
             elif T is not None:
-                squares = self.centre.weights @ T**2
+                squares = self.weights @ T**2
                 T = T * np.sqrt(balance(float(squares.sum()), n, "y"))
         if T is not None:
             self.Q = coupling.factor(T, self.weights)
@@ -296,29 +278,19 @@ class GramFit(Fit):
             axes = solve_dense(inputs.decompose(), G, method, most)
         if may_tie:
             axes = settle_ties(axes, axes.coef.T @ inputs.times(axes.coef), r)
-        axes.coef = axes.coef * self.factor_x  # for the kernel as it came
-        if self.root is not None:  # from weighted rows to the rows themselves
-            axes.coef = axes.coef * self.root
+        # For the kernel as it came, and from weighted rows to the rows themselves.
+        axes.coef = axes.coef * (self.factor_x * self.root)
         return axes
 
     def project(self, coef: Array, rows: Rows | None = None) -> Array:
         """Coordinates of rows of the problem; of those of the fit for None."""
-        if rows is None:
-            return self.scores(coef)
-        return self.centre.coordinates(rows) @ coef
-
-    def scores(self, coef: Array) -> Array:
-        """Coordinates of the rows of the fit; asked for twice, computed once."""
-        if self._scores is None or self._scores[0] is not coef:
-            self._scores = coef, self._unweighted_scores(coef / self.factor_x)
-        return self._scores[1]
-
-    def _unweighted_scores(self, coef: Array) -> Array:
-        return self.K @ coef if self.root is None else self.K @ (coef / self.root) / self.root
+        if rows is not None:
+            return self.centre.coordinates(rows) @ coef
+        return self.K @ (coef / (self.factor_x * self.root)) / self.root
 
     def deviations(self, coef: Array) -> Array:
         """Standard deviation of each training coordinate, which has mean zero."""
-        return np.sqrt(np.average(self.scores(coef) ** 2, axis=0, weights=self.weights))
+        return np.sqrt(np.average(self.project(coef) ** 2, axis=0, weights=self.weights))
 
     def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
         # The centring of kernel values, folded in.

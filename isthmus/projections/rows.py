@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
@@ -135,7 +134,8 @@ class InputFeatures:
     def __call__(self, rows: slice | NDArray) -> Array:
         """Features of some of the side's rows."""
         if self._kept is not None:
-            return dense_block(self._kept[rows])
+            some: Any = self._kept[rows]
+            return np.asarray(some.toarray() if issparse(some) else some, dtype=np.float64)
         assert self.landmarks is not None
         F = self.landmarks.transform(take(self.side.rows, rows))
         return np.asarray(F, dtype=np.float64)
@@ -154,13 +154,7 @@ class InputFeatures:
         """From coefficients of features to coefficients of kernel values ``k(x, points)``."""
         if self.landmarks is None:
             return coef
-        factor = self.landmarks.factor_
-        return np.asarray(solve_triangular(factor, coef, trans=1, lower=True, check_finite=False))
-
-
-def dense_block(rows: Any) -> Array:
-    """A block of rows as a dense array of float64."""
-    return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+        return self.landmarks.collapse(coef)[0]
 
 
 # -- outputs ----------------------------------------------------------------------------------

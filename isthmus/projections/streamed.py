@@ -17,7 +17,7 @@ from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.near_sums import near_moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.projections.eigen import Axes
-from isthmus.projections.features import FeatureFit
+from isthmus.projections.features import FeatureFit, find_peaks, take_larger
 from isthmus.projections.outputs import OutputSide
 from isthmus.projections.problem import OF_KERNELS, OF_ROWS
 from isthmus.projections.rows import InputFeatures, KernelSide
@@ -61,7 +61,9 @@ class SourceFit(FeatureFit):
     problem: Any
 
     def signs(self, axes: Axes) -> Array:
-        peaks = self.problem.rows.merged(partial(_peaks, self.moments.x_mean, axes.coef), _larger)
+        peaks = self.problem.rows.merged(
+            partial(find_peaks, self.moments.x_mean, axes.coef), take_larger
+        )
         return np.where(peaks < 0, -1.0, 1.0)
 
 
@@ -72,16 +74,6 @@ def _moments_of(outputs: Features, F: NDArray, Y: NDArray, w: Array | None) -> M
         )
     G = outputs(Y)
     return near_moments(F, G, None, Moments(F.shape[1], G.shape[1]))
-
-
-def _peaks(mean: Array, coef: Array, F: NDArray, Y: NDArray, w: Array | None) -> Array:
-    """The coordinates of largest size of each axis."""
-    z = (F - mean) @ coef
-    return np.asarray(z[np.abs(z).argmax(axis=0), np.arange(z.shape[1])])
-
-
-def _larger(a: Array, b: Array) -> Array:
-    return np.where(np.abs(b) > np.abs(a), b, a)
 
 
 def prepare(

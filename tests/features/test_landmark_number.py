@@ -152,19 +152,6 @@ def test_the_number_follows_from_the_ridge(X, monkeypatch):
     assert numbers[0] < numbers[1] < numbers[2]
 
 
-def test_the_most_landmarks_of_a_ridge_do_not_jump():
-    """Where the exact solution ends, landmarks may take as long as it; then slowly fewer are taken.
-
-    Features and moments take n m^2 each; the choice of the landmarks and copies take as long again.
-    """
-    rows = np.arange(9000, 100_000, 1000)
-    most = np.array([cost.landmarks_for_ridge(int(n)) for n in rows])
-    of_rows = rows * most.astype(float) ** 2
-    assert 0.95 < 4 * of_rows[0] / cost.OPERATIONS < 1.05
-    assert np.all(np.diff(most) <= 0) and most[-1] == 2250
-    assert np.all(np.diff(of_rows) >= -0.001 * of_rows[:-1])
-
-
 @pytest.mark.parametrize(
     "model",
     [

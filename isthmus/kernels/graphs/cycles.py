@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from isthmus._validation import check_count
 from isthmus.kernels.graphs.features import FeatureKernel
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.graph import Graph, edge_marks
 
 Around = list[list[tuple[int, int]]]
 
@@ -57,11 +56,7 @@ class Cycles(FeatureKernel):
         self.edge_label = edge_label
 
     def _check(self) -> None:
-        if not isinstance(self.max_length, Integral) or self.max_length < 3:
-            raise ValueError(f"max_length == {self.max_length!r}, must be an integer >= 3.")
-
-    def _convert(self, X: Any, name: str) -> list[Graph]:
-        return as_graphs(X, name, self.node_label, self.edge_label)
+        check_count("max_length", self.max_length, minimum=3)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         codes: dict[Hashable, int] = {}  # of labels of nodes and of edges
@@ -87,9 +82,7 @@ class Cycles(FeatureKernel):
     def _around(self, graph: Graph, codes: dict[Hashable, int]) -> Around:
         """For every node its neighbours and the codes of the edges to them; loops make no cycle."""
         around: Around = [[] for _ in graph.labels]
-        named = self.edge_labels and graph.edge_labels is not None
-        for index, (i, j) in enumerate(graph.edges):
-            label = graph.edge_labels[index] if named and graph.edge_labels is not None else None
+        for (i, j), label in zip(graph.edges, edge_marks(graph, self.edge_labels)):
             mark = codes.setdefault((1, label), len(codes))
             if i != j:
                 around[i].append((j, mark))

@@ -9,12 +9,18 @@ import numpy as np
 from scipy import sparse
 
 from isthmus._linalg import Array
-from isthmus.kernels.graphs.graph import Graph
+from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.structured import StructuredKernel
 
 
 class FeatureKernel(StructuredKernel):
     """Inner product of sparse features of graphs, which are counted over all graphs of a call."""
+
+    node_label: str
+    edge_label: str = "label"
+
+    def _convert(self, X: Any, name: str) -> list[Graph]:
+        return as_graphs(X, name, self.node_label, self.edge_label)
 
     @abstractmethod
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:

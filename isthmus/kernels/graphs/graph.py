@@ -92,6 +92,13 @@ def as_graphs(
     return graphs
 
 
+def edge_marks(graph: Graph, use_labels: bool) -> tuple[Hashable, ...]:
+    """The label of every edge; None where a graph has no labels or they do not count."""
+    if use_labels and graph.edge_labels is not None:
+        return graph.edge_labels
+    return (None,) * len(graph.edges)
+
+
 def are_graphs(samples: Any) -> bool:
     """Return whether all can be nothing but graphs: Graph, networkx, RDKit or tuples with edges."""
     return isinstance(samples, (list, tuple)) and len(samples) > 0 and all(map(_is_graph, samples))

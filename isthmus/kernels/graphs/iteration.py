@@ -35,32 +35,30 @@ class Solution:
     converged: bool
 
 
-class Operator:
+def make_step(
+    M: Array,
+    rows: list[sparse.csr_matrix],
+    columns: list[sparse.csr_matrix],
+    alike: Array | None,
+    scale: float,
+) -> Step:
     """``X -> scale M * sum_e P_e X P'_e^T``; ``alike`` are kernel values of edge labels, None: 0/1.
 
     Transitions are sparse, so that the cost is edges times nodes.
     """
+    right = [scale * P for P in columns]
+    if alike is not None:  # the sum over the labels of the one graph is taken first
+        right = [sum(a * P for a, P in zip(row, right)) for row in alike]
+    pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
 
-    def __init__(
-        self,
-        M: Array,
-        rows: list[sparse.csr_matrix],
-        columns: list[sparse.csr_matrix],
-        alike: Array | None,
-        scale: float,
-    ) -> None:
-        right = [scale * P for P in columns]
-        if alike is not None:  # the sum over the labels of the one graph is taken first
-            right = [sum(a * P for a, P in zip(row, right)) for row in alike]
-        self.M = M
-        self.pairs = [(P, C) for P, C in zip(rows, right) if P.nnz and C.nnz]
-
-    def __call__(self, X: Array) -> Array:
+    def step(X: Array) -> Array:
         total = np.zeros_like(X)
-        for P, C in self.pairs:
+        for P, C in pairs:
             total += P @ (C @ X.T).T
-        total *= self.M
+        total *= M
         return total
+
+    return step
 
 
 def plain(op: Step, Q: Array, tol: float, max_iter: int) -> Solution:

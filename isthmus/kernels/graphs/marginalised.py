@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count, check_number
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
@@ -112,10 +112,8 @@ class GraphKernel(StoppedKernel):
 
     def _check(self) -> None:
         super()._check()
-        if not self.tol > 0:
-            raise ValueError(f"tol == {self.tol}, must be > 0.")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter == {self.max_iter}, must be >= 1.")
+        check_number("tol", self.tol, "> 0", strict=True)
+        check_count("max_iter", self.max_iter)
         check_rounds(self.refine, "refine")
         if self.refine and self.label_kernel is not None:
             raise ValueError(
@@ -150,10 +148,9 @@ class GraphKernel(StoppedKernel):
         return pack(refined, self.edge_labels)
 
     def _symmetric(self, X: list[Graph], slope: bool = False) -> tuple[Array, Array | None]:
-        # Large graphs first: the columns of X that they make wide are then many but short.
+        # By size: copies of a graph are then iterated together, and agree to the last digits.
         order = np.argsort([-graph.n_nodes for graph in X], kind="stable")
-        packed, n = self._pack([X[i] for i in order]), len(X)
-        work = _Work(self, packed)
+        work, n = _Work(self, self._pack([X[i] for i in order])), len(X)
         K, dK = np.empty((n, n)), np.empty((n, n)) if slope else None
         for i in range(n):
             values, slopes = work.column(i, i, n, slope)
@@ -193,23 +190,20 @@ class _Work:
 
     def __post_init__(self) -> None:
         kernel, packed = self.kernel, self.packed
-        self.alike = self._table(kernel.label_kernel, packed.node_names, "label_kernel")
-        self.edges_alike = self._table(
-            kernel.edge_label_kernel, packed.edge_names, "edge_label_kernel"
-        )
+        self.alike: Array | None = None
+        if kernel.label_kernel is not None:
+            self.alike = label_matrix(kernel.label_kernel, packed.node_names, "label_kernel")
+        self.edges_alike: Array | None = None
+        if kernel.edge_label_kernel is not None:
+            names = packed.edge_names
+            self.edges_alike = label_matrix(kernel.edge_label_kernel, names, "edge_label_kernel")
         self.q = np.full(len(packed.labels), float(kernel.stop))
         if kernel.termination == "proper":
             self.q[packed.sinks] = 1.0
         self.free = (self.q == float(kernel.stop)).astype(float)
-        self.starts = packed.starts
         self.worst: tuple[float, int] | None = None
-        self._rows: tuple[int, int, list[sparse.csr_matrix]] | None = None
         hard = self.alike is None and self.edges_alike is None
-        self.transitions = Transitions.of(packed) if hard else None
-
-    @staticmethod
-    def _table(kernel: Any, names: list[Any], what: str) -> Array | None:
-        return None if kernel is None else label_matrix(kernel, names, what)
+        self.transitions = Transitions(packed) if hard else None
 
     def column(
         self, i: int, first: int, last: int, slope: bool = False
@@ -250,14 +244,10 @@ class _Work:
         assert transitions is not None
         a, b, c, d = self._places(i, first, last)
         pairs = product_graph(transitions, (a, b), (c, d), (1.0 - stop) ** 2)
-        if self.kernel.termination == "proper":
-            Q = pairs.spread(self.q[a:b], self.q[c:d], np.multiply)
-        else:
-            Q = np.full(len(pairs), stop**2)
         sizes = packed.sizes[first:last]
         return _System(
             pairs.T.dot,
-            Q,
+            pairs.spread(self.q[a:b], self.q[c:d], np.multiply),
             self._directed(i, first, last),
             lambda: pairs.spread(packed.roots[a:b], packed.roots[c:d], np.multiply),
             lambda: pairs.spread(self.free[a:b], self.free[c:d], np.add),
@@ -268,13 +258,16 @@ class _Work:
         packed = self.packed
         a, b, c, d = self._places(i, first, last)
         M = self._matches(a, b, c, d)
+        rows = [P[a:b, a:b] for P in packed.steps]
+        columns = [P[c:d, c:d] for P in packed.steps]
+        scale = (1.0 - float(self.kernel.stop)) ** 2
 
         def roots() -> Array:
-            scale = np.outer(packed.roots[a:b], packed.roots[c:d])
-            return np.where(M > 0, scale / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
+            outer = np.outer(packed.roots[a:b], packed.roots[c:d])
+            return np.where(M > 0, outer / np.sqrt(np.where(M > 0, M, 1.0)), 0.0)
 
         return _System(
-            self._operator(M, a, b, c, d),
+            iteration.make_step(M, rows, columns, self.edges_alike, scale),
             M * np.outer(self.q[a:b], self.q[c:d]),
             self._directed(i, first, last),
             roots,
@@ -287,17 +280,6 @@ class _Work:
         if self.alike is None:
             return (rows[:, None] == columns).astype(np.float64)
         return self.alike[rows[:, None], columns]
-
-    def _operator(self, M: Array, a: int, b: int, c: int, d: int) -> iteration.Operator:
-        rows = self._row_steps(a, b)
-        columns = [P[c:d, c:d] for P in self.packed.steps]
-        scale = (1.0 - float(self.kernel.stop)) ** 2
-        return iteration.Operator(M, rows, columns, self.edges_alike, scale)
-
-    def _row_steps(self, a: int, b: int) -> list[sparse.csr_matrix]:
-        if self._rows is None or self._rows[:2] != (a, b):  # the same for all of a rectangle
-            self._rows = (a, b, [P[a:b, a:b] for P in self.packed.steps])
-        return self._rows[2]
 
     def _solved(self, system: _System, slope: bool) -> tuple[Array, Array | None]:
         R = self._solve(system, system.Q)
@@ -320,11 +302,8 @@ class _Work:
         return found.value
 
     def _sums(self, R: Array, first: int, last: int) -> Array:
-        packed = self.packed
-        begin = packed.offsets[first:last] - packed.offsets[first]
-        along = R @ np.full(R.shape[1], 1.0 / R.shape[1])
-        a, b = packed.offsets[first], packed.offsets[last]
-        return np.add.reduceat(self.starts[a:b] * along, begin)
+        begin = self.packed.offsets[first:last] - self.packed.offsets[first]
+        return np.add.reduceat(R.mean(axis=1), begin) / self.packed.sizes[first:last]
 
     def warn(self) -> None:
         """Say once how far the worst of the iterations was from its end."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isthmus._linalg import Array
-from isthmus.kernels.graphs.graph import Graph
+from isthmus.kernels.graphs.graph import Graph, edge_marks
 
 Ints = NDArray[np.int64]
 
@@ -35,11 +35,6 @@ class Packed:
     def sizes(self) -> Ints:
         return np.diff(self.offsets)
 
-    @property
-    def starts(self) -> Array:
-        """Probability that a walk begins at a node."""
-        return np.repeat(1.0 / self.sizes, self.sizes)
-
 
 def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
     """Common codes for all labels, one sparse matrix an edge label."""
@@ -49,10 +44,10 @@ def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
     offsets = np.concatenate([[0], np.cumsum([g.n_nodes for g in graphs])]).astype(np.int64)
     heads, tails, marks, weights = [], [], [], []
     for graph, first in zip(graphs, offsets):
-        names = graph.edge_labels if use_edge_labels and graph.edge_labels is not None else None
-        for index, (i, j) in enumerate(graph.edges):
-            code = edge_codes.setdefault(None if names is None else names[index], len(edge_codes))
-            weight = 1.0 if graph.weights is None else graph.weights[index]
+        names = edge_marks(graph, use_edge_labels)
+        own_weights = graph.weights or (1.0,) * len(names)
+        for (i, j), name, weight in zip(graph.edges, names, own_weights):
+            code = edge_codes.setdefault(name, len(edge_codes))
             both = ((i, j), (j, i)) if i != j and not graph.directed else ((i, j),)
             for head, tail in both:
                 heads.append(first + head)

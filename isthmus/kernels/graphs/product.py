@@ -22,50 +22,28 @@ Ints = NDArray[np.int64]
 _MOST = 2**23  # transitions of a product graph, 16 bytes each while it is made
 
 
-def by_heads(steps: list[sparse.csr_matrix]) -> tuple[NDArray, NDArray, Array, NDArray]:
-    """Heads, tails, values and marks of transitions, of one matrix a mark, those of a node together."""
-    parts = [P.tocoo() for P in steps]
-    heads, tails, values = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "col", "data")
-    )
-    marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
-    order = np.argsort(heads, kind="stable")
-    return heads[order], tails[order], values[order], marks[order]
-
-
 class Transitions:
     """Transitions by their kind: labels of both ends and of the edge.
 
-    ``heads``, ``tails``, ``values`` and ``marks`` have one entry a transition, those of a node together and
+    ``heads``, ``tails``, ``values`` and ``kinds`` have one entry a transition, those of a node together and
     in the order of the nodes; ``labels`` are codes of the nodes below ``n_labels``.
     """
 
-    def __init__(
-        self,
-        labels: Ints,
-        n_labels: int,
-        heads: NDArray,
-        tails: NDArray,
-        values: Array,
-        marks: NDArray,
-    ) -> None:
-        self.labels, self.n_labels = labels, n_labels
-        self.heads, self.tails, self.values = heads, tails, values
-        n_marks = int(marks.max(initial=0)) + 1
-        codes = (labels[heads] * n_labels + labels[tails]) * n_marks + marks
-        self.n_kinds = n_labels**2 * n_marks
-        if self.n_kinds > 2**10:
-            names, codes = np.unique(codes, return_inverse=True)
-            self.n_kinds = len(names)
-        # Sixteen bits are sorted by counting, in no time.
-        self.kinds = codes.astype(np.int16 if self.n_kinds < 2**15 else np.int64)
-        counts = np.bincount(heads, minlength=len(labels))
+    def __init__(self, packed: Packed) -> None:
+        self.labels, self.n_labels = packed.labels, len(packed.node_names)
+        parts = [P.tocoo() for P in packed.steps]
+        heads, tails, values = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("row", "col", "data")
+        )
+        marks = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
+        order = np.argsort(heads, kind="stable")  # those of a node together
+        self.heads, self.tails, self.values = heads[order], tails[order], values[order]
+        ends = self.labels[self.heads] * self.n_labels + self.labels[self.tails]
+        names, self.kinds = np.unique(ends * len(parts) + marks[order], return_inverse=True)
+        self.n_kinds = len(names)
+        counts = np.bincount(heads, minlength=len(self.labels))
         self.first = np.concatenate([[0], np.cumsum(counts)])
-
-    @classmethod
-    def of(cls, packed: Packed) -> Transitions:
-        """Those of all graphs of a pack."""
-        return cls(packed.labels, len(packed.node_names), *by_heads(packed.steps))
 
     def of_kind(self, a: int, b: int) -> Ints:
         """How many transitions of each kind nodes ``a .. b - 1`` have."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from isthmus.kernels.graphs.features import FeatureKernel
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.graph import Graph
 
 Indices = NDArray[np.int64]
 
@@ -39,9 +38,6 @@ class ShortestPath(FeatureKernel):
     def __init__(self, *, normalise: bool = False, node_label: str = "label") -> None:
         self.normalise = normalise
         self.node_label = node_label
-
-    def _convert(self, X: Any, name: str) -> list[Graph]:
-        return as_graphs(X, name, self.node_label)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         codes: dict[Hashable, int] = {}

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import Array
 from isthmus.kernels.graphs.features import FeatureKernel
-from isthmus.kernels.graphs.graph import Graph, as_graphs
+from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
 from isthmus.kernels.structured import StructuredKernel
 
 
@@ -42,9 +42,6 @@ class RefinementKernel(FeatureKernel):
 
     def _check(self) -> None:
         check_rounds(self.n_iter)
-
-    def _convert(self, X: Any, name: str) -> list[Graph]:
-        return as_graphs(X, name, self.node_label, self.edge_label)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         sizes = [graph.n_nodes for graph in graphs]
@@ -224,9 +221,8 @@ def _neighbours(graphs: list[Graph], edge_labels: bool) -> list[list[tuple[int, 
     around: list[list[tuple[int, int]]] = [[] for graph in graphs for _ in graph.labels]
     first = 0
     for graph in graphs:
-        names = graph.edge_labels if edge_labels and graph.edge_labels is not None else None
-        for index, (i, j) in enumerate(graph.edges):
-            mark = marks.setdefault(None if names is None else names[index], len(marks))
+        for (i, j), name in zip(graph.edges, edge_marks(graph, edge_labels)):
+            mark = marks.setdefault(name, len(marks))
             around[first + i].append((mark, first + j))
             if i != j and not graph.directed:
                 around[first + j].append((mark, first + i))

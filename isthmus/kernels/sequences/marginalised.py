@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count
 from isthmus.kernels.sequences.dynamic import many_against_many, stop_weights
 from isthmus.kernels.sequences.encoding import Alphabet, encode
 from isthmus.kernels.sequences.labels import label_matrix
@@ -69,9 +70,10 @@ class SequenceKernel(NgramKernel, StoppedKernel):
 
     def _check(self) -> None:
         super()._check()
-        if self.max_length is not None and self.max_length < 1:
-            raise ValueError(f"max_length == {self.max_length}, must be >= 1 or None.")
-        if self.max_length is not None and self.label_kernel is not None:
+        if self.max_length is None:
+            return
+        check_count("max_length", self.max_length, allowed="None")
+        if self.label_kernel is not None:
             raise ValueError("max_length and label_kernel do not go together: give one of them.")
 
     def _amplitudes(self, longest: int) -> Array:

@@ -7,9 +7,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Corpus, as_sequences, encode
+from isthmus._validation import check_count
+from isthmus.kernels.sequences.encoding import Corpus, Ints, as_sequences, encode
 from isthmus.kernels.structured import StructuredKernel
 
 
@@ -51,14 +53,12 @@ class MismatchKernel(StructuredKernel):
         self.normalise = normalise
 
     def _check(self) -> None:
-        if self.length < 1:
-            raise ValueError(f"length == {self.length}, must be >= 1.")
+        check_count("length", self.length)
         if not 0 <= self.mismatches < self.length:
             raise ValueError(
                 f"mismatches == {self.mismatches}, must be >= 0 and < length == {self.length}."
             )
-        if self.n_symbols < 1:
-            raise ValueError(f"n_symbols == {self.n_symbols}, must be >= 1.")
+        check_count("n_symbols", self.n_symbols)
 
     def _convert(self, X: Any, name: str) -> list[Any]:
         return as_sequences(X, name)
@@ -114,13 +114,16 @@ def pairs_at_distance(X: Corpus, Y: Corpus, length: int, top: int) -> list[Array
     sets, a pair at distance d is met ``comb(length - d, length - e)`` times, which is undone from
     the smallest distance up.
     """
-    words_x, rows_x = _words(X, length)
-    words_y, rows_y = _words(Y, length)
+    (words_x, rows_x), (words_y, rows_y) = _words(X, length), _words(Y, length)
+    words = np.concatenate([words_x, words_y])
     exact: list[Array] = []
     for e in range(top + 1):
         met = np.zeros((len(X), len(Y)))
         for kept in combinations(range(length), length - e):
-            met += _agreements(words_x, rows_x, words_y, rows_y, kept, X, Y)
+            names = _name_words(words[:, kept], X.n_symbols)
+            F = _count_words(rows_x, names[: len(rows_x)], len(X), len(words))
+            G = _count_words(rows_y, names[len(rows_x) :], len(Y), len(words))
+            met += (F @ G.T).toarray()
         for d, count in enumerate(exact):
             met -= comb(length - d, length - e) * count
         exact.append(met)
@@ -132,24 +135,13 @@ def _words(corpus: Corpus, length: int) -> tuple[Any, Any]:
     return corpus.symbols[starts[:, None] + np.arange(length)], corpus.sequence[starts]
 
 
-def _agreements(
-    words_x: Any,
-    rows_x: Any,
-    words_y: Any,
-    rows_y: Any,
-    kept: tuple[int, ...],
-    X: Corpus,
-    Y: Corpus,
-) -> Array:
-    from scipy import sparse
+def _name_words(words: Ints, n_symbols: int) -> Ints:
+    """A number for each word, equal words the same."""
+    names = np.zeros(len(words), dtype=np.int64)
+    for column in words.T:  # names of prefixes stay small, so that no product overflows
+        _, names = np.unique(names * n_symbols + column, return_inverse=True)
+    return names
 
-    if not len(rows_x) or not len(rows_y):
-        return np.zeros((len(X), len(Y)))
-    both = np.concatenate([words_x, words_y])[:, list(kept)]
-    names = np.zeros(len(both), dtype=np.int64)
-    for column in both.T:  # names of prefixes stay small, so that no product overflows
-        _, names = np.unique(names * X.n_symbols + column, return_inverse=True)
-    n = int(names.max()) + 1
-    a = sparse.csr_matrix((np.ones(len(rows_x)), (rows_x, names[: len(rows_x)])), shape=(len(X), n))
-    b = sparse.csr_matrix((np.ones(len(rows_y)), (rows_y, names[len(rows_x) :])), shape=(len(Y), n))
-    return (a @ b.T).toarray()
+
+def _count_words(rows: Ints, names: Ints, n: int, n_words: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, names)), shape=(n, max(n_words, 1)))

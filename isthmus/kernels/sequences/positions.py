@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isthmus._linalg import Array
+from isthmus._validation import check_number
 from isthmus.kernels.sequences.encoding import Corpus, as_sequences, encode
 from isthmus.kernels.sequences.ngrams import _joined
 from isthmus.kernels.structured import StructuredKernel
@@ -46,8 +47,7 @@ class PositionKernel(StructuredKernel):
     def _check(self) -> None:
         if self.max_length not in (1, 2):
             raise ValueError(f"max_length == {self.max_length!r}, must be 1 or 2.")
-        if not np.isfinite(self.width) or self.width < 0:
-            raise ValueError(f"width == {self.width!r}, must be a number >= 0.")
+        check_number("width", self.width, ">= 0")
 
     def _convert(self, X: object, name: str) -> list:
         return as_sequences(X, name)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.signal import lfilter
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count, check_number
 from isthmus.kernels.sequences.encoding import Ints, as_sequences, encode
 from isthmus.kernels.structured import StructuredKernel
 
@@ -55,10 +57,8 @@ class SubsequenceKernel(StructuredKernel):
         return Hyperparameter("gap", "numeric", self.gap_bounds)
 
     def _check(self) -> None:
-        if self.length < 1:
-            raise ValueError(f"length == {self.length}, must be >= 1.")
-        if not 0.0 < self.gap <= 1.0:
-            raise ValueError(f"gap == {self.gap}, must be a number with 0 < gap <= 1.")
+        check_count("length", self.length)
+        check_number("gap", self.gap, "> 0 and <= 1", high=1.0, strict=True)
 
     def _convert(self, X: Any, name: str) -> list[Any]:
         return as_sequences(X, name)
@@ -91,12 +91,7 @@ class SubsequenceKernel(StructuredKernel):
             ended = g * g * match * B[:, :, :-1]  # both subsequences end here, one symbol longer
             sums += ended.sum(axis=2)
             for length in range(n - 1, 0, -1):
-                B[length, :, 1:] = g * B[length, :, 1:] + _decaying_sums(ended[length - 1], g)
+                # Sums that decay along the rows: out_j = g out_{j-1} + ended_j.
+                sums_here = lfilter([1.0], [1.0, -g], ended[length - 1], axis=1)
+                B[length, :, 1:] = g * B[length, :, 1:] + sums_here
         return sums.sum(axis=0) if self.cumulative else sums[-1]
-
-
-def _decaying_sums(values: Array, g: float) -> Array:
-    """``out_j = g out_{j-1} + values_j`` along the rows."""
-    from scipy.signal import lfilter
-
-    return np.asarray(lfilter([1.0], [1.0, -g], values, axis=1))
