@@ -104,7 +104,8 @@ def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
     number = _landmarks_in_memory(wanted, n)
     if number < wanted:
         warnings.warn(
-            f"{wanted} landmarks of {n} rows do not fit into memory: n_landmarks='auto' takes {number}.",
+            f"{wanted} landmarks of {n} rows need {8.0 * _LANDMARK_ARRAYS * n * wanted / 2**30:.1f} GiB, "
+            f"more than is free: n_landmarks='auto' takes {number}.",
             UserWarning,
             stacklevel=3,
         )
