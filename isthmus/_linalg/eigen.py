@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from isthmus._linalg import Array
 
 # Up to this order a tridiagonal matrix costs less than a Krylov space that finds the largest eigenvalue.
-_TRIDIAGONAL_ORDER = 200
+_TRIDIAGONAL_ORDER = 150
 # Residual of the vector of a largest eigenvalue: the value itself is known to its square over the gap.
 _NORM_TOL = 1e-5
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
@@ -39,7 +39,7 @@ def largest_eigenvalue(A: Array, tol: float = _NORM_TOL) -> float:
         except ArpackError:  # no convergence
             pass
     # One eigenvalue by bisection: all of them cost 1.6 times as much.
-    values, *_, info = lapack.dsyevr(A, compute_v=0, range="I", il=n, iu=n)
+    values, *_, info = lapack.dsyevr(A, compute_v=0, range="I", il=n, iu=n, lower=1)
     return float(values[0] if info == 0 else np.linalg.eigvalsh(A)[-1])
 
 

@@ -108,7 +108,7 @@ class MomentForm(SquaredForm):
         norm = float(np.linalg.norm(self.xx))
         # Two passes: what one leaves along earlier scores grows with every further component.
         cross = self.xy.T[None]
-        return MomentScores(cross, lambda r: r @ self.xx, n_components, norm, n_passes=2)
+        return MomentScores(cross, partial(np.dot, b=self.xx), n_components, norm, n_passes=2)
 
 
 class MomentScores:

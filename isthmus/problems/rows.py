@@ -14,10 +14,12 @@ from scipy import sparse
 
 from isthmus._linalg import (
     EPS,
+    LARGEST_SQUARE,
     Array,
     column_scales,
     out_of_range,
     power_of_two,
+    sample_divisor,
     weight_unit,
 )
 from isthmus.problems.form import Folds, Form, Spectrum
@@ -306,24 +308,34 @@ def _standardise(
     ``units_of`` gives the units of columns that are too large or too small to be squared; None: one for
     all of them.
     """
-    root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
     weight = float(len(A) if weights is None else w.sum())
     rest = np.zeros(A.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (w @ A) / weight
         Z = A - mean
-        if root is not None:
-            Z *= root
+        if weights is not None:
+            Z *= np.sqrt(weights)[:, None]
         squares = np.einsum("ij,ij->j", Z, Z)
+        farthest = weight * (mean * mean).max()
+    # Columns that vary, by numbers in range, about means that have digits left for their deviations.
+    least = max(farthest / _FAR**2, 1.0 / LARGEST_SQUARE)
+    if squares.min() > least and squares.max() < LARGEST_SQUARE:
+        if not scale:
+            return Z, mean, rest, np.ones(A.shape[1]), squares
+        divisor = sample_divisor(weight)
+        scales = np.sqrt(squares / divisor)
+        Z *= 1.0 / scales
+        return Z, mean, rest, scales, np.full(A.shape[1], divisor)
     if out_of_range(squares, each=units_of is not None):
         units = np.full(A.shape[1], power_of_two(A)) if units_of is None else units_of(A)
         if (units != 1.0).any():
             Z, mean, rest, scales, squares = _standardise(A / units, weights, scale)
             return Z, mean * units, rest * units, scales * units, squares
     if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
-        rest = (np.sqrt(w) @ Z) / weight
-        Z -= rest if root is None else root * rest
+        root = np.sqrt(w)
+        rest = (root @ Z) / weight
+        Z -= rest if weights is None else root[:, None] * rest
         squares = np.einsum("ij,ij->j", Z, Z)
     scales, live = column_scales(squares, mean, weight, scale)
     if scale:
