@@ -21,7 +21,8 @@ GRAM_RANK_TOL = 1e-10
 
 _CONSTANT_ULPS = 8.0
 """A column whose deviations are below so many roundings of its mean is constant."""
-_LEAST_SQUARE = float(np.finfo(np.float64).tiny) / EPS
+_TINY = float(np.finfo(np.float64).tiny)
+_LEAST_SQUARE = _TINY / EPS
 """Smaller sums of squares have lost digits, or all of them."""
 LARGEST_SQUARE = 1e200
 """Sums of squares beyond this, or below its inverse, are too near the ends of the range."""
@@ -126,20 +127,16 @@ def leading_eigenvector(A: Array) -> tuple[Array, Array]:
     return values.reshape(A.shape[:-2]), vectors.reshape(A.shape[:-1])
 
 
-def safe_cholesky(gram: Array) -> Array:
-    """Lower Cholesky factor of a Gram matrix whose columns may differ widely or all but depend."""
-    norms = np.sqrt(np.maximum(gram.diagonal(), np.finfo(float).tiny))
-    correlations = gram / norms[:, None] / norms
-    try:
-        L = np.linalg.cholesky(correlations)
-    except np.linalg.LinAlgError:  # dependent to rounding: all shares of theirs are alike
-        L = np.linalg.cholesky(correlations + len(gram) * 1e-12 * np.eye(len(gram)))
-    return np.asarray(L * norms[:, None], dtype=np.float64)
-
-
 def inverse_root(gram: Array) -> Array:
-    """Inverse of the lower Cholesky factor, of a Gram matrix as above."""
-    return np.asarray(lapack.dtrtri(safe_cholesky(gram), lower=1)[0], dtype=np.float64)
+    """Inverse of the lower Cholesky factor of a Gram matrix whose columns may differ widely or all but
+    depend.
+    """
+    norms = np.sqrt(np.maximum(gram.diagonal(), _TINY))
+    correlations = gram / norms[:, None] / norms
+    L, info = lapack.dpotrf(correlations, lower=1)
+    if info:  # dependent to rounding: all shares of theirs are alike
+        L = np.linalg.cholesky(correlations + len(gram) * 1e-12 * np.eye(len(gram)))
+    return np.asarray(lapack.dtrtri(L * norms[:, None], lower=1)[0], dtype=np.float64)
 
 
 def column_signs(scores: Array, means: Array | float = 0.0) -> Array:
