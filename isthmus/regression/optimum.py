@@ -243,16 +243,12 @@ def tie_breaking(
     return block, np.linalg.eigh(norms(block))[1]
 
 
-_SMALLEST_TAKEN = "Of the directions that tie those with the smallest coefficients are taken."
-
-
-def tie_warning(
-    sigma: Array, r: int, graded: bool = False, outcome: str = _SMALLEST_TAKEN
-) -> str | None:
+def tie_warning(sigma: Array, r: int, graded: bool = False) -> str | None:
     """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
     if not is_tied(sigma, r, graded):
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "
-        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. {outcome}"
+        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie "
+        "those with the smallest coefficients are taken."
     )
