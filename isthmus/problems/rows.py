@@ -188,7 +188,7 @@ class RowScores:
     smallest: float  # shorter scores are rounding errors
 
     solver = "rows"
-    is_trusted = np.ones(1, dtype=bool)  # vectors have the digits that their problem needs
+    known_to = 0.0  # vectors have the digits that their problem needs
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the direction w (1, p); return t't, (1,), and Y't, (1, q)."""
@@ -223,13 +223,14 @@ class ScoreStack:
     n_components : int
     """
 
+    known_to = 0.0  # as above
+
     def __init__(self, X: Array, Y: Array, n_components: int) -> None:
         b, n, p = X.shape
         self.X, self.Y = X, Y
         self.cross = Y.transpose(0, 2, 1) @ X
         self.directions = np.zeros((b, n_components, p))
         self.x_cross = np.zeros((b, n_components, p))
-        self.is_trusted = np.ones(b, dtype=bool)
         self.weights = np.zeros((b, n_components, p))
         self.units = np.zeros((b, n_components, n))
         self.lengths = np.ones((b, n_components))

@@ -152,18 +152,9 @@ def system_optimum(
     if turn is not None:
         Q[:, turn[0]] = Q[:, turn[0]] @ turn[1]
     Q = Q[:, :r]
-    rotations = ridge @ Q
-    x_cross = form.product(rotations)
-    return Factors(
-        rotations=rotations,
-        y_loadings=Q,
-        weights=None,
-        x_cross=x_cross,
-        y_cross=form.inner(rotations, form.xy),
-        gram=form.inner(rotations, x_cross),
-        solver="dual" if form.is_dual else "moments",
-        warning=tie_warning(sigma, r),
-    )
+    factors = Factors.of_map(form, ridge @ Q, Q, "dual" if form.is_dual else "moments")
+    factors.warning = tie_warning(sigma, r)
+    return factors
 
 
 def _norms(form: Form, maps: Array) -> Array:

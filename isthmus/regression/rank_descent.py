@@ -253,16 +253,7 @@ def map_factors(form: Form, A: Array, D: Array) -> Factors:
         W, s, V = W[:, keep], s[keep], V[:, keep]
     else:
         W, s, V = A, np.zeros(0), D
-    x_cross = form.product(W)
-    return Factors(
-        rotations=W,
-        y_loadings=V * s,
-        weights=None,
-        x_cross=x_cross,
-        y_cross=W.T @ form.xy,
-        gram=W.T @ x_cross,
-        solver="lbfgs",
-    )
+    return Factors.of_map(form, W, V * s, "lbfgs")
 
 
 def check_finite(values: NDArray, loss: Loss) -> None:
