@@ -14,6 +14,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus._linalg import EPS, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
@@ -215,7 +216,7 @@ class PrimalPath:
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
-    is_trusted: Array  # whether a problem has the digits that its scores need, (b,)
+    is_trusted: NDArray  # whether a problem has the digits that its scores need, (b,)
 
 
 def primal_pls(
