@@ -3,31 +3,35 @@
 ``git worktree add FOLDER COMMIT``, then ``python benchmarks/defaults.py FOLDER``. Each commit has a process
 of its own with one thread; they take turns. Processor time, medians of five turns and of their ratios.
 
-Against commit 8352768, on two AMD cores shared by fifteen processes: single ratios scatter
-by 0.3. Of 140 calls (median in brackets):
+Against commit 8352768, on two AMD cores shared by other work: single ratios scatter by 0.2. Of 140
+calls (median in brackets):
 
 ================================  ====================  =============================================
 call                              ratio                 what is left
 ================================  ====================  =============================================
-fits below 2 ms                   1.08 to 1.95 (1.49)   scikit-learn's checks instead of our own
-PLS, 2 ms and more                0.91 to 1.49 (1.17)   the same; ten scores are orthogonalised twice
-PCR, 2 ms and more                0.98 to 1.25 (1.07)   checks
-reduced rank, alpha=1, 2 ms       0.92 to 1.38 (1.14)   checks
-reduced rank, default, 2 ms       0.92 to 1.38 (1.22)   checks; ||X||^2, see below
-Stiefel, alpha=1, 2 ms            0.94 to 1.30 (1.08)   checks
-Stiefel, default, 2 ms            0.96 to 1.42 (1.21)   checks; ||X||^2
-ManifoldPLS, 2 ms and more        0.80 to 1.28 (1.06)   checks
-predict, transform                0.79 to 1.69 (1.17)   a look for rows that are far out, 0.1 to 0.25 ms
-n_components="auto"               0.75 to 1.37 (1.00)
-ComponentSearchCV                 0.60 to 1.35 (1.16)
-SIR, COIR, MORP                   0.23 to 0.25
+fits below 1 ms                   1.23 to 1.53 (1.35)   scikit-learn's checks, see below
+fits from 1 to 2 ms               0.70 to 1.32 (1.10)   the same
+PLS, 2 ms and more                0.71 to 1.18 (0.95)   ten scores are orthogonalised twice
+PCR, 2 ms and more                1.01 to 1.14 (1.08)   checks
+reduced rank, alpha=1, 2 ms       0.96 to 1.07 (1.02)   checks
+reduced rank, default, 2 ms       0.98 to 1.26 (1.08)   ||X||^2, see below
+Stiefel, alpha=1, 2 ms            0.85 to 1.09 (1.07)   checks
+Stiefel, default, 2 ms            0.97 to 1.25 (1.10)   ||X||^2
+ManifoldPLS, 2 ms and more        0.95 to 1.09 (1.04)   checks
+predict                           1.12 to 1.86 (1.31)   a look for rows that are far out, 0.05 to 0.1 ms
+transform                         0.94 to 1.05 (1.02)
+n_components="auto"               0.73 to 1.22 (1.02)
+ComponentSearchCV                 0.50 to 1.21 (1.10)   cv_results_ as in scikit-learn
+SIR, COIR, MORP                   0.25 to 0.26
 ================================  ====================  =============================================
 
-At that commit the default ridge weight was 1, whatever the units of X; now it is 1e-6 ||X||^2. With the
-same weight, medians of fifteen turns from 5 ms on: reduced rank 0.97 to 1.11, Stiefel 1.03 to 1.12,
-PCR 1.00 to 1.12, PLS 0.80 to 1.16. A Lanczos iteration of our own for ||X||^2 was tried: on columns alike
-it is no faster than ARPACK's from 100 to 600 of them. Up to 200 columns bisection for one eigenvalue takes
-0.6 of the time of all.
+That commit had checks of its own for float64 arrays, 0.01 ms. ``validate_data`` of scikit-learn 1.9 takes
+0.11 ms, half of it to find out that an array is no data frame: all of the difference for PLS and PCR of
+60 rows.
+
+At that commit the default ridge weight was 1, whatever the units of X; now it is 1e-6 ||X||^2. Up to 150
+columns bisection for one eigenvalue takes 0.6 of the time of all; beyond them ARPACK is faster, at 200
+independent columns 0.5 ms beside 1.4 ms.
 """
 
 from __future__ import annotations

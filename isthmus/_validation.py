@@ -92,16 +92,13 @@ def check_alpha(value: Any, *, allowed: str = "") -> float:
 
 
 def check_number(
-    name: str, value: Any, bound: str, low: float = 0.0, high: float = np.inf, strict: bool = False
+    name: str, value: Any, bound: str, high: float = np.inf, strict: bool = False
 ) -> float:
-    """Return a number between ``low`` and ``high`` that is finite; ``bound`` says so in words.
-
-    ``strict`` leaves ``low`` itself out.
-    """
+    """Return a finite number from 0 to ``high``; ``bound`` says so in words, ``strict`` leaves 0 out."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} == {value!r}, must be a number {bound}.")
     number = float(value)
-    above = number > low if strict else number >= low
+    above = number > 0.0 if strict else number >= 0.0
     if not (above and number <= high and number < np.inf):
         raise ValueError(f"{name} == {value!r}, must be {bound}.")
     return number

@@ -51,8 +51,10 @@ def _sizes(A: NDArray) -> Array:
 
 def is_graded(norms: Array) -> bool:
     """Whether columns of these norms differ so much that a plain decomposition costs digits."""
-    norms = norms[norms > 0]
-    return norms.size > 0 and bool(norms.max() > _APART * norms.min())
+    largest = norms.max(initial=0.0)
+    if largest <= _APART * norms.min(initial=largest):
+        return False
+    return bool(largest > _APART * norms[norms > 0].min())
 
 
 def graded_svd(A: Array, norms: Array, tolerance: float = 1e-14) -> tuple[Array, Array, Array]:

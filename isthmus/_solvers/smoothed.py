@@ -14,6 +14,8 @@ from isthmus._solvers.result import Array, Callback, Reason, SolverResult
 
 # A tenth at a time: the minimum of one stage is close to that of the next.
 WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+_MEMORY = 20  # pairs that L-BFGS keeps
+_GRADIENT_TOL = 1e-12  # norm of the gradient, in units of the objective, at which a stage ends
 
 
 def minimise_smoothed(
@@ -23,10 +25,8 @@ def minimise_smoothed(
     *,
     widths: Sequence[float] = WIDTHS,
     unit: float = 1.0,
-    memory: int = 20,
     max_iter: int = 500,
     tol: float = 1e-9,
-    gradient_tol: float = 1e-12,
     rebalance: Callable[[Array], Array] | None = None,
     verbose: int = 0,
     callback: Callback | None = None,
@@ -55,14 +55,10 @@ def minimise_smoothed(
     unit : float, default=1.0
         The value of the objective that counts as 1 for the tolerances: for a loss of n x q
         residuals of a robust scale s about ``n * q * loss.typical_curvature(s) * s**2``.
-    memory : int, default=20
-        Number of pairs that L-BFGS keeps.
     max_iter : int, default=500
         Largest number of steps of each stage.
     tol : float, default=1e-9
         A stage ends when ten steps together decrease the value by no more than ``tol * unit``.
-    gradient_tol : float, default=1e-12
-        A stage ends when the gradient's norm is no more than ``gradient_tol * unit``.
     rebalance : callable, default=None
         Maps a point to an equivalent one, between stages: for example to factors of equal size.
     verbose : int, default=0
@@ -78,7 +74,7 @@ def minimise_smoothed(
     if not len(widths):
         raise ValueError("widths is empty: at least one stage is needed")
     stop = StopRule(
-        max_iter, gradient_size=gradient_tol * unit, decrease_size=tol * unit, window=WINDOW
+        max_iter, gradient_size=_GRADIENT_TOL * unit, decrease_size=tol * unit, window=WINDOW
     )
     done, point, cut = 0, start, False
     for stage, width in enumerate(widths):
@@ -86,7 +82,7 @@ def minimise_smoothed(
             point = rebalance(point)
         progress = Progress(f"L-BFGS width {width:.0e}", verbose, _count_from(callback, done))
         problem = Problem(objective_at(width), geometry)
-        result = descend(problem, point, QuasiNewton(memory), wolfe, stop, progress)
+        result = descend(problem, point, QuasiNewton(_MEMORY), wolfe, stop, progress)
         done, point = done + result.n_iter, result.point
         cut = cut or result.reason is Reason.MAX_ITER
         if result.reason in (Reason.CALLBACK, Reason.INTERRUPTED):

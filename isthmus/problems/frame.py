@@ -98,18 +98,15 @@ def frame_of(
 
     ``squares`` of the columns of x and y stand for second moments that are not held.
     """
-    if squares is None:
-        xx, yy = moments.xx.diagonal(), moments.y_squares
-        finite = np.isfinite(moments.xx).all() and np.isfinite(yy).all()
-    else:
-        xx, yy = squares
-        finite = np.isfinite(xx).all() and np.isfinite(yy).all()
-    largest = xx.max(initial=0.0)
-    if not finite:
+    # Products of two columns are in range where the squares of both are.
+    xx, yy = (moments.xx.diagonal(), moments.y_squares) if squares is None else squares
+    x_largest = xx.max(initial=0.0)  # NaN if there is one
+    y_largest = yy.max(initial=0.0)
+    if not (np.isfinite(x_largest) and np.isfinite(y_largest)):
         raise ValueError(
             "X or y, or sample_weight, is too large for sums of squares in float64: rescale first."
         )
-    if 0.0 < largest < _SMALLEST_SQUARE or 0.0 < yy.max(initial=0.0) < _SMALLEST_SQUARE:
+    if 0.0 < x_largest < _SMALLEST_SQUARE or 0.0 < y_largest < _SMALLEST_SQUARE:
         raise ValueError(
             "X or y, or sample_weight, is too small for sums of squares in float64: rescale first."
         )

@@ -108,7 +108,7 @@ class MomentForm(SquaredForm):
         norm = float(np.linalg.norm(self.xx))
         # Two passes: what one leaves along earlier scores grows with every further component.
         cross = self.xy.T[None]
-        return MomentScores(cross, lambda r: r @ self.xx, n_components, norm, n_passes=2)
+        return MomentScores(cross, partial(np.dot, b=self.xx), n_components, norm, n_passes=2)
 
 
 class MomentScores:
@@ -123,12 +123,11 @@ class MomentScores:
         b, _, p = cross.shape
         self.cross = cross  # Y'X, (b, q, p)
         self.product = product
-        self.norm = norm  # of X'X
+        self.known_to = GRAM_DIGITS * norm  # X'X knows r'X'Xr to eps over its share of norm r'r
         self.n_passes = n_passes
         self.directions = np.zeros((b, n_components, p))
         self.x_cross = np.zeros((b, n_components, p))
         self.inverses = np.zeros((b, n_components))  # 1 / t't
-        self.is_trusted = np.ones(b, dtype=bool)  # has the digits that its scores need
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the directions w (b, p); return t't, (b,), and Y't, (b, q).
@@ -145,9 +144,6 @@ class MomentScores:
         self.inverses[:, i] = found / np.where(found, squares, 1.0)
         self.directions[:, i] = r * found[:, None]
         self.x_cross[:, i] = h * found[:, None]
-        # X'X knows r'X'Xr to eps over its share of norm r'r.
-        bound = self.norm * np.einsum("bp,bp->b", r, r)
-        self.is_trusted &= GRAM_DIGITS * bound * self.inverses[:, i] <= 1.0
         return squares * found, times_each(S, self.directions[:, i])
 
 

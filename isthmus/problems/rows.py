@@ -14,10 +14,12 @@ from scipy import sparse
 
 from isthmus._linalg import (
     EPS,
+    LARGEST_SQUARE,
     Array,
     column_scales,
     out_of_range,
     power_of_two,
+    sample_divisor,
     weight_unit,
 )
 from isthmus.problems.form import Folds, Form, Spectrum
@@ -186,7 +188,7 @@ class RowScores:
     smallest: float  # shorter scores are rounding errors
 
     solver = "rows"
-    is_trusted = np.ones(1, dtype=bool)  # vectors have the digits that their problem needs
+    known_to = 0.0  # vectors have the digits that their problem needs
 
     def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
         """Make score i that of the direction w (1, p); return t't, (1,), and Y't, (1, q)."""
@@ -221,13 +223,14 @@ class ScoreStack:
     n_components : int
     """
 
+    known_to = 0.0  # as above
+
     def __init__(self, X: Array, Y: Array, n_components: int) -> None:
         b, n, p = X.shape
         self.X, self.Y = X, Y
         self.cross = Y.transpose(0, 2, 1) @ X
         self.directions = np.zeros((b, n_components, p))
         self.x_cross = np.zeros((b, n_components, p))
-        self.is_trusted = np.ones(b, dtype=bool)
         self.weights = np.zeros((b, n_components, p))
         self.units = np.zeros((b, n_components, n))
         self.lengths = np.ones((b, n_components))
@@ -306,24 +309,34 @@ def _standardise(
     ``units_of`` gives the units of columns that are too large or too small to be squared; None: one for
     all of them.
     """
-    root = None if weights is None else np.sqrt(weights)[:, None]
     w = np.ones(len(A)) if weights is None else weights
     weight = float(len(A) if weights is None else w.sum())
     rest = np.zeros(A.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (w @ A) / weight
         Z = A - mean
-        if root is not None:
-            Z *= root
+        if weights is not None:
+            Z *= np.sqrt(weights)[:, None]
         squares = np.einsum("ij,ij->j", Z, Z)
+        farthest = weight * (mean * mean).max()
+    # Columns that vary, by numbers in range, about means that have digits left for their deviations.
+    least = max(farthest / _FAR**2, 1.0 / LARGEST_SQUARE)
+    if squares.min() > least and squares.max() < LARGEST_SQUARE:
+        if not scale:
+            return Z, mean, rest, np.ones(A.shape[1]), squares
+        divisor = sample_divisor(weight)
+        scales = np.sqrt(squares / divisor)
+        Z *= 1.0 / scales
+        return Z, mean, rest, scales, np.full(A.shape[1], divisor)
     if out_of_range(squares, each=units_of is not None):
         units = np.full(A.shape[1], power_of_two(A)) if units_of is None else units_of(A)
         if (units != 1.0).any():
             Z, mean, rest, scales, squares = _standardise(A / units, weights, scale)
             return Z, mean * units, rest * units, scales * units, squares
     if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
-        rest = (np.sqrt(w) @ Z) / weight
-        Z -= rest if root is None else root * rest
+        root = np.sqrt(w)
+        rest = (root @ Z) / weight
+        Z -= rest if weights is None else root[:, None] * rest
         squares = np.einsum("ij,ij->j", Z, Z)
     scales, live = column_scales(squares, mean, weight, scale)
     if scale:

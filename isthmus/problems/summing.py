@@ -161,11 +161,11 @@ def check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array 
     return X, Y, check_weights(sample_weight, X)
 
 
-def warn_of_digits(what: str, digits: float, remedy: str, stacklevel: int = 3) -> None:
+def warn_of_digits(what: str, digits: float, remedy: str) -> None:
     """Warn if something has few correct digits left."""
     if digits < _FEW_DIGITS:
         warnings.warn(
             f"{what}: about {int(digits)} of 16 digits are left; {remedy}.",
             UserWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=4,
         )

@@ -26,6 +26,7 @@ from isthmus._validation import (
 from isthmus.problems import (
     Folds,
     Form,
+    Frame,
     GramForm,
     MissingModel,
     MomentForm,
@@ -297,7 +298,6 @@ class LatentRegression(FittedMap, ABC):
         self, form: Form, factors: Factors, X: Any | None = None, weights: Array | None = None
     ) -> None:
         """Keep the fitted map; ``X`` are the training rows where there are any, for the sign rule."""
-        frame = form.frame
         # From the coordinates of the form to those of the features, and to the basis that is shown.
         if form.is_dual:
             factors.scores = factors.along_scores  # X'T in the coordinates of the samples
@@ -310,41 +310,46 @@ class LatentRegression(FittedMap, ABC):
             factors.turn(*turn)
         if not (form.x_squares.all() and form.y_squares.all()):
             factors.silence(form.x_squares == 0, form.y_squares == 0)
-        A = factors.rotations / frame.x_scale[:, None]  # in the user's units, from the centred rows
-
-        # Signs: the training score of largest absolute value is positive; without rows, the weight,
-        # whose length does not matter.
+        rotations = factors.rotations / form.frame.x_scale[:, None]  # in the units of centred rows
+        # The training score of largest absolute value is positive; without rows the weight, of any length.
         if factors.scores is not None and weights is None:  # they carry weights, the rule does not
             signs = column_signs(factors.scores)
         elif X is None:
             signs = column_signs(factors.rotations if factors.weights is None else factors.weights)
         else:
             # A'X' is faster than X A, since rows are stored together.
-            T = X @ A if sparse.issparse(X) else (A.T @ X.T).T
-            signs = column_signs(T, frame.x_mean @ A)
+            T = X @ rotations if sparse.issparse(X) else (rotations.T @ X.T).T
+            signs = column_signs(T, form.frame.x_mean @ rotations)
 
         self._nesting = None if turn is None else turn[0] * signs
-        self.x_mean_, self.x_scale_, self._x_rest = frame.x_mean, frame.x_scale, frame.x_rest
-        self.y_mean_, self.y_scale_ = frame.y_mean, frame.y_scale
-        self.weight_ = frame.weight * frame.weight_unit
-        self.n_samples_ = frame.n_samples
         self.n_components_ = len(signs)
         self.solver_ = factors.solver
-        coef = (factors.y_loadings * frame.y_scale[:, None]) @ A.T  # signs cancel
+        self._store_map(form.frame, rotations, factors.y_loadings)
+        self._store_components(form, factors, signs)
+
+    def _store_map(self, frame: Frame, rotations: Array, y_loadings: Array) -> None:
+        """Keep means, scales and the map, which does not depend on the signs of its factors."""
+        self.x_mean_ = frame.x_mean
+        self.x_scale_ = frame.x_scale
+        self._x_rest = frame.x_rest
+        self.y_mean_ = frame.y_mean
+        self.y_scale_ = frame.y_scale
+        self.weight_ = frame.weight * frame.weight_unit
+        self.n_samples_ = frame.n_samples
+        coef = (y_loadings * frame.y_scale[:, None]) @ rotations.T
         intercept = frame.y_mean - coef @ frame.x_mean - coef @ frame.x_rest
         self.coef_ = coef[0] if self._y_is_1d else coef
         self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
-        self._store_components(form, factors, signs)
 
     def _store_components(self, form: Form, factors: Factors, signs: Array) -> None:
         """Keep weights and loadings, and the share of the variance that each component explains."""
-        rotations, x_cross = factors.rotations, factors.x_cross
-        gram, Q = factors.gram, factors.y_loadings
-        self.x_rotations_ = self.x_weights_ = self.x_loadings_ = rotations * signs
+        x_cross, gram, Q = factors.x_cross, factors.gram, factors.y_loadings
+        # Principal components are their own weights and loadings.
+        self.x_rotations_ = self.x_weights_ = self.x_loadings_ = factors.rotations * signs
         if factors.weights is not None:
             self.x_weights_ = factors.weights * signs
         elif not factors.principal:
-            self.x_weights_ = self.x_rotations_ / np.linalg.norm(rotations, axis=0)
+            self.x_weights_ = self.x_rotations_ / np.linalg.norm(factors.rotations, axis=0)
         self.y_loadings_ = Q * signs
         self.score_gram_ = gram * (signs[:, None] * signs)
         if form.frame.weight_unit != 1.0:
@@ -362,11 +367,10 @@ class LatentRegression(FittedMap, ABC):
                 self.x_loadings_ = loadings * signs
                 x_squares = np.einsum("pk,pk->k", loadings, x_cross)
         else:
-            assert x_cross is not None
             overlap = np.tril(gram * (Q.T @ Q))
             y_squares -= 2 * overlap.sum(axis=1) - overlap.diagonal()
             inverse = inverse_root(gram)
-            V = inverse @ x_cross.T  # X' along orthonormal scores
+            V = inverse @ factors.along_scores.T  # X' along orthonormal scores
             self.x_loadings_ = V.T @ (inverse * signs)
             x_squares = np.einsum("kp,kp->k", V, V)
         y_total = form.y_squares.sum()

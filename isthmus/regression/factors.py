@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.problems import Form
 
 
 @dataclass
@@ -34,6 +35,14 @@ class Factors:
     def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
         none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
         return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
+
+    @classmethod
+    def of_map(cls, form: Form, rotations: Array, y_loadings: Array, solver: str) -> Factors:
+        """Factors of any map, with the products that explain them."""
+        x_cross = form.product(rotations)
+        y_cross = form.inner(rotations, form.xy)
+        gram = form.inner(rotations, x_cross)
+        return cls(rotations, y_loadings, None, x_cross, y_cross, gram, solver)
 
     def silence(self, x_constant: NDArray, y_constant: NDArray) -> None:
         """Exact zeros for columns that do not vary, where a decomposition leaves 1e-17."""

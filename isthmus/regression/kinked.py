@@ -97,10 +97,7 @@ def can_sharpen(problem: RankProblem, rank: int) -> bool:
 
 
 def sharpen(
-    problem: RankProblem,
-    start: tuple[Array, Array, Array],
-    tol: float = _ENOUGH,
-    max_iter: int = _LINEARISATIONS,
+    problem: RankProblem, start: tuple[Array, Array, Array], max_iter: int
 ) -> tuple[tuple[Array, Array, Array], SolverResult]:
     r"""From a map near a minimum to the minimum itself, where many entries are fitted exactly.
 
@@ -133,16 +130,16 @@ def sharpen(
             steps += 1
             model = minimise_kinked(
                 design, target, h, linear, ridge + damping * np.eye(len(ridge)),
-                tol=1e-2 * min(0.1, max(promise / value if value else 0.0, tol)),
+                tol=1e-2 * min(0.1, max(promise / value if value else 0.0, _ENOUGH)),
             )  # fmt: skip
             promise = float((h * np.abs(target)).sum()) - model.value
-            converged = promise <= tol * abs(value)
+            converged = promise <= _ENOUGH * abs(value)
             dA, dD, db = design.split(model.point)
             moved = problem.objective(A + dA, D + dD, b + db)
             kept = (value - moved) / promise if promise > 0 else 0.0
             damping *= 0.1 if kept > _GOOD else 10.0 if kept < _POOR else 1.0
             # What the linearisation promised and the step did not keep is about what is left.
-            converged |= kept > _GOOD and abs(kept - 1) * promise <= tol * abs(value)
+            converged |= kept > _GOOD and abs(kept - 1) * promise <= _ENOUGH * abs(value)
             if kept > _POOR or (converged and moved < value):
                 (A, D), b, value = balance(A + dA, D + dD), b + db, moved
                 break

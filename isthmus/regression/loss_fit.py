@@ -25,8 +25,7 @@ from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,
     check_finite,
-    lasting_components,
-    singular_form,
+    map_factors,
 )
 from isthmus.regression.scales import middle_and_spread, ridge_residuals, winsorise
 from isthmus.regression.starts import descend_well
@@ -369,21 +368,7 @@ def _factors(
 ) -> Factors:
     """Factors of the map A D' for the base class; the intercept stands in for the mean of y."""
     root = 1.0 if weights is None else np.sqrt(weights)[:, None]
-    form.frame.y_mean, form.Y = b, Y * root
+    form.frame.y_mean = b
+    form.Y = Y * root
     form.y_squares = (form.Y**2).sum(axis=0)
-    if A.shape[1]:
-        W, s, V = singular_form(A, D)
-        keep = lasting_components(s, V)
-        W, s, V = W[:, keep], s[keep], V[:, keep]
-    else:
-        W, s, V = A, np.zeros(0), D
-    T = form.X @ W
-    return Factors(
-        rotations=W,
-        y_loadings=V * s,
-        weights=None,
-        x_cross=form.X.T @ T,
-        y_cross=T.T @ form.Y,
-        gram=T.T @ T,
-        solver="lbfgs",
-    )
+    return map_factors(form, A, D)

@@ -16,14 +16,12 @@ from isthmus.losses.registry import get_loss
 from isthmus.losses.scale import robust_scale
 from isthmus.problems import MomentForm, Moments
 from isthmus.problems.streams.sources import Rows
-from isthmus.regression.factors import Factors
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,
     descend_factors,
-    lasting_components,
-    singular_form,
+    map_factors,
 )
 
 # Rows on which the start, the scales of the outputs and the parameters of the loss are found.
@@ -123,7 +121,7 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
     )  # fmt: skip
     objective = problem.value_and_gradients(loss, A, D, b)[0]
     form = _about(form, moments, b * scales)
-    factors = _factors(form, basis @ (g[:, None] * A), D * scales[:, None])
+    factors = map_factors(form, basis @ (g[:, None] * A), D * scales[:, None])
     return LossFit(form, factors, loss, objective, scales, ridge_factor, result)
 
 
@@ -151,14 +149,3 @@ def _about(form: MomentForm, moments: Moments, b: Array) -> MomentForm:
         xy=form.xy * frame.y_scale,
         y_squares=form.y_squares * frame.y_scale**2 + frame.weight * shift**2,
     )
-
-
-def _factors(form: MomentForm, A: Array, D: Array) -> Factors:
-    """Return factors for the base class."""
-    W, s, V = singular_form(A, D)
-    keep = lasting_components(s, V)
-    W, s, V = W[:, keep], s[keep], V[:, keep]
-    return Factors(
-        rotations=W, y_loadings=V * s, weights=None, x_cross=form.xx @ W, y_cross=W.T @ form.xy,
-        gram=W.T @ form.xx @ W, solver="lbfgs",
-    )  # fmt: skip

@@ -152,18 +152,9 @@ def system_optimum(
     if turn is not None:
         Q[:, turn[0]] = Q[:, turn[0]] @ turn[1]
     Q = Q[:, :r]
-    rotations = ridge @ Q
-    x_cross = form.product(rotations)
-    return Factors(
-        rotations=rotations,
-        y_loadings=Q,
-        weights=None,
-        x_cross=x_cross,
-        y_cross=form.inner(rotations, form.xy),
-        gram=form.inner(rotations, x_cross),
-        solver="dual" if form.is_dual else "moments",
-        warning=tie_warning(sigma, r),
-    )
+    factors = Factors.of_map(form, ridge @ Q, Q, "dual" if form.is_dual else "moments")
+    factors.warning = tie_warning(sigma, r)
+    return factors
 
 
 def _norms(form: Form, maps: Array) -> Array:
@@ -243,16 +234,12 @@ def tie_breaking(
     return block, np.linalg.eigh(norms(block))[1]
 
 
-_SMALLEST_TAKEN = "Of the directions that tie those with the smallest coefficients are taken."
-
-
-def tie_warning(
-    sigma: Array, r: int, graded: bool = False, outcome: str = _SMALLEST_TAKEN
-) -> str | None:
+def tie_warning(sigma: Array, r: int, graded: bool = False) -> str | None:
     """What to say where singular values r and r + 1 of the fit are equal; None where they are not."""
     if not is_tied(sigma, r, graded):
         return None
     return (
         f"Singular values {r} and {r + 1} of the fit differ by {sigma[r - 1] - sigma[r]:.1e} only, the "
-        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. {outcome}"
+        f"first being {sigma[0]:.1e}: the best map of rank {r} is not unique. Of the directions that tie "
+        "those with the smallest coefficients are taken."
     )

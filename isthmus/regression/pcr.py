@@ -70,11 +70,11 @@ class PCR(LatentRegression):
         self.tol = tol
 
     def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
-        p, q = form.xy.shape
         spectrum = form.spectrum()
         if spectrum.norm == 0.0:
+            p, q = form.xy.shape
             return form, Factors.empty(p, q, spectrum.solver)
-        most = min(form.frame.n_samples - 1, p)
+        most = form.n_directions
         k = most if n_components is None else min(n_components, most)
         if not spectrum.has_digits(k):
             return self._solve(form.exactly(), n_components)

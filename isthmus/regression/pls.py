@@ -14,6 +14,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus._linalg import EPS, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
@@ -157,7 +158,7 @@ class PLS(LatentRegression):
         else:
             scores = form.new_scores(k, tolerance)
             path = primal_pls(scores, k, tolerance, self.algorithm == "simpls")
-            has_digits = scores.is_trusted[0]
+            has_digits = path.is_trusted[0]
             k = int(path.n_found[0])
             factors = Factors(
                 rotations=path.rotations[0, :k].T,
@@ -193,7 +194,7 @@ class PLS(LatentRegression):
         scores = stack.new_scores(n_components)
         tolerance = EPS * max(stack.folds.rows.shape)
         path = primal_pls(scores, n_components, tolerance, self.algorithm == "simpls")
-        lost = stack.lost | ~scores.is_trusted
+        lost = stack.lost | ~path.is_trusted
         for b, split in enumerate(stack.splits):
             i = stack.start + b
             if lost[b]:
@@ -215,6 +216,7 @@ class PrimalPath:
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
     n_found: Array  # (b,)
+    is_trusted: NDArray  # whether a problem has the digits that its scores need, (b,)
 
 
 def primal_pls(
@@ -250,7 +252,6 @@ def primal_pls(
     score_norms = np.zeros((b, k))
     floor = tol * np.sqrt(np.einsum("bqp,bqp->b", S, S))
     alive = floor > 0
-    n_found = np.zeros(b, dtype=int)
     for i in range(k):
         # The weight, through the smaller of the two Gram matrices of S.
         if q <= p:
@@ -277,7 +278,6 @@ def primal_pls(
         h = scores.x_cross[:, i]
         y_loadings[:, i] = y_loading
         score_norms[:, i] = tt * alive
-        n_found += alive
         # What is left of S.
         if simpls:
             for problem, v in zip(basis, h):
@@ -287,13 +287,15 @@ def primal_pls(
             S -= np.multiply(S @ v[:, :, None], v[:, None, :], out=step)
         else:
             S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
+    lengths = np.einsum("bkp,bkp->bk", scores.directions, scores.directions)
     path = PrimalPath(
         weights,
         scores.directions,
         scores.x_cross,
         y_loadings[:, :, :n_outputs],
         score_norms,
-        n_found,
+        n_found=np.count_nonzero(score_norms, axis=1),
+        is_trusted=(scores.known_to * lengths <= score_norms).all(axis=1),
     )
     if simpls:
         _shorten(path)

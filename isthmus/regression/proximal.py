@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from isthmus._linalg import Array
 from isthmus.losses.checks import check_user_loss
 from isthmus.losses.registry import get_loss
+from isthmus.problems import Frame
 from isthmus.regression.online import ProximalState, oriented_factors, proximal_step
 from isthmus.regression.optimum import RankConstrained
 
@@ -82,17 +83,17 @@ class ProximalRegression(RankConstrained):
         """Set the fitted attributes of a map known by its factors alone."""
         W, s, V = oriented_factors(state)
         p, q = len(state.x_mean), len(state.y_mean)
-        self.n_components_, self.solver_ = len(s), "proximal"
-        self.x_mean_, self.y_mean_ = state.x_mean.copy(), state.y_mean.copy()
-        self.x_scale_, self.y_scale_ = np.ones(p), np.ones(q)
-        self._x_rest, self._nesting = np.zeros(p), None
-        self.weight_, self.n_samples_ = state.weight, state.n_samples
+        frame = Frame(
+            state.x_mean.copy(), np.ones(p), state.y_mean.copy(), np.ones(q),
+            state.weight, state.n_samples, np.zeros(p),
+        )  # fmt: skip
+        self.n_components_ = len(s)
+        self.solver_ = "proximal"
+        self._nesting = None
         self.x_weights_ = self.x_rotations_ = self.x_loadings_ = W
-        self.y_rotations_, self.singular_values_, self.y_loadings_ = V, s, V * s
-        coef = self.y_loadings_ @ W.T
-        self.coef_ = coef[0] if self._y_is_1d else coef
-        intercept = self.y_mean_ - coef @ self.x_mean_
-        self.intercept_ = float(intercept[0]) if self._y_is_1d else intercept
+        self.y_rotations_, self.singular_values_ = V, s
+        self.y_loadings_ = V * s
+        self._store_map(frame, W, self.y_loadings_)
 
     def _output_weights(self, n_targets: int) -> Array | None:
         if self.output_weight is None:

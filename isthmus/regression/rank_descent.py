@@ -20,6 +20,7 @@ from isthmus._solvers import Reason, SolverResult
 from isthmus._solvers.smoothed import minimise_smoothed
 from isthmus.losses import Loss
 from isthmus.losses.scale import robust_scale
+from isthmus.problems import Form
 from isthmus.regression.factors import Factors
 
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
@@ -243,9 +244,16 @@ def singular_form(A: Array, D: Array) -> tuple[Array, Array, Array]:
     return Qa @ U, s, Qd @ Vt.T
 
 
-def lasting_components(s: Array, V: Array) -> NDArray:
-    """Return which components of a map in singular form are more than rounding errors."""
-    return np.asarray(s > _LEAST_COMPONENT * rounding_units(V.T, np.linalg.norm(V * s, axis=1)))
+def map_factors(form: Form, A: Array, D: Array) -> Factors:
+    """Factors of the map A D', in singular form, for the base class."""
+    if A.shape[1]:
+        W, s, V = singular_form(A, D)
+        known_to = rounding_units(V.T, np.linalg.norm(V * s, axis=1))
+        keep = s > _LEAST_COMPONENT * known_to
+        W, s, V = W[:, keep], s[keep], V[:, keep]
+    else:
+        W, s, V = A, np.zeros(0), D
+    return Factors.of_map(form, W, V * s, "lbfgs")
 
 
 def check_finite(values: NDArray, loss: Loss) -> None:

@@ -22,7 +22,7 @@ def by_blocks(method: Callable[..., Any]) -> Any:
     def call(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         if is_dask(X):
             return dask_result(self, method.__name__, X, *args, **options)
-        source = as_rows(X)
+        source = None if isinstance(X, np.ndarray) else as_rows(X)
         if source is None:
             return method(self, X, *args, **options)
         check_names(self, source)
@@ -41,7 +41,7 @@ def maps_blocks(method: Callable[..., Any]) -> Any:
     def call(self: Any, X: Any) -> Any:
         if is_dask(X):
             return dask_result(self, method.__name__, X)
-        source = as_rows(X)
+        source = None if isinstance(X, np.ndarray) else as_rows(X)
         if source is None:
             return method(self, X)
         check_is_fitted(self)

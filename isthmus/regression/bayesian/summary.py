@@ -36,16 +36,7 @@ def best_factors(mean: Array, form: Any, rank: int, solver: str) -> Factors:
     U, s, Vt = np.linalg.svd(C, full_matrices=False)
     keep = s[:rank] > _RANK * max(float(s[0]) if len(s) else 0.0, np.finfo(float).tiny)
     W, s, V = U[:, :rank][:, keep], s[:rank][keep], Vt[:rank][keep].T
-    x_cross = form.product(W)
-    return Factors(
-        rotations=W,
-        y_loadings=V * s,
-        weights=None,
-        x_cross=x_cross,
-        y_cross=W.T @ form.xy,
-        gram=W.T @ x_cross,
-        solver=solver,
-    )
+    return Factors.of_map(form, W, V * s, solver)
 
 
 def output_products(form: Form, Y: NDArray, weights: Array | None) -> Array:
