@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -489,11 +488,11 @@ def test_version_and_usage(run):
 # The command, which says when it has come to a function and then waits there for the signal. Where the
 # tests run in the background the shell has SIGINT ignored: Python's own handler is put back.
 WAITING = """
-import functools, importlib, signal, sys, time
+import functools, importlib, os, signal, sys, time
 from isthmus.cli import main
 
 def wait(*_, **__):
-    print("at work", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
     time.sleep(600)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -512,20 +511,14 @@ sys.exit(main())
         "os:fsync",
     ],
 )
-def test_ctrl_c_keeps_the_old_file(tables, tmp_path, place):
+def test_ctrl_c_keeps_the_old_file(tables, tmp_path, run_process, place):
     (tmp_path / "c.isthmus").write_bytes(b"old")
-    process = subprocess.Popen(
-        [sys.executable, "-c", WAITING, place, "fit", "X.csv", "Y.csv", "-o", "c.isthmus", "-m", "ridge",
-         "--cv", "2"],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout.readline() == "at work\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert out == "" and "Traceback" not in err
-    assert err.splitlines()[-1] == "isthmus: error: interrupted; nothing was left half-written."
+    arguments = ("fit", "X.csv", "Y.csv", "-o", "c.isthmus", "-m", "ridge", "--cv", "2")
+    done = run_process(place, *arguments, first=WAITING)
+    assert done.returncode == 130, done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    said = done.stderr.splitlines()[-1]
+    assert said == "isthmus: error: interrupted; nothing was left half-written."
     assert (tmp_path / "c.isthmus").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["X.csv", "Y.csv", "c.isthmus"]
 
