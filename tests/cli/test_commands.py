@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import isthmus
 from isthmus.auto import MethodSearchCV
+from isthmus.cli import app
 from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
 from isthmus.inspection import Trusted
 
@@ -521,6 +522,14 @@ def test_ctrl_c_keeps_the_old_file(tables, tmp_path, run_process, place):
     assert said == "isthmus: error: interrupted; nothing was left half-written."
     assert (tmp_path / "c.isthmus").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["X.csv", "Y.csv", "c.isthmus"]
+
+
+def test_the_command_is_built_once_and_keeps_nothing_of_a_call(tables, run):
+    assert app._command() is app._command()
+    told = run("inspect", "X.csv", "--json")[1]
+    assert json.loads(told)
+    shown = run("inspect", "X.csv")[1]
+    assert not shown.startswith("{") and run("inspect", "X.csv", "--json")[1] == told
 
 
 def test_interrupt_in_the_middle(tables, run, monkeypatch, tmp_path):
