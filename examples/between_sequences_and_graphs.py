@@ -85,7 +85,8 @@ def main():
         print(f"{share:5.1f}  {word:<17} {loss:.5f}  {near:.5f}")
 
     graphs = molecules()
-    search = GraphSearch(n_starts=1, method="local", size_window=1, random_state=0)
+    options = {"size_window": 1, "max_evaluations": 4000, "random_state": 0}
+    search = GraphSearch("local", n_starts=1, **options)
     second = along(graphs, GraphKernel(0.2), search, 1, len(graphs) - 1)
     print("\nshare  atoms     bonds  loss")
     for share, graph, loss in zip(SHARES, second[2], second[3]):
