@@ -37,6 +37,12 @@ every = pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 every_of_rows = pytest.mark.parametrize("ask", OF_ROWS.values(), ids=OF_ROWS)
 
 
+@pytest.fixture
+def rng():
+    """One seed: what is refused, and what is left alone, does not depend on the numbers."""
+    return np.random.default_rng(0)
+
+
 def test_the_list_is_whole():
     functions = {name for name in inspection.__all__ if name.islower()}
     functions.remove("figures_of_merit")  # of predictions: asks no model
