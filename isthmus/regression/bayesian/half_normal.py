@@ -55,7 +55,7 @@ class IndependentFactorPosterior(FreeFactorPosterior):
         Their squares cancel those of the prior, so that no slope and no singular vector is needed.
         """
         p, r = A.shape
-        R, T = np.linalg.qr(A, mode="r"), np.linalg.qr(D, mode="r")
+        R, T = (np.asarray(np.linalg.qr(factor, mode="r")) for factor in (A, D))
         diagonals = np.abs([R.diagonal(), T.diagonal()])
         if not diagonals.all():
             return -np.inf
