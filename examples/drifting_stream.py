@@ -18,7 +18,7 @@ for it when all is quiet.
 
 The figure, saved as ``drifting_stream.png``, shows the excess risk after each block: the squared error
 of predictions beyond that of the true map. The table has its value after the last block. Both are
-means of four streams.
+means of three streams.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ from isthmus import StiefelRegression
 
 FIGURE = Path("drifting_stream.png")
 N_FEATURES, N_TARGETS, RANK = 10, 8, 3
-N_BLOCKS, BLOCK_ROWS, N_STREAMS = 100, 20, 4
+N_BLOCKS, BLOCK_ROWS, N_STREAMS = 100, 20, 3
 SPREADS = np.geomspace(1.0, 0.15, N_FEATURES)  # standard deviations of the inputs
 NOISE = 0.5
 DRIFT_FROM, TURN = 50, 0.9  # the block from which the map turns, by this angle in all

@@ -24,6 +24,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import pairwise_distances_argmin
 
 from isthmus import DependencyRegressor, KernelMap
 from isthmus.datasets import load_ocr_words
@@ -105,7 +106,7 @@ def main():
 
     by_place = read(SequenceSearch("beam"), [placed(word) for word in words[train]], sizes=sizes)
 
-    nearest = ((X[test][:, None] - X[train]) ** 2).sum(axis=2).argmin(axis=1)
+    nearest = pairwise_distances_argmin(X[test], X[train])
     answers = {
         "nearest neighbour": [words[i] for i in nearest],
         "letter by letter": letter_by_letter(pictures[train], words[train], pictures[test]),

@@ -38,8 +38,8 @@ def molecule(rng):
 
 def main():
     rng = np.random.default_rng(0)
-    molecules = [molecule(rng) for _ in range(160)]
-    train, test = molecules[:80], molecules[80:]
+    molecules = [molecule(rng) for _ in range(120)]
+    train, test = molecules[:60], molecules[60:]
     kernel = GraphKernel(0.2, normalise=True)
     own = kernel(test, molecules)
     exact, alike = [], []

@@ -112,7 +112,7 @@ def test_equals_refitting(estimator, shape, splitter):
         cv = KFold(len(X) // 12)
     weights = None if splitter in ("k-fold", "grouped") else 1 + np.arange(len(X)) % 3 / 2
     alphas = [0.0, 1.0, 300.0] if hasattr(estimator, "alpha") else [None]
-    ranks = [1, 2, 3]
+    ranks = [1, 3]
     search = ComponentSearchCV(
         estimator,
         n_components=ranks,
@@ -269,6 +269,7 @@ def test_joint_choice_beats_either_alone():
 def test_a_monstrous_row_does_not_spoil_the_others(estimator, shape):
     """Taking a row of 1e9 away from moments would leave its rounding errors behind."""
     X, Y = make(shape)
+    X, Y = X[:240], Y[:240]  # folds of three rows are made again one by one
     X[0], Y[0] = X[0] * 1e9, Y[0] * 1e9
     alphas = [1.0] if hasattr(estimator, "alpha") else [None]
     for cv in (KFold(4), KFold(len(X) // 3)):

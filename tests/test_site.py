@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,12 @@ def test_messages_that_are_explained_exist():
         assert longest in texts, message
 
 
-TRAIL = generated_pages.Trail(ROOT)
+@cache
+def trail():
+    """Read all tests once, and not while they are collected."""
+    return generated_pages.Trail(ROOT)
+
+
 ESTIMATORS = sorted(
     {
         (name, room)
@@ -130,7 +136,7 @@ NOT_DRAWN = {"Expansion", "MethodSearchCV", "Rows", "load", "save", "spike"}
 
 @pytest.mark.parametrize(("name", "room"), ESTIMATORS, ids=[name for name, _ in ESTIMATORS])
 def test_an_estimator_leads_to_its_page_example_and_test(name, room):
-    pages, examples, tests = TRAIL.of(name)
+    pages, examples, tests = trail().of(name)
     thing = getattr(importlib.import_module(room), name)
     assert pages, f"no page of docs/ speaks of {name}"
     assert tests, f"no test imports {name}"
@@ -142,12 +148,12 @@ def test_an_estimator_leads_to_its_page_example_and_test(name, room):
 
 
 def test_the_trail_is_read_off_the_files():
-    _, examples, tests = TRAIL.of("ManifoldPLS")
+    _, examples, tests = trail().of("ManifoldPLS")
     assert (ROOT / "examples/faces_of_classes.py") in examples
     assert any("ManifoldPLS" in path.read_text("utf-8") for path in tests)
-    entry = " ".join(TRAIL.lines("ManifoldPLS", gallery=True))
+    entry = " ".join(trail().lines("ManifoldPLS", gallery=True))
     assert "/gallery/faces_of_classes>" in entry and "``tests/" in entry
-    assert TRAIL.lines("NoSuchName", gallery=True) == []
+    assert trail().lines("NoSuchName", gallery=True) == []
 
 
 def test_the_literature_has_every_entry():

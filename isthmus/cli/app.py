@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -43,6 +44,14 @@ def build_app() -> Any:
     return app
 
 
+@cache
+def _command() -> Any:
+    """Build the command once per process: reading all its options takes up to 0.1 s."""
+    import typer
+
+    return typer.main.get_command(build_app())
+
+
 def _about() -> None:
     """Learn to predict one table from another through a low-dimensional map.
 
@@ -75,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failure: Any = family["ClickException"]
     # Pictures go to files; a window would need a display.
     os.environ.setdefault("MPLBACKEND", "Agg")
-    command = typer.main.get_command(build_app())
+    command = _command()
     before = warnings.showwarning
     warnings.showwarning = _one_line_warning
     interruption = _Interruption()

@@ -29,12 +29,21 @@ def run(tmp_path, monkeypatch, capsys):
     return call
 
 
-# Imports take longer than most commands: one process does them, and each run is a child of it.
+# Imports take longer than most commands: one process does them, and each run is a child of it. A first
+# command, which ends in an error, makes typer import what it needs to read arguments.
 PARENT = r"""
-import contextlib, json, os, runpy, sys
+import contextlib, gc, importlib, io, json, os, pkgutil, runpy, sys
 import isthmus.auto, isthmus.cli, isthmus.reports
 with contextlib.suppress(ImportError):
     import jinja2, plotly.offline
+for room in (isthmus.cli, isthmus.reports):
+    for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+with contextlib.redirect_stderr(io.StringIO()):
+    isthmus.cli.main(["inspect", "no such file"])
+gc.freeze()  # or the first collection in each child takes longer than most commands
 
 for line in sys.stdin:
     job = json.loads(line)

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import isthmus
 from isthmus.auto import MethodSearchCV
+from isthmus.cli import app
 from isthmus.cli.console import Console
 from isthmus.datasets import DatasetNotFoundError, load_mulan, load_nir
 from isthmus.inspection import Trusted
@@ -488,11 +488,11 @@ def test_version_and_usage(run):
 # The command, which says when it has come to a function and then waits there for the signal. Where the
 # tests run in the background the shell has SIGINT ignored: Python's own handler is put back.
 WAITING = """
-import functools, importlib, signal, sys, time
+import functools, importlib, os, signal, sys, time
 from isthmus.cli import main
 
 def wait(*_, **__):
-    print("at work", flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
     time.sleep(600)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -511,22 +511,24 @@ sys.exit(main())
         "os:fsync",
     ],
 )
-def test_ctrl_c_keeps_the_old_file(tables, tmp_path, place):
+def test_ctrl_c_keeps_the_old_file(tables, tmp_path, run_process, place):
     (tmp_path / "c.isthmus").write_bytes(b"old")
-    process = subprocess.Popen(
-        [sys.executable, "-c", WAITING, place, "fit", "X.csv", "Y.csv", "-o", "c.isthmus", "-m", "ridge",
-         "--cv", "2"],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout.readline() == "at work\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert out == "" and "Traceback" not in err
-    assert err.splitlines()[-1] == "isthmus: error: interrupted; nothing was left half-written."
+    arguments = ("fit", "X.csv", "Y.csv", "-o", "c.isthmus", "-m", "ridge", "--cv", "2")
+    done = run_process(place, *arguments, first=WAITING)
+    assert done.returncode == 130, done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    said = done.stderr.splitlines()[-1]
+    assert said == "isthmus: error: interrupted; nothing was left half-written."
     assert (tmp_path / "c.isthmus").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["X.csv", "Y.csv", "c.isthmus"]
+
+
+def test_the_command_is_built_once_and_keeps_nothing_of_a_call(tables, run):
+    assert app._command() is app._command()
+    told = run("inspect", "X.csv", "--json")[1]
+    assert json.loads(told)
+    shown = run("inspect", "X.csv")[1]
+    assert not shown.startswith("{") and run("inspect", "X.csv", "--json")[1] == told
 
 
 def test_interrupt_in_the_middle(tables, run, monkeypatch, tmp_path):

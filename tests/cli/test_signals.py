@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 RUNNER = r"""
-import contextlib, json, os, random, re, signal, sys, time
+import contextlib, gc, json, os, random, re, signal, sys, time
 import numpy as np
 import isthmus
 with contextlib.suppress(ImportError):
@@ -57,6 +57,8 @@ if name == "imitate":
     frame = np.zeros((64, 128, 3), np.uint8)
     stories.learned_story = lambda **_: story
     show.film_frames = lambda *_, **__: (frame + k for k in range(6))
+
+gc.freeze()  # the children do not look through all that was imported
 
 def written(path):
     '''Which run wrote a file, once it is seen to be whole; 0 for what was there before.'''

@@ -335,12 +335,13 @@ def test_an_error_in_a_later_block_keeps_the_old_file(model, run, tmp_path, smal
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak as Linux tells it")
-def test_memory_of_predict_does_not_grow_with_the_rows(model, tmp_path):
+def test_memory_of_predict_does_not_grow_with_the_rows(model, tmp_path, run_process):
     """400,000 rows of 6 numbers, 19 MB, are not held: the peak is that of a tenth of the rows."""
     rows = (tmp_path / "X.csv").read_text().splitlines()
     code = (
-        "import sys; from isthmus.cli import main; assert main(sys.argv[1:]) == 0\n"
-        "print(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024)"
+        "from isthmus.cli import main; assert main(sys.argv[1:]) == 0\n"
+        "print(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024)\n"
+        "sys.exit()"
     )
     peaks = []
     for times in (1000, 10_000):
@@ -348,11 +349,7 @@ def test_memory_of_predict_does_not_grow_with_the_rows(model, tmp_path):
             file.write(rows[0] + "\n")
             for _ in range(times):
                 file.write("\n".join(rows[1:]) + "\n")
-        done = subprocess.run(
-            [sys.executable, "-c", code, "predict", "m.isthmus", "long.csv", "-o", "out.csv", "-q"],
-            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-            capture_output=True, text=True,
-        )  # fmt: skip
+        done = run_process("predict", "m.isthmus", "long.csv", "-o", "out.csv", "-q", first=code)
         assert done.returncode == 0, done.stderr
         peaks.append(float(done.stdout))
     assert (tmp_path / "out.csv").read_bytes().count(b"\n") == 400_001

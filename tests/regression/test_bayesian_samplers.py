@@ -238,6 +238,10 @@ class WithoutPoles(IndependentFactorPosterior):
         inner = 2 / gap * (s[0] * np.outer(U[:, 0], Vt[0]) - s[1] * np.outer(U[:, 1], Vt[1]))
         return value + np.log(gap), [slopes[0] + inner @ parts[1], slopes[1] + inner.T @ parts[0]]
 
+    def _log_rest(self, A, D):
+        s = np.linalg.svd(A @ D.T, compute_uv=False)
+        return super()._log_rest(A, D) + np.log(s[0] ** 2 - s[1] ** 2)
+
 
 def wrong_power(prior):
     """A power of tau too many, as from one degree of freedom that was forgotten."""
@@ -511,6 +515,24 @@ def test_gradients_are_finite_differences(likelihood, build, noise):
             moved = [[x + h if i == j else x for i, x in enumerate(parts)] for h in steps]
             slope = (posterior(moved[0])[0] - posterior(moved[1])[0]) / 2e-6
             assert_allclose((gradient[j] * direction).sum(), slope, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_what_decides_on_a_redraw_is_the_prior_over_its_gaussian_part(rank):
+    """``log_prior`` minus the Gaussian factors of ``redraw_factors``, which it does not compute."""
+    rng = np.random.default_rng(rank)
+    problem = problem_of(rng.normal(size=(9, 4)), rng.normal(size=(9, 3)))
+    posterior = IndependentFactorPosterior(
+        problem, get_likelihood("gaussian", 4.0), Prior("half_normal", 0.7, 2.0, 0.5, "common")
+    )
+    extra = 12  # degrees of freedom of D beside the number of outputs
+    A, D = rng.normal(size=(4, rank)), rng.normal(size=(3, rank))
+    gaussian = -0.5 * (((A @ D.T) ** 2).sum() / 0.7 + (D**2).sum())
+    gaussian += 0.5 * extra * np.linalg.slogdet(D.T @ D)[1]
+    expected = posterior.log_prior([A, D])[0] - gaussian
+    assert_allclose(posterior._log_rest(A, D), expected, rtol=1e-12)
+    A[:, -1] = D[:, -1] = 0.0  # a lost rank has no density
+    assert posterior._log_rest(A, D) == -np.inf == posterior.log_prior([A, D])[0]
 
 
 def test_the_two_evaluations_agree():

@@ -38,10 +38,10 @@ def smooth(Z: NDArray, Y: NDArray, Z_new: NDArray) -> NDArray:
     best = (np.inf, 0.0, 0.0)
     for width in (0.1, 0.3, 1.0, 3.0):
         values, U = np.linalg.eigh(gram(RBF(base * width), Z[few]))
-        UY = U.T @ (Y[few] - mean)
+        UY, squares = U.T @ (Y[few] - mean), U**2
         for alpha in (1e-4, 1e-3, 1e-2, 1e-1, 1.0):
             shrink = 1.0 / (np.maximum(values, 0) + alpha)
-            loo = (U @ (shrink[:, None] * UY)) / ((U**2) @ shrink)[:, None]
+            loo = (U @ (shrink[:, None] * UY)) / (squares @ shrink)[:, None]
             best = min(best, (float((loo**2).mean()), base * width, alpha))
     kernel = RBF(best[1])
     K = gram(kernel, Z) + best[2] * np.eye(len(Z))

@@ -159,18 +159,24 @@ def judge_faces(method: str, draw: int) -> dict[int, float]:
     return {column: clean_faces(method, draw, column) for column in NOISE}
 
 
-def clean_faces(method: str, draw: int, column: int) -> float:
-    (X, Y, X_test, Y_test), untouched = noisy_faces(draw, column)
-    if method == UNTOUCHED:
-        return untouched
+@cache
+def fit_faces(method: str, draw: int, column: int) -> Any:
+    """Fit a method of the table once: its errors and its pictures are those of one model."""
+    (X, Y, _, _), _ = noisy_faces(draw, column)
     if method in AT_ONCE:
         rows = np.concatenate(blocks(draw))
-        model = clone(AT_ONCE[method]).fit(X[rows], Y[rows])
-    else:
-        model = clone(ONLINE[method])
-        for rows in blocks(draw):
-            model.partial_fit(X[rows], Y[rows])
-    return squared_error(model.predict(X_test), Y_test)
+        return clone(AT_ONCE[method]).fit(X[rows], Y[rows])
+    model = clone(ONLINE[method])
+    for rows in blocks(draw):
+        model.partial_fit(X[rows], Y[rows])
+    return model
+
+
+def clean_faces(method: str, draw: int, column: int) -> float:
+    (_, _, X_test, Y_test), untouched = noisy_faces(draw, column)
+    if method == UNTOUCHED:
+        return untouched
+    return squared_error(fit_faces(method, draw, column).predict(X_test), Y_test)
 
 
 # -- the trials -----------------------------------------------------------------------------------
@@ -248,10 +254,8 @@ def run_cbcl(seed: int, quick: bool) -> Result:
                 "mean a variance",
             )
         )
-    (X, Y, X_test, Y_test), _ = noisy_faces(seed, 1)
-    model = clone(ONLINE[EXACT])
-    for rows in blocks(seed):
-        model.partial_fit(X[rows], Y[rows])
+    (_, Y, X_test, Y_test), _ = noisy_faces(seed, 1)
+    model = fit_faces(EXACT, seed, 1)
     basis = np.linalg.qr(model.y_loadings_)[0].T[:12]
     shown = model.predict(X_test[:12])
     side = int(np.sqrt(Y.shape[1]))

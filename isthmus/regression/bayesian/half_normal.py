@@ -50,10 +50,25 @@ class IndependentFactorPosterior(FreeFactorPosterior):
         return accept
 
     def _log_rest(self, A: Array, D: Array) -> float:
-        """What the log prior has beside Gaussian factors and extra degrees of freedom."""
-        DD = D.T @ D
-        squares = self.prior.precision * float(((A.T @ A) * DD).sum()) + float(DD.trace())
-        return self.log_prior([A, D])[0] + 0.5 * (squares - _EXTRA * np.linalg.slogdet(DD)[1])
+        """Return what the log prior has beside Gaussian factors and extra degrees of freedom.
+
+        Their squares cancel those of the prior, so that no slope and no singular vector is needed.
+        """
+        p, r = A.shape
+        R, T = (np.asarray(np.linalg.qr(factor, mode="r")) for factor in (A, D))
+        diagonals = np.abs([R.diagonal(), T.diagonal()])
+        if not diagonals.all():
+            return -np.inf
+        log_A, log_D = np.log(diagonals).sum(axis=1)
+        value = (r - p) * float(log_A) + r * float(log_D)
+        if r == 1:  # no second singular value to repel
+            return value
+        squares = np.linalg.svd(R @ T.T, compute_uv=False) ** 2
+        gaps = np.subtract.outer(squares, squares)
+        gaps.flat[:: r + 1] = 1.0
+        with np.errstate(divide="ignore"):
+            logs = float(np.log(np.abs(gaps)).sum()) / 2
+        return value - logs if squares[-1] > 0.0 else -np.inf
 
     def mirror(self, parts: Parts, rng: np.random.Generator) -> Parts | None:
         A, D = parts[:2]
