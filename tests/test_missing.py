@@ -133,6 +133,18 @@ def test_leading_pairs_are_enough(monkeypatch):
     assert_allclose(model.log_likelihood[-1], whole_model.log_likelihood[-1], rtol=1e-9)
 
 
+def test_dimensions_that_are_found_after_wide_rows_without_gaps():
+    """A start that leaves dimensions out asks for more of them when nothing has been filled yet."""
+    rng = np.random.default_rng(360)
+    E = rng.normal(size=(60, 6))
+    X = E @ rng.normal(size=(6, 300)) + 1e-6 * rng.normal(size=(60, 300))
+    Y = E @ rng.normal(size=(6, 3))
+    X[:3, :2] = np.nan
+    model = PCR(5, missing="em").fit(X, Y).missing_model_
+    assert model.converged
+    assert_allclose(model.filled(X)[3:], X[3:])
+
+
 @pytest.mark.parametrize("block", [2**20, 40])
 @pytest.mark.parametrize("order, many", [(16, 0), (16, 8), (0, 0)], ids=["swept", "both", "LAPACK"])
 @pytest.mark.parametrize("c", [0, 1, 3, 9])
@@ -157,7 +169,10 @@ def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
         covariance[np.ix_(u, u)] += w * (C[np.ix_(u, u)] - C[np.ix_(u, o)] @ K)
         log_det += w * (np.linalg.slogdet(C[np.ix_(o, o)])[1] - np.linalg.slogdet(C)[1])
         squares += w * (r[o] @ np.linalg.solve(C[np.ix_(o, o)], r[o]))
-    found = gaps_module.Gaps(missing).fill(R, gaps_module.Normal(W, noise), weights)
+    mean = rng.normal(size=d)
+    Z = np.where(missing, np.nan, R + mean)
+    found = gaps_module.Gaps(missing).fill(Z, mean, gaps_module.Normal(W, noise), weights)
+    R = Z - mean
     assert_allclose(R, filled, atol=1e-10)
     assert_allclose(found[0].dense(), covariance, atol=1e-10)
     assert_allclose(found[0].diagonal(), covariance.diagonal(), atol=1e-10)
