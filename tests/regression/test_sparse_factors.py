@@ -180,6 +180,33 @@ def test_a_fit_cut_short_says_so():
         SparseFactors(penalty=0).fit(X, Y)
 
 
+@pytest.mark.parametrize("rank, factor", [(None, "reduced_rank"), (2, "reduced_rank"), (2, "pls")])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_columns_does_not_matter(rank, factor, seed):
+    """Sweeps go through the columns in order and stop within ``tol``; Newton's steps end at one point."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 60))
+    Y = X[:, :4] @ rng.normal(size=(4, 5)) + 0.5 * rng.normal(size=(40, 5))
+    model = SparseFactors(rank, factor=factor)
+    path = model.fit(X, Y).coef_path_
+    order = rng.permutation(60)
+    found = model.fit(X[:, order], Y).coef_path_
+    assert_allclose(found, path[:, :, order], atol=1e-6 * np.abs(path).max())
+
+
+def test_directions_that_no_input_has_yet_stay_as_they_were():
+    """While A has one dimension, the second column of V is free: rounding sent the path two ways."""
+    rng = np.random.default_rng(0)
+    rng.normal(size=(60 * 8 + 8 * 2 + 60 * 2))
+    X = rng.normal(size=(60, 30))
+    Y = X[:, :4] @ rng.normal(size=(4, 3)) + 0.5 * rng.normal(size=(60, 3))
+    path = SparseFactors(2).fit(X, Y).coef_path_
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(30)
+        found = SparseFactors(2).fit(X[:, order], Y).coef_path_
+        assert_allclose(found, path[:, :, order], atol=1e-6)
+
+
 @parametrize_with_checks([SparseFactors(), SparseFactors(factor="pls")])
 def test_sklearn_contract(estimator, check):
     check(estimator)
