@@ -278,7 +278,11 @@ def _polish(X: Array, Y: Array, penalty: float, A: Array) -> Array:
     lowest = _objective(Y - X @ A, A, penalty)
     for _ in range(used.size + _NEWTON_STEPS):  # each may take a row out
         part, values = X[:, used], A[used]
-        tried = _along(values, _newton_step(part, Y - part @ values, penalty, values))
+        try:
+            step = _newton_step(part, Y - part @ values, penalty, values)
+        except np.linalg.LinAlgError:  # a row is all but zero, which sweeps will settle
+            break
+        tried = _along(values, step)
         heights = [_objective(Y - part @ tried[0], tried[0], penalty)]
         if heights[0] >= lowest or len(tried) > _HALVINGS:  # too far, or a row passes zero
             heights += [_objective(Y - part @ each, each, penalty) for each in tried[1:]]

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from isthmus import PLS
 from isthmus.datasets import make_spectra
 from isthmus.model_selection import selection_frequencies
-from isthmus.regression import SparseFactors
+from isthmus.regression import SparseFactors, sparse_factors
 from isthmus.regression.sparse_factors import _newton_step
 
 
@@ -205,6 +205,15 @@ def test_directions_that_no_input_has_yet_stay_as_they_were():
         order = np.random.default_rng(seed).permutation(30)
         found = SparseFactors(2).fit(X[:, order], Y).coef_path_
         assert_allclose(found, path[:, :, order], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", np.arange(1, 30) * 1e-17)
+def test_a_row_that_is_all_but_zero_is_no_error(size):
+    """Its second derivatives are so large that nothing is left of the others: sweeps go on from there."""
+    X, Y, A = np.ones((4, 1)), np.ones((4, 2)), np.full((1, 2), size)
+    polished = sparse_factors._polish(X, Y, 1.0, A)
+    before, after = (sparse_factors._objective(Y - X @ B, B, 1.0) for B in (A, polished))
+    assert after <= before
 
 
 @parametrize_with_checks([SparseFactors(), SparseFactors(factor="pls")])
