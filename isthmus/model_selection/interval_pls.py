@@ -87,10 +87,10 @@ def interval_pls(
     for name, given in (("X", X), ("y", y)):
         if hasattr(given, "fit"):
             raise TypeError(
-                f"{name} is an estimator, {given!r}, must be an array: interval_pls(X, y) fits a PLS of its "
-                "own to every interval, see n_components."
+                f"{name} is an estimator, {given!r}, must be an array: interval_pls(X, y) fits a PLS of "
+                "its own to every interval, see n_components."
             )
-    if np.isscalar(y) or y is None:
+    if np.isscalar(y):
         raise TypeError(
             f"y == {y!r}, must be an array of outputs: interval_pls(X, y, n_intervals)."
         )
