@@ -193,6 +193,9 @@ def test_the_gain_is_half_a_percent():
     assert least_gain_index(uneven, np.array([1.0, 30.0]), [1, 2], alphas) == 1
     rounding = np.array([[1.0], [1e-20], [1e-30]])
     assert least_gain_index(rounding, np.ones(1), [1, 2, 3], alphas) == 1
+    # Ridge weights whose errors differ by rounding are tied, and the largest is taken.
+    tied = np.array([[1.0], [1.0 + 1e-14], [1.0 + 1e-9]])
+    assert least_gain_index(tied, np.ones(1), [1], [0.1, 1.0, 10.0]) == 1
 
 
 def test_a_score_of_ones_own_is_followed_to_its_best():
