@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -214,6 +215,20 @@ def test_a_row_that_is_all_but_zero_is_no_error(size):
     polished = sparse_factors._polish(X, Y, 1.0, A)
     before, after = (sparse_factors._objective(Y - X @ B, B, 1.0) for B in (A, polished))
     assert after <= before
+
+
+class Halves(BaseEstimator):
+    """Selects its only column if it is fitted to twenty rows."""
+
+    def fit(self, X, y):
+        self.selected_ = np.array([len(X) == 20])
+        return self
+
+
+def test_halves_have_the_same_size():
+    """Of an odd number of rows one is left out: an input is not chosen more often by the larger half."""
+    X = np.arange(41.0)[:, None]
+    assert selection_frequencies(Halves(), X, X[:, 0], n_subsamples=6, random_state=0) == 1.0
 
 
 @parametrize_with_checks([SparseFactors(), SparseFactors(factor="pls")])
