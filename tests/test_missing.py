@@ -239,6 +239,16 @@ def test_constant_column_with_gaps_has_no_say():
     assert_allclose(model.missing_model_.filled(X)[:, 2], 7.0)
 
 
+def test_rounding_of_a_mean_is_no_variance():
+    """The mean of equal numbers is not quite that number: what is left is not scaled to unit variance."""
+    X, Y = low_rank(61, 6, 2, 2)
+    constants = np.array([0.1, 0.3, 1.1, -7.7, 1e5 / 3])
+    gappy = with_gaps(np.hstack([X, np.tile(constants, (61, 1))]), 0.2)
+    _, model = em(gappy, Y, n_latent=2)
+    assert model.live[:6].all() and not model.live[6:11].any()
+    assert_allclose(model.filled(gappy)[:, 6:], np.tile(constants, (61, 1)), rtol=1e-14)
+
+
 def test_what_cannot_be_done_is_said():
     X, Y = low_rank(30, 4, 2, 2)
     gappy = with_gaps(X, 0.2)
