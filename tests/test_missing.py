@@ -330,6 +330,15 @@ def test_latent_dimensions_are_found(latent, n, p):
     assert model.loadings.shape[1] == latent
 
 
+@pytest.mark.parametrize("copies", [1, 2])
+def test_latent_dimensions_are_at_most_half_of_the_different_rows(copies):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(21, 15)) @ rng.normal(size=(15, 62)) + 1e-3 * rng.normal(size=(21, 62))
+    Z[0, 0] = np.nan
+    Z = np.vstack([Z] * copies)
+    assert em(Z[:, :60], Z[:, 60:], n_latent=None, tol=1e-6)[1].loadings.shape[1] == 10
+
+
 @pytest.mark.parametrize(
     "model",
     [PCR(10), PCR(), ReducedRankRegression(2), ReducedRankRegression(alpha=0.0), PLS(8)],

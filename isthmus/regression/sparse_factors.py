@@ -169,9 +169,11 @@ class SparseFactors(LinearRegressor):
         coefs, gaps = [], []
         for share in self.penalties_:
             A, gap = self._solve(X, targets, share * largest, A)
-            for _ in range(_TURNS if turns is not None else 0):
+            for _ in range(_TURNS):
+                if turns is None or not A.any():
+                    break
                 nearest = _nearest_turns(Y.T @ (X @ A), turns)
-                if np.linalg.norm(nearest - turns) <= self.tol or not A.any():
+                if np.linalg.norm(nearest - turns) <= self.tol:
                     break
                 turns = nearest
                 targets = Y @ turns
