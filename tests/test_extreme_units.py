@@ -72,6 +72,15 @@ def test_inputs_in_any_unit(estimator, unit, data):
     assert_allclose(estimator.fit(X * unit, Y).predict(X * unit), expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("estimator", [MultiblockPLS(BLOCKS), SequentialPLS(BLOCKS)], ids=name)
+def test_one_scaled_column_in_any_unit(estimator, unit, data):
+    X, Y = data
+    units = np.array([1.0, 1.0, unit, 1.0])
+    expected = estimator.fit(X, Y).predict(X)
+    assert_allclose(estimator.fit(X * units, Y).predict(X * units), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_weighted_outputs_in_any_unit(unit, data):
     X, Y = data

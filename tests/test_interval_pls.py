@@ -32,6 +32,19 @@ def test_an_interval_is_a_search_on_its_columns():
         interval_pls(X, Y, 34)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((PLS(), X, Y), r"X is an estimator, PLS\(\), must be an array: interval_pls\(X, y\)"),
+        ((X, PLS(), Y), r"y is an estimator, PLS\(\), must be an array"),
+        ((X, 5), r"y == 5, must be an array of outputs"),
+    ],
+)
+def test_arguments_in_another_order_are_named(given, message):
+    with pytest.raises(TypeError, match=message):
+        interval_pls(*given)
+
+
 def test_the_best_interval_weighs_outputs_alike():
     # In units of the errors with all columns the first is better, in raw units the second.
     errors = np.array([[1.0, 100.0], [2.0, 60.0]])

@@ -133,6 +133,18 @@ def test_leading_pairs_are_enough(monkeypatch):
     assert_allclose(model.log_likelihood[-1], whole_model.log_likelihood[-1], rtol=1e-9)
 
 
+def test_dimensions_that_are_found_after_wide_rows_without_gaps():
+    """A start that leaves dimensions out asks for more of them when nothing has been filled yet."""
+    rng = np.random.default_rng(360)
+    E = rng.normal(size=(60, 6))
+    X = E @ rng.normal(size=(6, 300)) + 1e-6 * rng.normal(size=(60, 300))
+    Y = E @ rng.normal(size=(6, 3))
+    X[:3, :2] = np.nan
+    model = PCR(5, missing="em").fit(X, Y).missing_model_
+    assert model.converged
+    assert_allclose(model.filled(X)[3:], X[3:])
+
+
 @pytest.mark.parametrize("block", [2**20, 40])
 @pytest.mark.parametrize("order, many", [(16, 0), (16, 8), (0, 0)], ids=["swept", "both", "LAPACK"])
 @pytest.mark.parametrize("c", [0, 1, 3, 9])
@@ -157,7 +169,10 @@ def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
         covariance[np.ix_(u, u)] += w * (C[np.ix_(u, u)] - C[np.ix_(u, o)] @ K)
         log_det += w * (np.linalg.slogdet(C[np.ix_(o, o)])[1] - np.linalg.slogdet(C)[1])
         squares += w * (r[o] @ np.linalg.solve(C[np.ix_(o, o)], r[o]))
-    found = gaps_module.Gaps(missing).fill(R, gaps_module.Normal(W, noise), weights)
+    mean = rng.normal(size=d)
+    Z = np.where(missing, np.nan, R + mean)
+    found = gaps_module.Gaps(missing).fill(Z, mean, gaps_module.Normal(W, noise), weights)
+    R = Z - mean
     assert_allclose(R, filled, atol=1e-10)
     assert_allclose(found[0].dense(), covariance, atol=1e-10)
     assert_allclose(found[0].diagonal(), covariance.diagonal(), atol=1e-10)
@@ -222,6 +237,16 @@ def test_constant_column_with_gaps_has_no_say():
     model = PLS(2, missing="em").fit(X, Y)
     assert (model.coef_[:, 2] == 0).all()
     assert_allclose(model.missing_model_.filled(X)[:, 2], 7.0)
+
+
+def test_rounding_of_a_mean_is_no_variance():
+    """The mean of equal numbers is not quite that number: what is left is not scaled to unit variance."""
+    X, Y = low_rank(61, 6, 2, 2)
+    constants = np.array([0.1, 0.3, 1.1, -7.7, 1e5 / 3])
+    gappy = with_gaps(np.hstack([X, np.tile(constants, (61, 1))]), 0.2)
+    _, model = em(gappy, Y, n_latent=2)
+    assert model.live[:6].all() and not model.live[6:11].any()
+    assert_allclose(model.filled(gappy)[:, 6:], np.tile(constants, (61, 1)), rtol=1e-14)
 
 
 def test_what_cannot_be_done_is_said():
@@ -303,6 +328,15 @@ def test_latent_dimensions_are_found(latent, n, p):
     Z = rng.normal(size=(n, latent)) @ W.T + rng.normal(size=(n, p + 2))
     _, model = em(with_gaps(Z[:, :p], 0.05), Z[:, p:], n_latent=None, tol=1e-6)
     assert model.loadings.shape[1] == latent
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_latent_dimensions_are_at_most_half_of_the_different_rows(copies):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(21, 15)) @ rng.normal(size=(15, 62)) + 1e-3 * rng.normal(size=(21, 62))
+    Z[0, 0] = np.nan
+    Z = np.vstack([Z] * copies)
+    assert em(Z[:, :60], Z[:, 60:], n_latent=None, tol=1e-6)[1].loadings.shape[1] == 10
 
 
 @pytest.mark.parametrize(

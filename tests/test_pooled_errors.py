@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from isthmus import PLS, ComponentSearchCV, ReducedRankRegression
 from isthmus.inspection import rmse
 from isthmus.model_selection.pooled import PooledErrors, choose_pooled, sign_test
-from isthmus.regression.crossval import least_gain_index
+from isthmus.problems import Split
+from isthmus.regression.crossval import default_score, least_gain_index
 
 
 def make(n=40, p=8, q=2, seed=0):
@@ -193,6 +194,9 @@ def test_the_gain_is_half_a_percent():
     assert least_gain_index(uneven, np.array([1.0, 30.0]), [1, 2], alphas) == 1
     rounding = np.array([[1.0], [1e-20], [1e-30]])
     assert least_gain_index(rounding, np.ones(1), [1, 2, 3], alphas) == 1
+    # Ridge weights whose errors differ by rounding are tied, and the largest is taken.
+    tied = np.array([[1.0], [1.0 + 1e-14], [1.0 + 1e-9]])
+    assert least_gain_index(tied, np.ones(1), [1], [0.1, 1.0, 10.0]) == 1
 
 
 def test_a_score_of_ones_own_is_followed_to_its_best():
@@ -215,3 +219,16 @@ def test_the_default_is_free_of_units_and_counts_weights_as_rows():
     copied = ComponentSearchCV(PLS(), cv=copies, n_components=8).fit(X[rows], Y[rows])
     moved = ComponentSearchCV(PLS(), cv=splits).fit(3e4 * X, 1e-5 * Y, sample_weight=weights)
     assert weighted.best_params_ == copied.best_params_ == moved.best_params_
+
+
+@pytest.mark.parametrize(("n_test", "score"), [(1, "q2"), (2, "r2"), (3, "r2")])
+@pytest.mark.parametrize("n_gaps", [0, 1])
+def test_two_observed_rows_of_a_fold_have_a_variance(n_test, score, n_gaps):
+    """One test row has no variance of its own: it is scored by that of all rows."""
+    n = 12
+    test = np.arange(n_test + n_gaps)
+    Y = np.arange(2.0 * n).reshape(n, 2)
+    Y[test[:n_gaps]] = np.nan
+    others = np.arange(n_test + n_gaps, n)
+    splits = [Split(np.setdiff1d(np.arange(n), part), part, n) for part in (test, others)]
+    assert default_score(Y, splits) == score

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def orthonormal_basis(A: Array) -> tuple[Array, Array]:
             factor = np.linalg.cholesky(Q.T @ Q).T
         except np.linalg.LinAlgError:
             break
-        Q, R = Q @ lapack.dtrtri(factor)[0], factor @ R
+        Q, R = blas.dtrmm(1.0, lapack.dtrtri(factor)[0], Q, side=1), factor @ R
         # Products with few vectors show how far from orthonormal the columns are.
         if np.abs(Q.T @ (Q @ probes) - probes).max(initial=0.0) < _ORTHONORMAL:
             return Q, R

@@ -16,7 +16,10 @@ _FARTHEST = 60
 
 def column_units(A: NDArray) -> Array:
     """Return ``power_of_two`` of each column; NaN does not count."""
-    sizes = _sizes(A)
+    return _units(_sizes(A))
+
+
+def _units(sizes: Array) -> Array:
     ordinary = (sizes == 0) | ((sizes > 1e-100) & (sizes < 1e100))
     return np.where(ordinary, 1.0, _powers(np.frexp(sizes)[1]))
 
@@ -28,7 +31,8 @@ def graded_units(A: NDArray) -> Array:
     small columns add to it is lost in rounding either way. So columns that are farther apart are brought
     as near as that, and all can be squared.
     """
-    units, sizes = column_units(A), _sizes(A)
+    sizes = _sizes(A)
+    units = _units(sizes)
     if (units == 1.0).all():
         return units
     exponents = np.where(sizes > 0, np.frexp(sizes)[1], np.frexp(sizes.max())[1])

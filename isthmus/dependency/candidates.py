@@ -75,7 +75,7 @@ class CandidateRanking:
         something else is compared with them.
         """
         if trial is None:
-            trial = HeldOut(X, y, rows_of_regression(len(y)), self.n_candidates)
+            trial = HeldOut(X, y, rows_of_regression(X, y), self.n_candidates)
         name, *others = generators
         compared = trial.compare(generators, self.kernel_y) if others else {}
         if others and or_none:

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, length, take
 from isthmus.kernels.sequences.encoding import plain
-from isthmus.preimages.generators.neighbours import identity
+from isthmus.preimages.generators.order import content_order, copy_groups, identity
 from isthmus.preimages.object_losses import ObjectLosses
 
 # Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
@@ -30,11 +29,10 @@ _MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to 
 _MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty words
 
 
-def rows_of_regression(n: int) -> NDArray[np.int64]:
+def rows_of_regression(X: Any, y: Any) -> NDArray[np.int64]:
     """All rows, or as many as a kernel regression takes, in order."""
-    if n <= _MOST_ROWS:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
+    n = len(y)
+    return np.arange(n) if n <= _MOST_ROWS else np.sort(content_order(X, y)[:_MOST_ROWS])
 
 
 def total(losses: Array, log_p: Array, weight: float) -> Array:
@@ -53,6 +51,16 @@ def choose(distances: Mapping[str, Array]) -> str:
     return best
 
 
+def _splits(X: Any, y: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return rows that are kept and held out, dealt by content; those with one input are held together."""
+    order = content_order(X, y)
+    groups = copy_groups([X[i] for i in order])
+    if groups[-1] == 0:  # nothing can be held out unless copies are parted
+        groups = np.arange(len(order))
+    fold = groups % min(_FOLDS, int(groups[-1]) + 1)
+    return [(order[fold != i], order[fold == i]) for i in range(int(fold.max()) + 1)]
+
+
 @dataclass
 class Table:
     """Held-out figures of every ridge and weight."""
@@ -66,10 +74,9 @@ class HeldOut:
 
     def __init__(self, X: Any, y: Any, rows: Any, n_candidates: int) -> None:
         self.X, self.y, self.rows, self.n_candidates = X, y, rows, n_candidates
-        splits = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0).split(np.arange(len(y)))
         # Those asked for are rows of the regression: their kernel values are there already.
-        self.folds = [(kept, self._some(np.intersect1d(held, rows))) for kept, held in splits]
-        self.folds = [fold for fold in self.folds if len(fold[1])]
+        splits = [(kept, held[np.isin(held, rows)]) for kept, held in _splits(X, y)]
+        self.folds = [(kept, self._some(held)) for kept, held in splits if len(held)]
         self.by_place = all(_n_symbols(a) == _n_symbols(b) for a, b in zip(X, y))
         self._fitted: dict[tuple[int, int], Any] = {}
         self._proposed: dict[tuple[int, int], Any] = {}

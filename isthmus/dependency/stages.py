@@ -202,7 +202,7 @@ class StagesMixin:
             raise ValueError(f"candidates == {generator!r} {obstacle}")
         kernel_x, kernel_y = inputs._resolve(X), clone(self._phi_y)._resolve(Y)
         tried = generators_to_compare(X, kernel_x) if is_auto else {"given": generator}
-        trial = HeldOut(X, Y, rows_of_regression(len(Y)), N_CANDIDATES)
+        trial = HeldOut(X, Y, rows_of_regression(X, Y), N_CANDIDATES)
         if tried:
             ranking = CandidateRanking(kernel_x, kernel_y, ridge_weights(self.map) or ALPHAS)
             # Outputs as long as sequences of vectors are aligned with them, whichever generator is better.

@@ -84,6 +84,16 @@ def interval_pls(
     >>> interval_pls(X, X[:, 12] + X[:, 14], n_intervals=8).best
     slice(10, 15, None)
     """
+    for name, given in (("X", X), ("y", y)):
+        if hasattr(given, "fit"):
+            raise TypeError(
+                f"{name} is an estimator, {given!r}, must be an array: interval_pls(X, y) fits a PLS of "
+                "its own to every interval, see n_components."
+            )
+    if np.isscalar(y):
+        raise TypeError(
+            f"y == {y!r}, must be an array of outputs: interval_pls(X, y, n_intervals)."
+        )
     rows = check_array(X, dtype=np.float64)
     p = rows.shape[1]
     if check_count("n_intervals", n_intervals) > p:

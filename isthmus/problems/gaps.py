@@ -16,7 +16,7 @@ _SWEPT_ORDER, _SWEPT_MANY = 16, 8
 _BLOCK = 2**20  # entries of matrices inverted at a time
 _CACHED = 2**16  # entries that are gathered at a time, to be found in cache
 # Rows that are filled together at least: calls for fewer cost more than padding them to as many gaps.
-_TOGETHER = 64
+_TOGETHER = 128
 
 
 class Normal:
@@ -66,6 +66,13 @@ class Normal:
         n_gaps = np.count_nonzero(columns < len(self.Q), axis=0)
         return A, np.ascontiguousarray(B.transpose(2, 0, 1)), log_det - n_gaps * np.log(self.noise)
 
+    def along(self, Z: Array, mean: Array) -> Array:
+        """Rows less their mean along Q, over the noise."""
+        Q = self.Q / self.noise
+        T = Z @ Q
+        T -= mean @ Q
+        return T
+
     def squares(self, R: Array, may_cancel: bool) -> Array:
         """Squares of rows in units of the covariance.
 
@@ -87,8 +94,11 @@ class Gaps:
     """Rows by their number of gaps; those of one pattern share a factorisation."""
 
     def __init__(self, missing: NDArray) -> None:
-        counts = missing.sum(axis=1)
         n, d = missing.shape
+        self.places = np.flatnonzero(missing)
+        gap_row, gap_column = np.divmod(self.places, max(d, 1))
+        self.columns = gap_column
+        self.counts = counts = np.bincount(gap_row, minlength=n)  # gaps of each row
         bits = np.packbits(missing, axis=1)
         packed = np.zeros((n, -(-bits.shape[1] // 8)), dtype=np.uint64)
         packed.view(np.uint8)[:, : bits.shape[1]] = bits
@@ -98,12 +108,11 @@ class Gaps:
         counts, packed = counts[order], packed[order]
         is_new = np.ones(len(order), dtype=bool)
         is_new[1:] = (packed[1:] != packed[:-1]).any(axis=1)
-        gap_column = np.flatnonzero(missing) % max(d, 1)
         # Rows, the places of their gaps (u, n), the pattern of each row, the gaps of each pattern (u, m).
         # Rows with fewer gaps than others of their block have the column d, which is none, before theirs.
         self.blocks: list[tuple[NDArray, NDArray, NDArray | None, NDArray]] = []
         self._kept_pairs: dict[int, NDArray] = {}
-        self._kept_sums: dict[int, csr_array] = {}
+        self._kept_sums: list[csr_array] = []
         first = 0
         while first < len(order):
             # All rows with as many gaps, and with more until they are enough.
@@ -123,17 +132,19 @@ class Gaps:
             first = last
 
     def fill(
-        self, R: Array, normal: Normal, weights: Array | None = None
+        self, Z: Array, mean: Array, normal: Normal, weights: Array | None = None
     ) -> tuple[GapCovariance, float]:
-        """Put conditional means into centred rows that are zero in their gaps.
+        """Put conditional means into the gaps of rows of a mean, in place.
 
         Returns the covariances of the gaps, summed over the rows, and what the log-determinants of the
         observed parts' covariances sum to beyond those of whole rows.
         """
         d, c = normal.W.shape
-        w = np.ones(len(R)) if weights is None else weights
-        # The rows over the noise less these along Q are the precision times the rows.
-        along = R @ (normal.Q / normal.noise)
+        w = np.ones(len(Z)) if weights is None else weights
+        self.put_means(Z, mean)
+        # The rows less their mean, over the noise, less these along Q are the precision times the rows.
+        along = normal.along(Z, mean)
+        padded_mean = np.append(mean, 0.0)
         everywhere: Array | None = None  # the same in all columns, for rows of few gaps
         covariance, log_det = GapCovariance(d, self._kept_sums), 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
@@ -155,8 +166,13 @@ class Gaps:
                 variance = (normal.noise * weight)[:, None, None]
                 covariance.parts.append((columns, (A, B, variance)))
             log_det += float(weight @ log_dets)
-            np.put(R, places, filled)
+            filled += padded_mean[columns if pattern is None else columns[:, pattern]]
+            np.put(Z, places, filled)
         return covariance, log_det
+
+    def put_means(self, Z: Array, mean: Array) -> None:
+        """Put the mean into the gaps, so that nothing is there of the rows less their mean."""
+        np.put(Z, self.places, mean[self.columns])
 
     def _pairs(self, i: int, d: int) -> NDArray:
         """Where the pairs of gaps of a block are in a matrix of order d + 1, (u, u, m)."""
@@ -176,10 +192,10 @@ class GapCovariance:
     with A, (m, u, c), B and v where these are v (I + A B A').
     """
 
-    def __init__(self, d: int, kept: dict[int, csr_array] | None = None) -> None:
+    def __init__(self, d: int, kept: list[csr_array] | None = None) -> None:
         self.d = d
         self.parts: list[tuple[NDArray, Any]] = []
-        self._kept_sums = {} if kept is None else kept  # of the same gaps with other covariances
+        self._kept_sums = [] if kept is None else kept  # of the same gaps with other covariances
 
     def diagonal(self) -> Array:
         sums = np.zeros(self.d + 1)
@@ -207,17 +223,25 @@ class GapCovariance:
 
     def times(self, V: Array) -> Array:
         """The product with V, (d, k), without the matrix."""
-        padded = np.vstack([V, np.zeros(V.shape[1])])
-        product = np.zeros_like(padded)
-        for i, (columns, part) in enumerate(self.parts):
-            some = padded[columns.T]
+        k = V.shape[1]
+        if not self.parts:
+            return np.zeros_like(V)
+        padded = np.vstack([V, np.zeros(k)])
+        products = np.empty((sum(columns.size for columns, _ in self.parts), k))
+        end = 0
+        for columns, part in self.parts:
+            u, m = columns.shape
+            begin, end = end, end + columns.size
+            product = products[begin:end].reshape(m, u, k)
+            some = np.take(padded, columns.T, axis=0)
             if isinstance(part, tuple):
                 A, B, v = part
-                some = v * (some + A @ (B @ (A.transpose(0, 2, 1) @ some)))
+                np.matmul(A, B @ (A.transpose(0, 2, 1) @ some), out=product)
+                product += some
+                product *= v
             else:
-                some = part.transpose(2, 0, 1) @ some
-            product += self._sums(i) @ some.reshape(columns.size, -1)
-        return product[: self.d]
+                np.matmul(part.transpose(2, 0, 1), some, out=product)
+        return np.asarray((self._sums() @ products)[: self.d])
 
     def within(self, V: Array) -> Array:
         """V' times the matrix times V, for more columns than ``times`` is quick for."""
@@ -230,7 +254,8 @@ class GapCovariance:
                 A = A @ np.linalg.cholesky(B * v)
                 roots = np.empty((len(A), A.shape[2], k))
                 for some in row_blocks(len(A), max(_CACHED // (A.shape[1] * k), 1)):
-                    np.matmul(A[some].transpose(0, 2, 1), padded[columns.T[some]], out=roots[some])
+                    gathered = np.take(padded, columns.T[some], axis=0)
+                    np.matmul(A[some].transpose(0, 2, 1), gathered, out=roots[some])
                 roots = roots.reshape(-1, k)
                 v = np.broadcast_to(v[:, 0, 0], columns.shape)
                 variances += np.bincount(columns.ravel(), v.ravel(), self.d + 1)
@@ -243,15 +268,15 @@ class GapCovariance:
         inner += own.T @ own
         return (inner + inner.T) / 2
 
-    def _sums(self, i: int) -> csr_array:
+    def _sums(self) -> csr_array:
         """The matrix that adds up what belongs to the same column."""
-        if i not in self._kept_sums:
-            columns = self.parts[i][0]
-            ends = np.arange(columns.size + 1)
-            ones = np.ones(columns.size)
-            shape = columns.size, self.d + 1
-            self._kept_sums[i] = csr_array((ones, columns.T.ravel(), ends), shape).T.tocsr()
-        return self._kept_sums[i]
+        if not self._kept_sums:
+            columns = np.concatenate([columns.T.ravel() for columns, _ in self.parts])
+            order = np.argsort(columns, kind="stable")
+            ends = np.append(0, np.cumsum(np.bincount(columns, minlength=self.d + 1)))
+            shape = self.d + 1, columns.size
+            self._kept_sums.append(csr_array((np.ones(columns.size), order, ends), shape))
+        return self._kept_sums[0]
 
 
 def _inverses(A: Array) -> tuple[Array, Array]:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import EPS, Array, power_of_two, weight_unit
-from isthmus._linalg.eigen import descending_eigh
+from isthmus._linalg.eigen import descending_eigh, leading_pairs
 from isthmus._linalg.roots import rows_of_moments
 from isthmus.problems.frame import Units, output_units
 from isthmus.problems.gaps import GapCovariance, Gaps, Normal
-from isthmus.problems.span import FilledRows
+from isthmus.problems.span import FilledRows, different_rows
 from isthmus.problems.sums import Moments
 
 # Noise variance, in units of the columns' own, below which squares over it would keep less than half their
@@ -30,8 +30,6 @@ _ALL_PAIRS = 100
 _SPARE_PAIRS = 4
 # Where their squares fall by less than this, eigenvectors from squared products are orthonormal to 1e-9.
 _SQUARE_SAFE = 1e-6
-# Columns that are looked at first to see that all rows are different.
-_KEY_COLUMNS = 8
 
 
 @dataclass
@@ -70,11 +68,8 @@ class MissingModel:
         gaps = missing[rows]
         Z = X[rows] - offset
         Z /= scale
-        Z -= mean
-        Z[gaps] = 0.0
         # Columns that do not vary have no loadings: they tell nothing, and nothing tells them.
-        Gaps(gaps).fill(Z, Normal(self.loadings[:p], self.noise_variance))
-        Z += mean
+        Gaps(gaps).fill(Z, mean, Normal(self.loadings[:p], self.noise_variance))
         Z *= scale
         Z += offset
         filled = X.copy()
@@ -124,7 +119,7 @@ def expected_moments(
         return Moments.from_data(X, Y, weights), model
     few = 1 < work.n_different <= np.count_nonzero(live[:p])
     of_filled = offset.copy()
-    of_filled[live] += scale[live] * (work.mean + work.shift)
+    of_filled[live] += scale[live] * work.filled_mean
     return (_filled_rows if few else _moments)(work, of_filled, scale, live, p), model
 
 
@@ -155,91 +150,98 @@ def expected_form(
 
 
 class _Work:
-    """The incomplete standardised rows and the parameters of their model, one EM step at a time."""
+    """The incomplete standardised rows, filled in place, and their model, one EM step at a time."""
 
     def __init__(self, Z: Array, missing: NDArray, weights: Array) -> None:
         self.Z, self.missing, self.w = np.ascontiguousarray(Z), missing, weights
         self.weight = float(weights.sum())
         self.root = None if (weights == 1.0).all() else np.sqrt(weights)[:, None]
-        self.places = np.flatnonzero(missing)
-        self.n_seen = float(weights @ (missing.shape[1] - missing.sum(axis=1)))
         self.gaps = Gaps(missing)
+        self.n_seen = float(weights @ (missing.shape[1] - self.gaps.counts))
 
     def start(self, n_latent: int | None) -> None:
         """Principal components of the data with means in the gaps."""
         n, d = self.Z.shape
-        self.different = _different(self.Z)
+        self.different = different_rows(self.Z)
         self.n_different = len(self.different)
         self.is_free = n_latent is None
-        self.most = min(d - 1, (self.n_different - 1) // 2 if n_latent is None else n - 1)
-        self.most = max(self.most, 0)
+        most = (self.n_different - 1) // 2 if n_latent is None else n - 1
+        self.most = max(min(d - 1, most), 0)
         self.c = 0 if n_latent is None else min(n_latent, self.most)
         # The covariance of gaps is a matrix only where there are enough rows to fill it.
         self.is_wide = self.n_different <= d
         self.vectors = np.zeros((d, 0))
         self.mean = np.zeros(d)
         self.gap_covariance = GapCovariance(d)
-        self._centre(self.Z.copy())
+        self.rows: Array | None = None
+        self._sum()
         self.maximise()
-        if len(self.places):
+        if len(self.gaps.places):
             self._fill_each()
             self.maximise()
 
-    def _less_mean(self) -> Array:
-        """The rows less the mean of the model, with zeros in the gaps."""
-        rows = np.subtract(self.Z, self.mean, out=self.rows)
-        np.put(rows, self.places, 0.0)
-        return rows
-
     def _fill_each(self) -> None:
         """Fill each gap as if it were alone in its row: a first step at a third of the price of others."""
-        Q, noise = self.normal.Q, self.normal.noise
-        filled = self._less_mean()
+        Q, noise, places = self.normal.Q, self.normal.noise, self.gaps.places
+        self.gaps.put_means(self.Z, self.mean)
         variances = noise / np.maximum(1.0 - np.einsum("ij,ij->i", Q, Q), EPS)  # given all others
-        means = (filled @ (Q / noise)) @ (Q.T * variances)
-        np.put(filled, self.places, np.take(means, self.places))
+        means = self.normal.along(self.Z, self.mean) @ (Q.T * variances)
+        np.put(self.Z, places, np.take(means, places) + self.mean[self.gaps.columns])
         own = np.arange(len(variances))[None]
         self.gap_covariance.parts = [(own, (self.w @ self.missing * variances)[None, None])]
-        self._centre(filled)
+        self._sum()
 
-    def _centre(self, filled: Array) -> None:
-        """Keep the filled rows less their means, times the roots of their weights."""
-        # Mean of the filled rows less that of the model.
-        self.shift = (self.w @ filled) / self.weight
-        self.rows = np.subtract(filled, self.shift, out=filled)
+    def _sum(self) -> None:
+        """Mean and second moments of the filled rows, or the rows themselves if they are wide."""
+        self.filled_mean = (self.w @ self.Z) / self.weight
+        self.second: Array | None = None
+        if len(self.mean) > _ALL_PAIRS:
+            self.rows = self._centre(self.rows)
+            return
+        Z = self.Z if self.root is None else self.Z * self.root
+        self.second = Z.T @ Z  # of standardised rows, whose means take no digits away
+        self.second -= np.outer(self.weight * self.filled_mean, self.filled_mean)
+
+    def _centre(self, out: Array | None = None) -> Array:
+        rows = np.subtract(self.Z, self.filled_mean, out=out)
         if self.root is not None:
-            self.rows *= self.root
-        self.second = self.rows.T @ self.rows if len(self.shift) <= _ALL_PAIRS else None
+            rows *= self.root
+        return rows
+
+    def centred_rows(self) -> Array:
+        """The filled rows less their means, times the roots of their weights."""
+        return self._centre() if self.rows is None else self.rows
 
     def expect(self) -> float:
         """Fill the gaps and return the observed log-likelihood."""
-        filled = self._less_mean()
-        self.gap_covariance, log_det = self.gaps.fill(filled, self.normal, self.w)
+        self.gap_covariance, log_det = self.gaps.fill(self.Z, self.mean, self.normal, self.w)
         log_det += self.weight * self.normal.log_det
+        self._sum()
         # Squares of what is observed in units of its covariance: conditional means leave the least squares,
         # so that their own rounding does not count.
-        if self.second is not None and self.normal.noise > _MOMENT_NOISE:
-            self._centre(filled)
+        can_cancel = self.normal.noise > _MOMENT_NOISE
+        if self.second is not None and can_cancel:
             precision = self.normal.precision[:-1, :-1]
+            shift = self.filled_mean - self.mean
             squares = float(np.vdot(precision, self.second))
-            squares += self.weight * float(self.shift @ precision @ self.shift)
+            squares += self.weight * float(shift @ precision @ shift)
         else:
-            squares = float(self.w @ self.normal.squares(filled, self.normal.noise > _MOMENT_NOISE))
-            self._centre(filled)
+            squares = float(self.w @ self.normal.squares(self.Z - self.mean, can_cancel))
         return float(-0.5 * (squares + log_det + self.n_seen * np.log(2 * np.pi)))
 
     def covariance(self) -> Array:
         """Of the filled rows and their gaps."""
-        S = self.rows.T @ self.rows if self.second is None else self.second.copy()
-        S += self.gap_covariance.dense()
-        S /= self.weight
-        return S
+        second = self.second
+        if second is None:
+            rows = self.centred_rows()
+            second = rows.T @ rows
+        return (second + self.gap_covariance.dense()) / self.weight
 
     def maximise(self) -> None:
         """Mean, loadings and noise of the filled data and the covariance of the gaps."""
         d = len(self.mean)
         values, trace = self._leading()
-        self.mean = self.mean + self.shift
+        self.mean = self.filled_mean
         if self.is_free:
             self.c = max(self.c, self._n_latent(values, trace))
         noise = _noise(trace - values[: self.c].sum(), d - self.c)
@@ -254,16 +256,20 @@ class _Work:
             values, vectors = descending_eigh(S)
             self.vectors = vectors[:, : self.most]
             return values[: self.most], float(S.trace())
-        rows, gaps = self.rows, self.gap_covariance
+        rows, gaps = self.centred_rows(), self.gap_covariance
         trace = float(np.vdot(rows, rows) + gaps.diagonal().sum())
         times = gaps.times if self.is_wide else partial(np.matmul, gaps.dense())
         if self.vectors.shape[1] < min(self.c + _SPARE_PAIRS, self.most):
             # The rows span nearly all that there is.
             some = min(max(2 * self.c, self.c + 4 * _SPARE_PAIRS), self.most)
             n, d = rows.shape
-            gram = descending_eigh(rows @ rows.T if n < d else rows.T @ rows)[1][:, :some]
-            self.vectors = rows.T @ gram if n < d else gram
-            self.vectors = np.linalg.qr(self.vectors)[0]
+            values, vectors = leading_pairs(rows @ rows.T if n < d else rows.T @ rows, some)
+            is_safe = values.size > 0 and values[-1] > _SQUARE_SAFE * values[0]
+            if n < d:
+                vectors = rows.T @ (vectors / np.sqrt(values) if is_safe else vectors)
+            self.vectors = vectors if is_safe else np.linalg.qr(vectors)[0]
+            if is_safe and not gaps.parts:  # these are the pairs themselves
+                return values / self.weight, trace / self.weight
         # The vectors of the step before are nearly those of this one: products with them have the
         # eigenvalues for singular values, to the square of what the vectors are wrong by.
         products = rows.T @ (rows @ self.vectors) + times(self.vectors)
@@ -292,21 +298,6 @@ class _Work:
         n_parameters = d * c - c * (c - 1) / 2
         share = self.n_seen / (self.weight * max(d, 1))
         return int(np.argmin(fit + n_parameters * share * np.log(n) / n))
-
-
-def _different(Z: Array) -> NDArray:
-    """Rows that are different from each other, all that there are."""
-    d = Z.shape[1]
-    if d:
-        # Rows that differ in some columns are different; few columns are enough, nearly always.
-        some = Z[:, :: -(-d // _KEY_COLUMNS)].view(np.uint64)
-        # Sums of integers that wrap around are equal for equal rows, and nearly always for these alone.
-        factors = np.random.default_rng(0).integers(2**63, size=some.shape[1], dtype=np.uint64)
-        keys = np.sort(some @ factors)
-        if (keys[1:] != keys[:-1]).all():
-            return np.arange(len(Z))
-    rows = Z.view(np.dtype((np.void, 8 * d))).ravel().tolist() if d else [b""] * len(Z)
-    return np.array(list(dict(zip(reversed(rows), reversed(range(len(Z))))).values()))
 
 
 def _noise(rest: Any, n_directions: Any) -> Any:
@@ -351,7 +342,7 @@ def _moments(work: _Work, mean: Array, scale: Array, live: NDArray, p: int) -> M
         gaps = work.gap_covariance.dense()
         nothing = np.zeros((len(gaps), 0))
         roots = rows_of_moments(gaps, nothing, gaps.diagonal() > 0)[0][0]
-        for part in (work.rows, roots):
+        for part in (work.centred_rows(), roots):
             wide = np.zeros((len(part), len(live)))
             wide[:, live] = part * scale[live]
             yield wide[:, :p], wide[:, p:]
@@ -365,7 +356,14 @@ def _filled_rows(work: _Work, mean: Array, scale: Array, live: NDArray, p: int) 
     spanning = np.delete(work.different, np.argmax(work.w[work.different]))
     means = mean[:p], mean[p:]
     return FilledRows(
-        work.rows, work.gap_covariance, live, spanning, scale, *means, work.weight, len(work.Z)
+        work.centred_rows(),
+        work.gap_covariance,
+        live,
+        spanning,
+        scale,
+        *means,
+        work.weight,
+        len(work.Z),
     )
 
 
@@ -388,11 +386,11 @@ def _standardise(Z: Array, missing: NDArray, w: Array, p: int) -> tuple[Array, A
         never = int(np.flatnonzero(counts == 0)[0])
         name = f"column {never} of X" if never < p else f"column {never - p} of y"
         raise ValueError(f"{name} is never observed: drop it before fitting.")
-    np.copyto(Z, 0.0, where=missing)
+    places = np.flatnonzero(missing)
+    np.put(Z, places, 0.0)
     offset = (w @ Z) / counts
     Z -= offset
-    # Centring has put minus the mean into the gaps.
-    np.copyto(Z, 0.0, where=missing)
+    np.put(Z, places, 0.0)  # centring has put minus the mean there
     variance = (w @ Z**2) / counts
     live = variance > (8 * EPS * offset) ** 2
     scale = np.where(live, np.sqrt(variance), 1.0)

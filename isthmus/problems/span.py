@@ -15,6 +15,9 @@ from isthmus.problems.gaps import GapCovariance
 from isthmus.problems.moments import MomentForm
 from isthmus.problems.rows import RowForm
 
+# Columns that are looked at first to see that all rows are different.
+_KEY_COLUMNS = 8
+
 
 @dataclass
 class SpanForm(MomentForm):
@@ -73,7 +76,7 @@ class FilledRows:
         m = V.shape[1]
         inner = np.empty((len(rows), m))  # X V
         inner[self.spanning] = R.T
-        others = np.setdiff1d(np.arange(len(rows)), self.spanning)
+        others = np.delete(np.arange(len(rows)), self.spanning)
         inner[others] = (rows[others, :p] * x_unit) @ V
         inside = np.zeros((p + q, m + q))
         np.multiply(V, x_unit[:, None], out=inside[:p, :m])
@@ -91,3 +94,18 @@ class FilledRows:
 
         xx, xy = inner.T @ inner + C[:m, :m], inner.T @ Y + C[:m, m:]
         return SpanForm(frame, xx, xy, y_squares, exactly, squares_of_features=squares, basis=V)
+
+
+def different_rows(Z: Array) -> NDArray:
+    """Rows that are different from each other, all that there are."""
+    d = Z.shape[1]
+    if d:
+        # Rows that differ in some columns are different; few columns are enough, nearly always.
+        some = Z[:, :: -(-d // _KEY_COLUMNS)].view(np.uint64)
+        # Sums of integers that wrap around are equal for equal rows, and nearly always for these alone.
+        factors = np.random.default_rng(0).integers(2**63, size=some.shape[1], dtype=np.uint64)
+        keys = np.sort(some @ factors)
+        if (keys[1:] != keys[:-1]).all():
+            return np.arange(len(Z))
+    rows = Z.view(np.dtype((np.void, 8 * d))).ravel().tolist() if d else [b""] * len(Z)
+    return np.array(list(dict(zip(reversed(rows), reversed(range(len(Z))))).values()))

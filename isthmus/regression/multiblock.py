@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, power_of_two, spreads
-from isthmus._linalg.graded import graded_units
+from isthmus._linalg.graded import column_units, graded_units
 from isthmus._validation import check_count, check_flag, check_option, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
@@ -43,7 +43,8 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         rows, Y, self._y_is_1d = self._check_fit(X, y)
         names = getattr(self, "feature_names_in_", None)
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
-        unit = power_of_two(rows)  # of columns whose squares would overflow or vanish
+        # Of columns whose squares would overflow or vanish; one for all where their sizes count.
+        unit = column_units(rows) if scales_columns else power_of_two(rows)
         scaled = rows / unit
         means = scaled.mean(axis=0)
         deviations = scaled.std(axis=0)

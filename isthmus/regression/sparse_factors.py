@@ -26,6 +26,7 @@ _FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
 _SWEEPS = 10  # of coordinate descent between two looks
 _NEWTON_STEPS = 5  # between two looks, at most
 _HALVINGS = 6  # of a step that goes too far
+_FREE = 1e-10  # share of the largest singular value below which a direction is rounding
 _MOST_UNKNOWNS = 1000  # whose second derivatives are still solved in less time than sweeps take
 
 
@@ -168,11 +169,13 @@ class SparseFactors(LinearRegressor):
         coefs, gaps = [], []
         for share in self.penalties_:
             A, gap = self._solve(X, targets, share * largest, A)
-            for _ in range(_TURNS if turns is not None else 0):
-                left, _, right = np.linalg.svd(Y.T @ (X @ A), full_matrices=False)
-                if np.linalg.norm(left @ right - turns) <= self.tol or not A.any():
+            for _ in range(_TURNS):
+                if turns is None or not A.any():
                     break
-                turns = left @ right
+                nearest = _nearest_turns(Y.T @ (X @ A), turns)
+                if np.linalg.norm(nearest - turns) <= self.tol:
+                    break
+                turns = nearest
                 targets = Y @ turns
                 A, gap = self._solve(X, targets, share * largest, A)
             gaps.append(gap)
@@ -220,6 +223,24 @@ def duality_gap(X: Array, Y: Array, A: Array, penalty: float) -> tuple[float, Ar
     return value - 0.5 * float((Y**2).sum()) + 0.5 * float(((Y - U) ** 2).sum()), slopes
 
 
+def _nearest_turns(M: Array, before: Array) -> Array:
+    """Return V with orthonormal columns and the largest trace of V'M.
+
+    As long as A has fewer dimensions than the rank, V is free along the others: it stays as near as it can
+    to the one before, where rounding, and with it the order of the columns, would choose.
+    """
+    left, sizes, right = np.linalg.svd(M, full_matrices=False)
+    free = sizes <= _FREE * sizes[0]
+    V = left[:, ~free] @ right[~free]
+    if free.any():
+        left, right = left[:, ~free], right[~free]
+        rest = before - left @ (left.T @ before)
+        rest -= (rest @ right.T) @ right
+        outer, _, inner = np.linalg.svd(rest, full_matrices=False)
+        V = V + outer[:, : free.sum()] @ inner[: free.sum()]
+    return np.asarray(V)
+
+
 def _objective(residual: Array, A: Array, penalty: float) -> float:
     return 0.5 * float((residual**2).sum()) + penalty * float(np.linalg.norm(A, axis=1).sum())
 
@@ -242,8 +263,6 @@ def _descend(
             )
         done += _SWEEPS
         A = np.ascontiguousarray(found[:, :, 0].T)
-        if duality_gap(X, Y, A, penalty)[0] <= goal:
-            break
         A = _polish(X, Y, penalty, A)
         if duality_gap(X, Y, A, penalty)[0] <= goal:
             break
@@ -261,14 +280,23 @@ def _polish(X: Array, Y: Array, penalty: float, A: Array) -> Array:
     lowest = _objective(Y - X @ A, A, penalty)
     for _ in range(used.size + _NEWTON_STEPS):  # each may take a row out
         part, values = X[:, used], A[used]
-        tried = _along(values, _newton_step(part, Y - part @ values, penalty, values))
-        heights = [_objective(Y - part @ each, each, penalty) for each in tried]
+        try:
+            step = _newton_step(part, Y - part @ values, penalty, values)
+        except np.linalg.LinAlgError:  # a row is all but zero, which sweeps will settle
+            break
+        tried = _along(values, step)
+        heights = [_objective(Y - part @ tried[0], tried[0], penalty)]
+        if heights[0] >= lowest or len(tried) > _HALVINGS:  # too far, or a row passes zero
+            heights += [_objective(Y - part @ each, each, penalty) for each in tried[1:]]
         best = int(np.argmin(heights))
-        if not heights[best] < lowest:
+        gain = lowest - heights[best]
+        if gain <= 0:
             break
         lowest = heights[best]
         A = np.zeros_like(A)
         A[used] = tried[best]
+        if gain <= EPS * lowest:  # rounding
+            break
         used = np.flatnonzero(A.any(axis=1))
     return A
 

@@ -176,3 +176,13 @@ def test_spiking_is_a_weighted_fit():
         spike(X, y, X[:, :2], y)
     with pytest.raises(ValueError, match="share == 1"):
         spike(X, y, X, y, share=1)
+
+
+def test_equal_predictions_determine_no_slope():
+    X = np.arange(12.0).reshape(6, 2)
+    model = LinearRegression().fit(X, np.column_stack([np.full(6, 3.0), X[:, 0]]))
+    model.coef_[0] = 0.0
+    reference = np.column_stack([X[:, 0], 2 * X[:, 0] + 1])
+    found = SlopeBias(model).fit(X, reference)
+    assert_allclose(found.slope_, [1.0, 2.0])
+    assert_allclose(found.bias_, [X[:, 0].mean() - 3.0, 1.0], atol=1e-12)

@@ -13,6 +13,8 @@ X = rng.normal(size=(60, 4)) + 2
 Y = np.column_stack([np.sin(X[:, 0]) * X[:, 1], X[:, 2] ** 2]) + 0.1 * rng.normal(size=(60, 2)) - 3
 WEIGHTS = rng.uniform(0.5, 2, 60)
 FOLDS = list(KFold(5, shuffle=True, random_state=0).split(X))
+# Every row is left out once, and some rows are neither fitted nor tested in a fold.
+EMBARGO = [(np.setdiff1d(train, [0, 1, 59]), test) for train, test in FOLDS]
 
 
 def refitted(K, targets, folds, alpha, weights):
@@ -31,7 +33,7 @@ def refitted(K, targets, folds, alpha, weights):
 
 @pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["even", "weighted"])
 @pytest.mark.parametrize(
-    "folds", [FOLDS, list(TimeSeriesSplit(3).split(X))], ids=["k-fold", "time"]
+    "folds", [FOLDS, EMBARGO, list(TimeSeriesSplit(3).split(X))], ids=["k-fold", "embargo", "time"]
 )
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_left_out_predictions_are_those_of_refitting(weights, folds, kernel):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -10,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from isthmus import PLS
 from isthmus.datasets import make_spectra
 from isthmus.model_selection import selection_frequencies
-from isthmus.regression import SparseFactors
+from isthmus.regression import SparseFactors, sparse_factors
 from isthmus.regression.sparse_factors import _newton_step
 
 
@@ -178,6 +179,56 @@ def test_a_fit_cut_short_says_so():
         SparseFactors(penalty=1e-4, n_penalties=1, max_iter=1, tol=1e-12).fit(X, Y)
     with pytest.raises(ValueError, match="penalty == 0"):
         SparseFactors(penalty=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("rank, factor", [(None, "reduced_rank"), (2, "reduced_rank"), (2, "pls")])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_columns_does_not_matter(rank, factor, seed):
+    """Sweeps go through the columns in order and stop within ``tol``; Newton's steps end at one point."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 60))
+    Y = X[:, :4] @ rng.normal(size=(4, 5)) + 0.5 * rng.normal(size=(40, 5))
+    model = SparseFactors(rank, factor=factor)
+    path = model.fit(X, Y).coef_path_
+    order = rng.permutation(60)
+    found = model.fit(X[:, order], Y).coef_path_
+    assert_allclose(found, path[:, :, order], atol=1e-6 * np.abs(path).max())
+
+
+def test_directions_that_no_input_has_yet_stay_as_they_were():
+    """While A has one dimension, the second column of V is free: rounding sent the path two ways."""
+    rng = np.random.default_rng(0)
+    rng.normal(size=(60 * 8 + 8 * 2 + 60 * 2))
+    X = rng.normal(size=(60, 30))
+    Y = X[:, :4] @ rng.normal(size=(4, 3)) + 0.5 * rng.normal(size=(60, 3))
+    path = SparseFactors(2).fit(X, Y).coef_path_
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(30)
+        found = SparseFactors(2).fit(X[:, order], Y).coef_path_
+        assert_allclose(found, path[:, :, order], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", np.arange(1, 30) * 1e-17)
+def test_a_row_that_is_all_but_zero_is_no_error(size):
+    """Its second derivatives are so large that nothing is left of the others: sweeps go on from there."""
+    X, Y, A = np.ones((4, 1)), np.ones((4, 2)), np.full((1, 2), size)
+    polished = sparse_factors._polish(X, Y, 1.0, A)
+    before, after = (sparse_factors._objective(Y - X @ B, B, 1.0) for B in (A, polished))
+    assert after <= before
+
+
+class Halves(BaseEstimator):
+    """Selects its only column if it is fitted to twenty rows."""
+
+    def fit(self, X, y):
+        self.selected_ = np.array([len(X) == 20])
+        return self
+
+
+def test_halves_have_the_same_size():
+    """Of an odd number of rows one is left out: an input is not chosen more often by the larger half."""
+    X = np.arange(41.0)[:, None]
+    assert selection_frequencies(Halves(), X, X[:, 0], n_subsamples=6, random_state=0) == 1.0
 
 
 @parametrize_with_checks([SparseFactors(), SparseFactors(factor="pls")])

@@ -17,6 +17,7 @@ from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, pla
 from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages.generators.alignment import Cuts, cut
 from isthmus.preimages.generators.generator import Generator, merge
+from isthmus.preimages.generators.order import content_order, copy_groups
 from isthmus.preimages.generators.places import PlaceClassifier
 from isthmus.preimages.generators.windows import SymbolWindows, VectorWindows
 
@@ -159,7 +160,7 @@ class AlignedClassifier(Generator, BaseEstimator):
 
     def _choose(self, X: list[Any], labels: list[Ints], choices: list[float]) -> float:
         """Return the C of the largest likelihood on rows that were not fitted."""
-        held, kept = self._split(X)
+        held, kept = self._split(X, labels)
         if not len(held):
             return choices[len(choices) // 2]
         self._windows.fit([X[i] for i in kept])
@@ -171,17 +172,23 @@ class AlignedClassifier(Generator, BaseEstimator):
             values.append(places.log_likelihood(features, groups, before, target))
         return choices[int(np.argmax(values))]
 
-    def _split(self, X: list[Any]) -> tuple[Ints, Ints]:
-        """Return rows that are held out for choices, a quarter, and rows that are fitted then."""
-        order = np.random.default_rng(0).permutation(len(X))[:_TRIALS]
+    def _split(self, X: list[Any], labels: list[Ints]) -> tuple[Ints, Ints]:
+        """Return rows that are held out for choices, a quarter, and rows that are fitted then.
+
+        Neither depends on the order of rows, and inputs that are held out are not fitted.
+        """
+        order = content_order(X, labels)[:_TRIALS]
         symbols = np.cumsum([len(X[i]) for i in order])
         order = order[: max(8, int(np.searchsorted(symbols, _TRIAL_PLACES)))]
         n_held = len(order) // 4
+        groups = copy_groups([X[i] for i in order])
+        if n_held and groups[-1] > 0:  # unless all are copies of one
+            n_held = int(np.searchsorted(groups, max(groups[n_held], 1)))
         return order[:n_held], order[n_held:]
 
     def _choose_chain(self, X: list[Any], labels: list[Ints]) -> bool:
         """Return whether held-out outputs have at most as many wrong places with a chain as without."""
-        held, kept = self._split(X)
+        held, kept = self._split(X, labels)
         if not len(held) or any(len(chunk) != 1 for chunk in self.labels_):
             return True
         self._windows.fit([X[i] for i in kept])

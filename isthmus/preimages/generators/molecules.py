@@ -16,7 +16,7 @@ from isthmus._linalg import Array
 from isthmus._validation import check_number, check_option
 from isthmus.kernels.graphs.graph import Graph, as_graph
 from isthmus.preimages.generators.generator import Generator
-from isthmus.preimages.generators.neighbours import identity
+from isthmus.preimages.generators.order import identity
 
 # Masses of the most abundant isotopes in unified atomic mass units, [AWT2003]_, rounded to 1e-6.
 _MASSES = {

@@ -14,6 +14,7 @@ from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.preimages.generators.generator import Generator, merge
+from isthmus.preimages.generators.order import identity
 
 _SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
@@ -127,12 +128,3 @@ def _first_of_each(objects: Sequence[Any]) -> list[int]:
         return sorted({identity(o): i for i, o in reversed(list(enumerate(objects)))}.values())
     except TypeError:
         return list(range(len(objects)))
-
-
-def identity(thing: Any) -> Any:
-    """What equal objects share, and can be looked up."""
-    if isinstance(thing, str):
-        return thing
-    if isinstance(thing, np.ndarray):
-        return thing.tobytes(), thing.shape
-    return tuple(map(plain, thing)) if isinstance(thing, (list, tuple)) else thing

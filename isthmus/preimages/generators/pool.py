@@ -15,7 +15,7 @@ from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.classifier import AlignedClassifier
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.joint import JointNgrams
-from isthmus.preimages.generators.neighbours import identity
+from isthmus.preimages.generators.order import identity
 
 _MISSED = np.log(0.5)  # a candidate that a generator did not list, against the last one that it did
 

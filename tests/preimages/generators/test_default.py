@@ -159,6 +159,65 @@ def test_reversed_words_have_an_open_search_that_knows_places():
     assert beats(found, trial, AlignedClassifier(chain=False))
 
 
+def different_words(n, seed):
+    rng, found = np.random.default_rng(seed), set()
+    while len(found) < n:
+        found.add("".join(rng.choice(list("abcde"), rng.integers(3, 6))))
+    return [sorted(found)[i] for i in rng.permutation(n)]
+
+
+def reverse(words):
+    return [word[::-1] for word in words]
+
+
+def spell(words):
+    """Other letters, of which every fifth is not heard."""
+    rng, names = np.random.default_rng(0), dict(zip("abcde", "vwxyz"))
+    return ["".join(names[c] if rng.random() < 0.8 else "q" for c in word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("outputs_of", "n", "search"), [(reverse, 45, "open"), (spell, 40, "candidates")]
+)
+def test_the_order_of_rows_does_not_matter(outputs_of, n, search):
+    """Folds are dealt by content: kernels, generators and weights are chosen by the same rows."""
+    words = different_words(80, 0)
+    outputs, new = outputs_of(words[:n]), words[n : n + 20]
+    answers, losses = DependencyRegressor().fit(words[:n], outputs).predict(new, return_loss=True)
+    for seed in (1, 3):
+        order = np.random.default_rng(seed).permutation(n)
+        model = DependencyRegressor().fit([words[i] for i in order], [outputs[i] for i in order])
+        assert model.search_ == search
+        others, their_losses = model.predict(new, return_loss=True)
+        assert_allclose(their_losses, losses, atol=1e-9)
+        # Two answers with the same pieces have the same loss: rounding chooses one.
+        same = [a == b for a, b in zip(answers, others)]
+        assert np.mean(same) >= 0.9
+
+
+def test_copies_are_held_out_together():
+    words = [*WORDS[:20], *WORDS[:10], *WORDS[:10]]
+    folds = HeldOut(words, words, np.arange(40), 1).folds
+    assert sorted(np.concatenate([held for _, held in folds])) == list(range(40))
+    for kept, held in folds:
+        assert not {words[i] for i in kept} & {words[i] for i in held}
+    one = HeldOut(["ab"] * 6, ["cd"] * 6, np.arange(6), 1).folds  # nothing else can be held out
+    assert [len(held) for _, held in one] == [2, 2, 2]
+
+
+def test_a_classifier_is_chosen_by_inputs_that_it_was_not_fitted_to():
+    words = [*different_words(12, 1), *["abc"] * 8]
+    labels = [np.zeros(len(word), dtype=np.int64) for word in words]
+    held, kept = AlignedClassifier()._split(words, labels)
+    assert len(held) and sorted([*held, *kept]) == list(range(20))
+    assert not {words[i] for i in kept} & {words[i] for i in held}
+    order = np.random.default_rng(0).permutation(20)
+    again, _ = AlignedClassifier()._split([words[i] for i in order], [labels[i] for i in order])
+    assert [words[i] for i in held] == [words[order[i]] for i in again]
+    held, kept = AlignedClassifier()._split(words[-8:], labels[-8:])
+    assert (len(held), len(kept)) == (2, 6)
+
+
 def test_digits_keep_their_order():
     """Spoken ones come before tens and are written after them: pieces alone do not say which is first."""
     tens, ones = "ten twenty thirty forty fifty sixty seventy", "one two three four five six seven"

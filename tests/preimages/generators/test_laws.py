@@ -21,6 +21,7 @@ from isthmus.preimages.generators import (
 
 GENERATORS = [
     AlignedClassifier(C=1.0),
+    AlignedClassifier(C=(0.01, 0.1, 1.0, 10.0), chain="auto"),
     JointNgrams(3),
     LogPool([JointNgrams(2), NeighbourAnswers()]),
     NeighbourAnswers(),
