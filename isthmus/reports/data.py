@@ -102,21 +102,22 @@ class ReportData:
     @property
     def kind(self) -> str:
         """How the predictions were made, in words."""
-        if self.cv_predictions is not None:
-            return "each row predicted by a model fitted without it (cross-validation)"
-        return "rows predicted by the saved model, which is no test if it was trained on them"
+        if self.cv_predictions is None:
+            return "rows predicted by the saved model, which is no test if it was trained on them"
+        if self.is_in_time:
+            return "later rows predicted by models fitted to earlier ones"
+        return "each row predicted by a model fitted without it (cross-validation)"
 
     @property
-    def in_time(self) -> str:
-        """How the outer folds of the comparison part the rows, where that is their order."""
-        is_time = isinstance(cv := self.search.cv, str) and cv == "time"
-        return ", later rows predicted from earlier ones" if is_time else ""
+    def is_in_time(self) -> bool:
+        """Whether score and errors are of later rows predicted from earlier ones."""
+        cv = getattr(self.search, "cv_", None)
+        return isinstance(cv, str) and cv == "time"
 
     @property
-    def judged(self) -> str:
-        """The rows of which the score is, in words."""
-        in_time = isinstance(cv := getattr(self.search, "cv_", None), str) and cv == "time"
-        return "later rows, predicted from earlier ones" if in_time else "rows left out"
+    def compares_in_time(self) -> bool:
+        """Whether the methods were compared so too: then the user asked for it."""
+        return self.is_in_time and isinstance(self.search.cv, str) and self.search.cv == "time"
 
     @property
     def score_error(self) -> float:

@@ -277,6 +277,26 @@ def test_a_notice_of_the_fit_is_in_the_report(tmp_path):
     assert "The rows look ordered: so they do." in (tmp_path / "r.html").read_text("utf-8")
 
 
+@pytest.mark.filterwarnings("ignore:the rows look ordered")
+def test_ordered_rows_are_told_by_how_they_were_judged(tmp_path):
+    """The default compares in shuffled folds and judges in time; "time" does both in time."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(150, 4))
+    b = A[:, 0] + np.sin(np.arange(150) / 8) + 0.2 * rng.normal(size=150)
+    pages = {}
+    for cv in ("auto", "time", 5):
+        search = MethodSearchCV("pls", cv=cv).fit(A, b)
+        search.report(tmp_path / "r.html")
+        pages[cv] = (tmp_path / "r.html").read_text("utf-8")
+        assert ("explained in later rows (R2)" in pages[cv]) == (cv != 5)
+        assert ("fitted to earlier ones" in pages[cv]) == (cv != 5)
+        assert ("outer folds, later rows predicted from earlier ones" in pages[cv]) == (
+            cv == "time"
+        )
+        judged = f"from earlier ones: R2 {search.best_score_:.3f}" in pages[cv]
+        assert judged == (cv == "auto")
+
+
 def test_a_blend_is_told_by_its_methods_and_each_reference_once(tmp_path):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(60, 4))

@@ -46,11 +46,17 @@ def _answer_gains(search: Any) -> list[list[str]]:
 
 def comparison(data: ReportData) -> Section:
     """All methods, with the rule that chose one of them."""
+    in_time = ", later rows predicted from earlier ones" if data.compares_in_time else ""
     text = [
-        f"Nested cross-validation with {data.search.n_splits_} outer folds{data.in_time}: every method "
+        f"Nested cross-validation with {data.search.n_splits_} outer folds{in_time}: every method "
         "chose its settings in inner folds of the training rows and predicted each row of the outer fold "
         "once."
     ]
+    if data.is_in_time and not data.compares_in_time:
+        text.append(
+            "Rows were dealt to these folds at random. The answer was then judged by later rows, predicted "
+            f"from earlier ones: R2 {data.search.best_score_:.3f} ± {data.score_error:.3f}."
+        )
     told = (
         "The same in numbers, with standard errors over the folds. Differences from the best are taken "
         "fold by fold: rows that are hard for all methods cancel."

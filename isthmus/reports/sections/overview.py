@@ -15,9 +15,10 @@ from isthmus.reports.page import Section
 def summary(data: ReportData) -> Section:
     """What came out, in a few numbers."""
     search, error = data.search, data.score_error
+    rows = "later rows" if data.is_in_time else "cross-validation"
     cards = [
         ("method chosen", search.method_["label"]),
-        ("explained in cross-validation (R2)", f"{search.best_score_:.3f} ± {error:.3f}"),
+        (f"explained in {rows} (R2)", f"{search.best_score_:.3f} ± {error:.3f}"),
         ("rows, inputs, outputs of the fit",
          f"{search.n_samples_} by {search.n_features_in_} → {len(search.target_names_)}"),
     ]  # fmt: skip
@@ -62,12 +63,14 @@ def method(data: ReportData) -> Section:
         "simple": "the simplest method within one standard error of the best",
         "small": "the best map of low rank",
     }.get(search.prefer, "the most accurate answer (blends too were fitted inside the folds)")
+    in_time = ", later rows predicted from earlier ones" if data.compares_in_time else ""
+    judged = "later rows, predicted from earlier ones" if data.is_in_time else "rows left out"
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
-        f"compared by nested {search.n_splits_}-fold cross-validation{data.in_time}, in which each chose "
+        f"compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each chose "
         f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} It "
         f"explains {search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the "
-        f"outputs of {data.judged} (n = {search.n_samples_}). Computed with isthmus."
+        f"outputs of {judged} (n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
     return Section(
