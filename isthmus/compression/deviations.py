@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from isthmus._linalg import Array, row_blocks
@@ -35,9 +35,16 @@ class Deviations:
 
     points: Any
     kernel: Any
-    explained: Array  # (r, r), the difference of the two inverses
+    root: Array  # (r, r), root of the difference of the two inverses
     noise: float  # what the model's own kernel adds to each new row
     scale: Array  # of the outputs, (q,)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Files written before the root was kept hold the difference itself.
+        if "explained" in state:
+            values, vectors = np.linalg.eigh(state.pop("explained"))
+            state["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
+        self.__dict__.update(state)
 
     @classmethod
     def of(cls, model: Any, expansion: Expansion) -> Deviations | None:
@@ -48,9 +55,9 @@ class Deviations:
         levels = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), white.shape) + white
         if not (levels > 0).all():
             return None
-        explained = _difference_of_inverses(expansion, model.X_train_, 1.0 / levels)
+        root = _root_of_difference(expansion, model.X_train_, 1.0 / levels)
         scale = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
-        return cls(expansion.points, expansion.kernel, explained, float(white[0]), scale)
+        return cls(expansion.points, expansion.kernel, root, float(white[0]), scale)
 
     @classmethod
     def of_latent(cls, binary: Any, expansion: Expansion) -> Deviations | None:
@@ -59,15 +66,15 @@ class Deviations:
             return None
         white = float(_white_noise(binary, expansion)[0])
         curvature = np.asarray(binary.pi_ * (1.0 - binary.pi_), dtype=np.float64)
-        explained = _difference_of_inverses(expansion, binary.X_train_, curvature)
-        return cls(expansion.points, expansion.kernel, explained, white, np.ones(1))
+        root = _root_of_difference(expansion, binary.X_train_, curvature)
+        return cls(expansion.points, expansion.kernel, root, white, np.ones(1))
 
     def covariance(self, X: Any, one_output: bool) -> Array:
         """Covariances (n, n) of new rows, or (n, n, q) for several outputs."""
         n = len(X)
         check_memory(16.0 * n * n, f"The covariance of {n} rows", "predict fewer rows at a time.")
-        k = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64)
-        K = np.asarray(gram(self.kernel, X), dtype=np.float64) - k @ self.explained @ k.T
+        along = np.asarray(gram(self.kernel, X, self.points), dtype=np.float64) @ self.root
+        K = np.asarray(gram(self.kernel, X), dtype=np.float64) - along @ along.T
         K[np.diag_indices(n)] += self.noise
         found = K[:, :, None] * self.scale**2
         return found[:, :, 0] if one_output else found
@@ -77,7 +84,8 @@ class Deviations:
         variances = np.asarray(gram_diagonal(self.kernel, X), dtype=np.float64) + self.noise
         for part in row_blocks(len(variances), max(1, _BLOCK // len(self.points))):
             k = np.asarray(gram(self.kernel, take(X, part), self.points), dtype=np.float64)
-            variances[part] -= np.einsum("ij,ij->i", k @ self.explained, k)
+            along = k @ self.root
+            variances[part] -= np.einsum("ij,ij->i", along, along)
         found = np.sqrt(np.maximum(variances, 0.0))[:, None] * self.scale
         return found[:, 0] if one_output else found
 
@@ -88,16 +96,23 @@ def _white_noise(model: Any, expansion: Expansion) -> Array:
     return own - np.asarray(gram_diagonal(expansion.kernel, model.X_train_), dtype=np.float64)
 
 
-def _difference_of_inverses(expansion: Expansion, X: Any, precision: Array) -> Array:
-    """The difference of the two inverses, with the precision of each training row."""
+def _root_of_difference(expansion: Expansion, X: Any, precision: Array) -> Array:
+    r"""A root of the difference of the two inverses, with the precision of each training row.
+
+    With :math:`K_{ZZ} = L L'` and :math:`L^{-1} K_{ZX} \Lambda^{-1} K_{XZ} L^{-T} = U B U'` the difference
+    is :math:`L^{-T} U B (I + B)^{-1} U' L^{-1}`. Of two inverses that are subtracted, points close together
+    would leave half of the digits.
+    """
     kernel, points = expansion.kernel, expansion.points
     K = np.asarray(gram(kernel, points), dtype=np.float64)
     r = len(K)
     K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
+    L = cholesky(K, lower=True)
     data = np.zeros((r, r))
     for part in row_blocks(len(precision), max(1, _BLOCK // r)):
         across = np.asarray(gram(kernel, take(X, part), points), dtype=np.float64)
-        data += across.T @ (across * precision[part][:, None])
-    identity = np.eye(r)
-    inverses = cho_solve(cho_factor(K), identity), cho_solve(cho_factor(K + data), identity)
-    return np.asarray(inverses[0] - inverses[1])
+        white = solve_triangular(L, across.T, lower=True) * np.sqrt(precision[part])
+        data += white @ white.T
+    values, vectors = np.linalg.eigh(data)
+    shares = np.maximum(values, 0.0) / (1.0 + np.maximum(values, 0.0))
+    return np.asarray(solve_triangular(L, vectors * np.sqrt(shares), lower=True, trans="T"))
