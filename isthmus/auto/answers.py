@@ -14,11 +14,13 @@ from isthmus._linalg import Array
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.ladder import LADDER
+from isthmus.auto.learning import learning_factors
 from isthmus.auto.maps import FoundModel, KernelModel
 from isthmus.auto.progress import Progress
 from isthmus.auto.splits import outer_splits
 from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
+from isthmus.problems.ridge import is_partition
 
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
@@ -106,6 +108,14 @@ class Answers:
         blended = trial.with_splits(splits)
         blended.blend_as(runs, [[part.predictions for part in parts]] * len(splits))
         return blended
+
+    def learning_factors(self, trial: Trial) -> Array:
+        """Return what errors of left-out rows are multiplied by for models of all rows, one per target."""
+        if trial.inner is not None or not is_partition(trial.splits, len(trial.X)):
+            return np.ones(trial.Y.shape[1])  # new groups and later rows are not learned row by row
+        if trial is not self.blend:
+            return learning_factors([trial], np.ones((1, trial.Y.shape[1])), self.trials)
+        return learning_factors(self.members, self._used(trial)[1], self.trials)
 
     def fit_shown(self, trial: Trial) -> tuple[Any, Any]:
         """Return the model whose components a report shows, and its search.

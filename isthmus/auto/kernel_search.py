@@ -71,6 +71,8 @@ class KernelSearch(InnerSearch):
     kernel_ : str
     left_out_ : ndarray of shape (n_samples, n_targets)
         Predictions of every row without its fold.
+    learning_ : ndarray of shape (n_targets,)
+        Error of rows left out one by one over that of rows left out in folds.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class KernelSearch(InnerSearch):
         steps = self._model(best, Z, Y, unit, chain, given.ndim == 1)
         self.best_estimator_ = make_pipeline(scaler, *steps)
         self.left_out_ = (best if chain is None else chain).left_out * unit
+        self.learning_ = best.learning(Y, folds)
         self.n_features_in_ = Z.shape[1]
         return self
 
@@ -250,6 +253,22 @@ class Choice:
     def error(self) -> float:
         """Mean over the targets, which have unit variance."""
         return float(self.errors.mean())
+
+    def learning(self, Y: Array, folds: Folds) -> Array:
+        """How much smaller the error of each target is with all rows but one than with those of a fold.
+
+        Kernel, widths and ridge weight are the same. Both errors are exact, so that few rows tell it.
+        """
+        in_folds = np.full(Y.shape, np.nan)
+        alphas = np.unique(self.alpha)
+        for alpha, left_out in zip(alphas, self.spectrum.left_out(Y, folds, alphas), strict=True):
+            own = self.alpha == alpha
+            in_folds[:, own] = left_out[:, own]
+        singly = self.spectrum.left_out_singly(Y, self.alpha)
+        rows = ~np.isnan(in_folds).any(axis=1)
+        weights = self.spectrum.root[rows] ** 2
+        squares = [weights @ (Y - guess)[rows] ** 2 for guess in (singly, in_folds)]
+        return np.sqrt(squares[0] / np.maximum(squares[1], np.finfo(float).tiny))
 
 
 def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choice) -> Choice:

@@ -131,7 +131,7 @@ class MethodSearchCV(FittedSearch):
     baseline_score_ : float
         What predicting the mean of the training rows scores.
     residual_quantiles_ : ndarray of shape (m, n_targets)
-        Sorted absolute errors of the left-out rows, for intervals.
+        Sorted absolute errors of the left-out rows, for intervals, less what models of all rows gain.
     cv_predictions_ : ndarray of shape (n_samples, n_targets)
         Each row predicted by the chosen method without it; not kept in a saved model.
     target_names_ : list of str
@@ -249,7 +249,7 @@ class MethodSearchCV(FittedSearch):
                 )
                 with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
                     later = answers.judge_in_time(chosen, board, limit)
-            self._judge(chosen, later, order)
+            self._judge(chosen, later, order, answers.learning_factors(chosen))
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -364,7 +364,9 @@ class MethodSearchCV(FittedSearch):
         self.n_samples_ = len(chosen.X)
         self._training = (chosen.X, chosen.Y)
 
-    def _judge(self, chosen: Trial, later: Trial | None, order: Order | None) -> None:
+    def _judge(
+        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array
+    ) -> None:
         """Keep score, errors and domain of the chosen method, and warn of ordered rows.
 
         Ordered rows are judged where later ones are predicted from earlier ones; the limits of the domain
@@ -381,6 +383,9 @@ class MethodSearchCV(FittedSearch):
         self.residual_quantiles_ = sorted_errors(errors[~np.isnan(judged.predictions).any(axis=1)])
         names = getattr(self, "feature_names_in_", None)
         self.domain_ = domain_of(self, judged, chosen, names)
+        if later is None:
+            self.residual_quantiles_ = self.residual_quantiles_ * factors
+            self.domain_.enlarge_errors(factors)
         scores = None if later is None else (later.score, chosen.score)
         notice = "" if order is None else order.notice(self.target_names_, scores)
         self.notices_ = (notice,) if notice else ()

@@ -85,6 +85,8 @@ class RidgeSearch(InnerSearch):
         ``alpha`` for each target.
     left_out_ : ndarray of shape (n_samples, n_targets)
         Predictions of every row without its fold.
+    learning_ : ndarray of shape (n_targets,)
+        Error of rows left out one by one over that of rows left out in folds.
     """
 
     def __init__(self, scale: bool = True, cv: Any = 5) -> None:
@@ -108,6 +110,7 @@ class RidgeSearch(InnerSearch):
         self.best_estimator_ = LinearMap.of(coef, means - coef @ centre, flat)
         self.best_params_ = {"alpha": best.alpha}
         self.left_out_ = best.left_out * unit
+        self.learning_ = best.learning(Y, folds)
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -244,6 +247,8 @@ class TreatedSearch(InnerSearch):
             "treatment": ", ".join(f"{names[order[k]]} {weights[k].mean():.2f}" for k in used),
         }
         self.left_out_ = sum(weights[k] * found[k].left_out_ for k in used)
+        if hasattr(found[0], "learning_"):
+            self.learning_ = sum(weights[k] * found[k].learning_ for k in used)
         models = [join(fitted[names[order[k]]][0], found[k].best_estimator_) for k in used]
         self.best_estimator_ = mix(models, [names[order[k]] for k in used], weights[used])
         self.n_features_in_ = rows.shape[1]

@@ -64,6 +64,9 @@ class Trial:
         Of all folds together.
     status : str
         "done", or why not.
+    learning : list of ndarray of shape (n_targets,)
+        Of each fold, how much smaller errors are with all rows but one than with those of an inner fold;
+        empty for methods that do not know.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Trial:
         self.fit_seconds = np.full(len(splits), np.nan)
         self.predict_seconds = 0.0
         self.status = "not begun"
+        self.learning: list[Array] = []
 
     def with_splits(self, splits: Splits) -> Self:
         """Return the same method in other outer folds, not run yet."""
@@ -204,6 +208,8 @@ class Trial:
         begin = time.perf_counter()
         fit_weighted(model, self.X[train], self.y[train], weights)
         fitted = time.perf_counter()
+        if hasattr(model, "learning_"):
+            self.learning.append(model.learning_)
         with allow_far_rows():
             predicted = model.predict(_as_trained(self.X[test], self.X[train]))
         seconds = time.perf_counter() - fitted

@@ -119,6 +119,15 @@ class RidgeSpectrum:
                 predicted[:, test] -= off / self.root[test, None]
             yield from predicted
 
+    def left_out_singly(self, Y: Array, alpha: Array) -> Array:
+        """Return predictions of every row without that row, for a ridge weight per target."""
+        targets = self.center(Y)[1]
+        shares = self.values[:, None] / (self.values[:, None] + alpha)
+        residuals = targets - self.basis @ (shares * (self.basis.T @ targets))
+        leverages = (self.root**2 / (self.root @ self.root))[:, None] + self.basis**2 @ shares
+        left = np.maximum(1.0 - leverages, np.finfo(float).eps)
+        return Y - residuals / left / self.root[:, None]
+
     def _refitted(self, Y: Array, folds: Folds, alphas: Array) -> Iterator[Array]:
         """Left-out predictions by a decomposition for each fold, for folds of any form."""
         rows = self.basis * np.sqrt(self.values) / self.root[:, None]

@@ -45,3 +45,16 @@ def test_left_out_predictions_are_those_of_refitting(weights, folds, kernel):
         alphas = spectrum.alphas[8::3]
         for alpha, found in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
             assert_allclose(found, refitted(K, Y, folds, alpha, weights), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["even", "weighted"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_rows_left_out_singly_are_those_of_refitting(weights, kernel):
+    """A ridge weight for each target."""
+    K = X @ X.T if kernel == "linear" else np.exp(-0.3 * cdist(X, X, "sqeuclidean"))
+    singly = [(np.setdiff1d(np.arange(60), [i]), np.array([i])) for i in range(60)]
+    alpha = np.array([0.01, 3.0])
+    found = RidgeSpectrum.of_gram(K, weights).left_out_singly(Y, alpha)
+    for j in range(2):
+        wanted = refitted(K, Y[:, [j]], singly, alpha[j], weights)
+        assert_allclose(found[:, [j]], wanted, rtol=1e-8)
