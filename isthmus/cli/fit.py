@@ -57,8 +57,8 @@ def fit(
         str,
         typer.Option(
             "--cv",
-            help="Number of shuffled outer folds; time to train on earlier rows only; auto: 5, or time if "
-            "the rows look ordered.",
+            help="Number of shuffled outer folds; time to train on earlier rows only; auto: 5, with score "
+            "and intervals of later rows if the rows look ordered.",
         ),
     ] = "auto",
     groups: Annotated[
