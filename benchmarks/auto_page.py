@@ -55,7 +55,8 @@ A cell whose code is "earlier" is of an earlier run, to three digits; where only
 other methods was kept ("best"), the rank is at most 2. Settings that hold for all data were chosen
 while these were looked at, so that this is no blind test."""
 ASIDE_TEXT = (
-    """No rule of the search was chosen with these. They have been run with several versions."""
+    """No rule of the search was chosen with these but the folds of ordered rows (rf1). They have been
+run with several versions."""
 )
 UNSEEN_TEXT = """Tables of R packages, by package, table and outputs. They were named before the
 runs that settled the lasso and logarithms, and run once after; one draw of three folds each. alcohol
@@ -100,9 +101,21 @@ of six of these tables, Electricity1970 and MathPlacement: the bar stayed.
 What was tried after the tables nobody had looked at were run, on the ten tables, Electricity1970,
 MathPlacement, and alcohol and af_crime93, which are seen by that: pulls of 10, 25 and 50 rows, and
 comparisons of absolute errors, of their roots, of ranks or relative to each row beside those of
-squares. None is better in the mean by more than 0.2 %. Intervals that hold too much are those of few
-rows: errors of inner folds beside those of outer ones, which would tell how fast errors fall with more
-rows, show none in five of six fits on alcohol and Anscombe, so that nothing was taken off.
+squares. None is better in the mean by more than 0.2 %. Intervals that hold too much are those of
+methods that still learn fast: rows are left out by models of four fifths of the rows. What ridge
+regression and kernels gain if rows are left out one by one, with the same settings and in closed form,
+is taken off since then (corn 0.87 of the errors, kin8nm 0.94, most tables 0.96 to 1). A first form
+divided by errors of widths that were found blind, covered 0.89 on pumadyn and was given up. Looked at:
+corn, yarn, gasoline, dough, pumadyn, kin8nm, enb, jura, edm and thirty tables of R packages.
+
+Rows that look ordered were compared a second time, later ones predicted from earlier ones, and the
+answer was chosen by that for a day: rf1, whose other rows lie between those of the fit, went from 0.209
+to 0.35. Since then shuffled folds choose, and later rows say what is to be expected of the answer; rf1
+was looked at for this. Intervals of such tables hold too much for rows in between (rf1, atp7d).
+
+The lasso's path came from scikit-learn's least angle regression, which left the optimum on a quarter of
+random tables; it is followed exactly now. The two tables here with as many inputs as rows, SAT and
+af_crime93, have the same errors as before.
 
 Settings of earlier versions (widths per input, leaves of trees, treatments of curves, ranks of PLS)
 were chosen with the sets of the first table, diabetes and linnerud of scikit-learn and made tables."""
