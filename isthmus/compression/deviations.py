@@ -39,13 +39,6 @@ class Deviations:
     noise: float  # what the model's own kernel adds to each new row
     scale: Array  # of the outputs, (q,)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Files written before the root was kept hold the difference itself.
-        if "explained" in state:
-            values, vectors = np.linalg.eigh(state.pop("explained"))
-            state["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
-        self.__dict__.update(state)
-
     @classmethod
     def of(cls, model: Any, expansion: Expansion) -> Deviations | None:
         """Those of a Gaussian process with the points of an expansion; None of other models."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from isthmus.persistence.errors import ModelFileError
 
 # Classes that were in another place when a file was written.
@@ -91,8 +93,19 @@ def _renew_values(name: str, state: dict[str, Any]) -> None:
             state["rule"] = "best"
         state.setdefault("n_jobs", None)
         state.setdefault("error_score", math.nan)
+    if name == "Deviations" and "explained" in state:
+        state["root"] = _root_of(state.pop("explained"))
     if name == "FourierFeatures" and "n_waves" in state:
         state["n_components"] = 2 * state.pop("n_waves")
+
+
+def _root_of(difference: Any) -> Any:
+    """Return the root of a symmetric matrix; what a file has instead is left to the checks after."""
+    shape = np.shape(difference)
+    if len(shape) != 2 or shape[0] != shape[1] or not np.isfinite(difference).all():
+        return difference
+    values, vectors = np.linalg.eigh(difference)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _put_into_kernel(state: dict[str, Any], kernel: str, names: tuple[str, ...]) -> None:

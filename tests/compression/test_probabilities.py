@@ -17,7 +17,6 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from isthmus import compress
-from isthmus.compression.deviations import Deviations
 from isthmus.compression.probabilities import from_latent, from_pairs
 from isthmus.persistence import load, save
 
@@ -164,16 +163,6 @@ class TestCovariances:
         covariances = small.predict(X_test, return_cov=True)[1]
         diagonal = np.einsum("ii...->i...", covariances)
         assert_allclose(np.sqrt(diagonal), deviations, rtol=1e-8)
-
-    def test_states_of_earlier_versions_are_read(self):
-        """They held the difference of two inverses in place of its root."""
-        X = np.linspace(0, 1, 20)[:, None]
-        found = compress(GaussianProcessRegressor(alpha=0.1).fit(X, X[:, 0]), 5).deviations_
-        state = vars(found).copy()
-        root = state.pop("root")
-        old = Deviations.__new__(Deviations)
-        old.__setstate__(state | {"explained": root @ root.T})
-        assert_allclose(old(X, True), found(X, True), rtol=1e-6)
 
     def test_one_or_the_other(self):
         X = np.linspace(0, 1, 20)[:, None]

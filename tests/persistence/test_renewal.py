@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import GaussianProcessRegressor
 
-from isthmus import MORP, BayesianStiefelRegression, ManifoldPLS, StiefelRegression
+from isthmus import MORP, BayesianStiefelRegression, ManifoldPLS, StiefelRegression, compress
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Absolute
 from isthmus.papers.stiefel_report import TanhAbsolute
@@ -44,6 +45,16 @@ def test_parameters_that_are_gone_are_left_out():
     assert set(vars(again)).isdisjoint(old) and repr(again)
     again = written_and_read(with_old_parameters(MORP().fit(X, Y), form="ridge"))
     assert not hasattr(again, "form")
+
+
+def test_deviations_were_kept_as_a_difference_of_inverses():
+    model = compress(GaussianProcessRegressor(alpha=0.1).fit(X, Y[:, 0]), 10)
+    wanted = model.predict(X, return_std=True)[1]
+    root = model.deviations_.__dict__.pop("root")
+    model.deviations_.explained = root @ root.T
+    again = written_and_read(model)
+    assert not hasattr(again.deviations_, "explained")
+    assert_allclose(again.predict(X, return_std=True)[1], wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
