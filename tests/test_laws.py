@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 import isthmus.regression
 from isthmus import (
@@ -53,6 +54,9 @@ SAMPLED = "landmarks and frequencies are drawn by row number"
 EVIDENCE = "a row that counts twice is twice the evidence against the prior"
 CHAINS = "the chain visits outputs and inputs in another order"
 ORIGIN = "the kernel has an origin"
+COUNTED = (
+    "the scale of residuals counts rows, and weights that sum to more than the rows are counts"
+)
 
 
 @dataclass
@@ -109,7 +113,11 @@ CASES = [
     Case(StiefelRegression(2), exempt={"output unit": COUPLED}),
     Case(StiefelRegression(2, scale=True)),
     *(
-        Case(StiefelRegression(r, loss=loss), tolerance=tolerance)
+        Case(
+            StiefelRegression(r, loss=loss),
+            tolerance=tolerance,
+            exempt={"weights": COUNTED} if loss == "epsilon_insensitive" else {},
+        )
         for loss, tolerance in {
             "huber": 1e-4,
             "huber_rows": 1e-4,
@@ -222,9 +230,7 @@ def same(case, got, expected):
 
 
 def takes_weights(case):
-    return hasattr(case.estimator, "fit") and "sample_weight" in (
-        case.estimator.fit.__code__.co_varnames
-    )
+    return has_fit_parameter(case.estimator, "sample_weight")
 
 
 @law("output unit")

@@ -223,7 +223,8 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row; a whole number counts as that many copies of the row.
+            Weight of each row; a whole number counts as that many copies of the row. Weights that sum to
+            less than the rows are relative: ``output_scale_`` then counts rows, otherwise weights.
 
         Returns
         -------
