@@ -119,6 +119,12 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 )
         write_report(path, self, rows, Y, cv_predictions=predictions, **options)
 
+    @property
+    def is_judged_in_time(self) -> bool:
+        """Whether score and errors are of later rows, predicted from earlier ones."""
+        cv = getattr(self, "cv_", None)  # files of earlier versions have none
+        return isinstance(cv, str) and cv == "time"
+
     def training_summary(self) -> dict[str, Any]:
         """What a model file tells about the training, in the types of JSON."""
         check_is_fitted(self)
@@ -187,7 +193,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
         order = np.argsort(-np.nan_to_num(results["mean_test_score"], nan=-np.inf), kind="stable")
         others = [k for k in order if results["method"][k] != self.best_method_]
         lines = [text, f"  answer: {self._line(results['method'].index(self.best_method_))}"]
-        if is_auto(self.cv) and self.cv_ == "time":
+        if is_auto(self.cv) and self.is_judged_in_time:
             lines.append(
                 f"  score {self.best_score_:.4f} in later rows, predicted from earlier ones"
             )

@@ -92,8 +92,8 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
         )
         console.table("Left-out rows by true class and predicted class", header, rows)
     elif len(search.target_names_) <= _MOST_OUTPUTS:
-        in_time = isinstance(search.cv_, str) and search.cv_ == "time"
-        judged = "later rows, predicted from earlier ones" if in_time else "left-out rows"
+        later = "later rows, predicted from earlier ones"
+        judged = later if search.is_judged_in_time else "left-out rows"
         console.table(f"Errors of {judged}, in units of the outputs", *_errors(search))
     if search.blocks_ is not None:
         header = ["block", "columns", "share of the predictions"]

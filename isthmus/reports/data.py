@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isthmus._linalg import Array
 from isthmus.inspection import FiguresOfMerit, ParityDisplay, figures_of_merit
 from isthmus.inspection.displays._axes import positions, unit_of
+from isthmus.model_selection.splits import is_auto
 from isthmus.regression.base import LatentRegression
 from isthmus.reports.kernel_models import expansion_model
 
@@ -111,13 +112,12 @@ class ReportData:
     @property
     def is_in_time(self) -> bool:
         """Whether score and errors are of later rows predicted from earlier ones."""
-        cv = getattr(self.search, "cv_", None)
-        return isinstance(cv, str) and cv == "time"
+        return bool(getattr(self.search, "is_judged_in_time", False))
 
     @property
     def compares_in_time(self) -> bool:
         """Whether the methods were compared so too: then the user asked for it."""
-        return self.is_in_time and isinstance(self.search.cv, str) and self.search.cv == "time"
+        return self.is_in_time and not is_auto(self.search.cv)
 
     @property
     def score_error(self) -> float:
