@@ -1,5 +1,7 @@
 """What models of all rows gain over those of a fold: refits are the oracle, intervals the use."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,6 +10,7 @@ from sklearn.model_selection import KFold, LeaveOneOut
 
 from isthmus import MethodSearchCV
 from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.learning import learning_factors
 from isthmus.auto.treated import RidgeSearch, TreatedSearch
 from isthmus.model_selection.splits import outer_splits
 
@@ -105,3 +108,27 @@ def test_pls_is_taken_to_learn_as_ridge_regression_does():
     ridge = MethodSearchCV("ridge", cv=5).fit(X, Y)
     factors = ridge.residual_quantiles_[-1] / plain_errors(ridge, Y)[-1]
     assert_allclose(both.residual_quantiles_, factors * plain_errors(both, Y), rtol=1e-9)
+
+
+class Known:
+    """What the factors ask of a trial: its name, and the ratios of its folds."""
+
+    def __init__(self, name, *learning):
+        self.rung = SimpleNamespace(name=name)
+        self.learning = [np.array([value]) for value in learning]
+
+
+def test_factors_are_weighted_and_bounded():
+    """Means over folds; others learn as the known ones do in the mean, trees and means not at all."""
+    ridge, kernel, steep = Known("ridge", 0.7, 0.9), Known("kernel", 0.6), Known("kernel", 0.1)
+    lucky = Known("ridge", 1.3)
+    for members, weights, trials, wanted in [
+        ([ridge], [1.0], [ridge, kernel], 0.8),
+        ([ridge, Known("trees")], [0.5, 0.5], [ridge], 0.9),
+        ([ridge, Known("mean"), Known("boosting")], [0.5, 0.25, 0.25], [ridge], 0.9),
+        ([Known("pls")], [1.0], [ridge, kernel], 0.7),
+        ([steep], [1.0], [steep], 0.5),
+        ([lucky], [1.0], [lucky], 1.0),
+        ([Known("pls")], [1.0], [Known("pls")], 1.0),
+    ]:
+        assert_allclose(learning_factors(members, np.array(weights)[:, None], trials), wanted)

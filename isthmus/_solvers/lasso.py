@@ -9,6 +9,8 @@ from isthmus._linalg import Array
 
 # What is left of a column's square beside the columns in use; below, it is a combination of them.
 _DEPENDENT = 1e-10
+# Straight pieces for each column; paths of tables have a few, and one that goes round in ties ends here.
+_MOST_PIECES = 50
 
 
 def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array]:
@@ -37,7 +39,9 @@ def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array
     dependent = np.zeros(len(gram), dtype=bool)
     penalty = float(np.abs(products).max())
     penalties, coefs = [penalty], [np.zeros(len(gram))]
-    while penalty > least:
+    for _ in range(_MOST_PIECES * len(gram)):
+        if penalty <= least:
+            break
         block = gram[np.ix_(in_use, in_use)]
         start, fall = np.linalg.solve(block, np.column_stack([products[in_use], signs[in_use]])).T
         rest = products - gram[:, in_use] @ start
@@ -53,7 +57,7 @@ def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array
         coef[in_use] = start - penalty * fall
         penalties.append(penalty)
         coefs.append(coef)
-        if penalty == least:
+        if penalty == least:  # an event below it is none of the path's
             break
         if leaving > joining:
             coef[in_use.pop(k)] = 0.0
