@@ -64,7 +64,7 @@ class MethodSearchCV(FittedSearch):
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
         ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted. "auto" is
-        five. If neighbouring rows then have like errors (one false alarm in a thousand tables) and no
+        five. If neighbouring rows then have similar errors (one false alarm in a thousand tables) and no
         output is sorted or holds classes, ``fit`` warns, and score and intervals of the answer are those of
         later rows predicted from earlier ones. "time" also chooses the answer by them.
     n_components : int or "auto", default="auto"

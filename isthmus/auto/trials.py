@@ -195,12 +195,14 @@ class Trial:
 
     def _fold(self, i: int, train: NDArray, test: NDArray, limit: float) -> Array:
         with until(limit):
-            predicted, self.fit_seconds[i], seconds = self._fit_and_predict(train, test)
+            predicted, self.fit_seconds[i], seconds, model = self._fit_and_predict(train, test)
         self.predict_seconds += seconds
+        if hasattr(model, "learning_"):
+            self.learning.append(model.learning_)
         return predicted
 
-    def _fit_and_predict(self, train: NDArray, test: NDArray) -> tuple[Array, float, float]:
-        """Return predictions of the test rows, and the seconds that the fit and they took."""
+    def _fit_and_predict(self, train: NDArray, test: NDArray) -> tuple[Array, float, float, Any]:
+        """Return predictions of the test rows, the seconds that the fit and they took, and the model."""
         own = None if self.inner is None else self.inner(train)
         problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
         model = self.rung.build(problem)
@@ -208,12 +210,10 @@ class Trial:
         begin = time.perf_counter()
         fit_weighted(model, self.X[train], self.y[train], weights)
         fitted = time.perf_counter()
-        if hasattr(model, "learning_"):
-            self.learning.append(model.learning_)
         with allow_far_rows():
             predicted = model.predict(_as_trained(self.X[test], self.X[train]))
         seconds = time.perf_counter() - fitted
-        return np.asarray(predicted).reshape(len(test), -1), fitted - begin, seconds
+        return np.asarray(predicted).reshape(len(test), -1), fitted - begin, seconds, model
 
     def without_pairs(self) -> list[Array]:
         """Return, for each fold, its training rows predicted by models that saw neither fold.
