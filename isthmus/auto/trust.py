@@ -26,7 +26,8 @@ def domain_of(search: Any, trial: Trial, shuffled: Trial, names: Any) -> Domain:
     return Domain.of(
         model, trial.X, trial.y, folds=shuffled.splits, names=names,
         curve=is_curve(trial.X, names), left_out=shuffled.predictions,
-        later=None if shuffled is trial else trial.predictions, target_names=search.target_names_,
+        later=None if shuffled is trial else (trial.predictions, trial.splits),
+        target_names=search.target_names_,
     )  # fmt: skip
 
 

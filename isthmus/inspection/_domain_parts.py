@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array
 from isthmus.inspection.distances import PrincipalAxes, Subspace
-from isthmus.inspection.intervals import error_scale, sorted_errors
+from isthmus.inspection.intervals import error_scale
 from isthmus.inspection.trust import LEVEL
 from isthmus.kernels.distinct import sample_groups
 
@@ -56,10 +56,15 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
         ]
     order = np.argsort(groups, kind="stable")
     kept = order[some_rows(np.arange(n), MOST_ROWS)]
+    return kept, renumber(folds, kept, n)
+
+
+def renumber(folds: Folds, kept: NDArray, n: int) -> Folds:
+    """Folds of ``n`` rows in the numbers of those that are kept."""
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
     parts = [tuple(np.sort(place[part][place[part] >= 0]) for part in fold) for fold in folds]
-    return kept, [(a, b) for a, b in parts if len(a) > 2 and len(b)]
+    return [(a, b) for a, b in parts if len(a) > 2 and len(b)]
 
 
 def fold_planes(X: Array, folds: Folds, scale: bool) -> list[Subspace]:
@@ -110,11 +115,15 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
 
 
 def scaled_errors(errors: Array, folds: Folds, found: dict[str, Array], mean_q: float) -> Array:
-    """Sorted absolute errors of rows left out, each over the scale that its statistics ``found`` give."""
+    """Absolute errors of rows left out, each over the scale that its statistics ``found`` give.
+
+    Rows that no fold leaves out are NaN.
+    """
     sizes = np.concatenate([np.full(len(test), len(train)) for train, test in folds])
     tests = np.concatenate([test for _, test in folds])
-    scaled = np.abs(errors)[tests] / error_scale(found, sizes, mean_q)[:, None]
-    return sorted_errors(scaled[np.isfinite(scaled).any(axis=1)])
+    scaled = np.full_like(errors, np.nan)
+    scaled[tests] = np.abs(errors)[tests] / error_scale(found, sizes, mean_q)[:, None]
+    return scaled
 
 
 def statistics_of(parts: dict[str, Any], X: Array, Z: Array) -> dict[str, Array]:

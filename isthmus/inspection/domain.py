@@ -19,6 +19,7 @@ from isthmus.inspection._domain_parts import (
     joint_limits,
     kernel_of,
     part_of_folds,
+    renumber,
     scaled_errors,
     some_rows,
     statistics_of,
@@ -30,8 +31,9 @@ from isthmus.inspection.distances import (
     Ranges,
     Subspace,
 )
-from isthmus.inspection.intervals import error_scale
+from isthmus.inspection.intervals import error_scale, sorted_errors
 from isthmus.inspection.reasons import CAUSES, tell_reason, worst_statistic
+from isthmus.inspection.spacing import Spacing, find_spacing
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
@@ -87,6 +89,9 @@ class Domain:
         Sorted absolute errors of the rows left out, each over its ``error_scale``.
     n_rows, mean_q : int, float
         Number of rows of the fit, and the mean of Q over rows left out, of which that scale is made.
+    spacing : Spacing or None
+        How errors of ordered rows grow with the distance from the nearest row of the fit, which is part of
+        their scale; None for other rows.
     transfer : transformer or None
         Through which rows of another instrument come, before all else.
     """
@@ -102,6 +107,7 @@ class Domain:
     scaled_errors: Array | None = None
     n_rows: int = 0
     mean_q: float = 0.0
+    spacing: Spacing | None = None
     target_names: list[str] | None = None
 
     @classmethod
@@ -116,7 +122,7 @@ class Domain:
         names: Sequence[str] | None = None,
         curve: bool = False,
         left_out: ArrayLike | None = None,
-        later: ArrayLike | None = None,
+        later: tuple[ArrayLike, Folds] | None = None,
         target_names: Sequence[str] | None = None,
     ) -> Domain:
         """Make the domain of a fitted model.
@@ -142,8 +148,9 @@ class Domain:
         left_out : array-like in the shape of ``y``, default=None
             Predictions of rows in the folds that left them out; with them ``check`` looks at predictions.
             Of Rows and Dask collections those of the model itself.
-        later : array-like in the shape of ``y``, default=None
-            Predictions of later rows from earlier ones, whose errors are kept in place of the others.
+        later : tuple of array-like in the shape of ``y`` and folds, default=None
+            Predictions of later rows from earlier ones, whose errors are kept in place of the others, and
+            the folds they come from.
         target_names : sequence of str, default=None
             Names of the outputs, for the reasons.
 
@@ -171,12 +178,22 @@ class Domain:
         self.n_rows = len(kept)
         self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
         if left_out is not None:
-            given = (y, left_out, left_out if later is None else later)
-            known, guess, later = (np.asarray(a, float).reshape(len(rows), -1)[kept] for a in given)
+            known, guess = (
+                np.asarray(a, float).reshape(len(rows), -1)[kept] for a in (y, left_out)
+            )
             self.target_names = None if target_names is None else [str(n) for n in target_names]
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
-            self.scaled_errors = scaled_errors(known - later, folds, found, self.mean_q)
+            errors = scaled_errors(known - guess, folds, found, self.mean_q)
+            if later is not None:
+                guess = np.asarray(later[0], float).reshape(len(rows), -1)[kept]
+                of_later = scaled_errors(known - guess, folds, found, self.mean_q)
+                Z = self.before_model(rows[kept])
+                in_time = renumber(later[1], kept, len(rows))
+                between, errors = (folds, errors), of_later
+                if "plane" in self.parts:  # rows of a Gram matrix are no points
+                    self.spacing, errors = find_spacing(Z, scale, between, (in_time, of_later))
+            self.scaled_errors = sorted_errors(errors[np.isfinite(errors).any(axis=1)])
             found["output"] = np.concatenate(beyond)
         self.limits = joint_limits(found)
         self.usual = self._usual(found)
@@ -259,7 +276,11 @@ class Domain:
                 causes[i] = CAUSES[worst]
                 own = None if guess is None else guess[i]
                 reasons[i] = tell_reason(self, worst, ratio, rows[i], Z[i], own)
-        units = error_scale(statistics, self.n_rows, self.mean_q) if self.n_rows else None
+        units = None
+        if self.n_rows:
+            units = error_scale(statistics, self.n_rows, self.mean_q)
+        if units is not None and self.spacing is not None:
+            units = units * self.spacing.growth(Z)
         return Trust(distance, distance > 1, reasons, causes, self.usual, units)
 
     def warn(self, X: ArrayLike, predictions: ArrayLike | None = None) -> None:

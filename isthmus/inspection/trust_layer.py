@@ -78,6 +78,9 @@ class TrustLayer:
         so that it holds for any method and any distribution of errors as long as new rows come from
         where the old ones came from. Errors count in a scale of each row, from its leverage and its Q
         (``error_scale`` of :meth:`check`), so that bounds of a row far from the middle lie farther apart.
+        In a table whose rows look ordered the errors are those of later rows predicted from earlier ones.
+        If they grow with the distance from the nearest training row, that distance is part of the scale:
+        a row between training rows has narrower bounds than a later one.
         Of a row that is outside of the domain it is multiplied by the root of its distance, too, which
         is 1 at the limit. Bounds of such a row are infinite as
         soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,

@@ -142,8 +142,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             order = Order.of(Y, left_out)
             if order.asks_for_time:
                 in_time = outer_splits("time", rows, known, None, 0)
-                later = self._left_out(rows, known, extra, in_time)
-                scores = _score(Y - later, Y), _score(Y - left_out, Y)
+                later = self._left_out(rows, known, extra, in_time), in_time
+                scores = _score(Y - later[0], Y), _score(Y - left_out, Y)
         names = getattr(self, "feature_names_in_", None)
         self._keep(rows, known, left_out, names, _names_of(y), folds, later=later)
         if order is not None and order.is_seen:
@@ -260,7 +260,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
 
     def _keep(
         self, rows: Array, known: Any, left_out: Array | None, names: Any, targets: Any,
-        folds: Any = None, larger: float = 1.0, later: Array | None = None,
+        folds: Any = None, larger: float = 1.0, later: tuple[Array, list] | None = None,
     ) -> None:  # fmt: skip
         """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
         self.residual_quantiles_, self.best_score_, self.notices_ = None, None, ()
@@ -269,7 +269,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         self.target_names_ = (
             [f"y{j}" for j in range(n_targets)] if targets is None else [str(t) for t in targets]
         )
-        judged = left_out if later is None else later
+        judged = left_out if later is None else later[0]
         if judged is not None:
             told = ~np.isnan(judged).any(axis=1)
             Y = known.reshape(judged.shape)

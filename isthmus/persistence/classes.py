@@ -33,6 +33,7 @@ _CLASSES = {
     "isthmus.compression.deviations": "Deviations",
     "isthmus.inspection": "Domain Trusted",
     "isthmus.inspection.distances": "FeatureDistance Neighbours Ranges Subspace",
+    "isthmus.inspection.spacing": "Spacing",
     "isthmus.dependency": "DependencyRegressor",
     "isthmus.dependency.candidates": "CandidateRanking",
     "isthmus.expansion": "Expansion",

@@ -67,6 +67,7 @@ _LAWS: dict[str, dict[str, str]] = {
     "PCA": {"components_": "r p", "mean_": "p"},
     "FeatureDistance": {"points": "n .", "norms": "n"},
     "Neighbours": {"points": "n ."},
+    "Spacing": {"points": "n ."},
     "Ranges": {"lower": "c", "upper": "c"},
     "Subspace": {
         "mean": "c", "scale": "c", "rotations": "c k", "loadings": "c k", "whitening": "k k",
