@@ -44,9 +44,9 @@ STORE = HERE / "auto.jsonl"
 MOST_ROWS = 500
 MOST_ROWS_OF_A_PROCESS = 400
 N_SPLITS = 3
-ROWS_OF_ALL_DRAWS = (
-    200  # a set with fewer rows is drawn again until its draws have as many together
-)
+# A set with fewer rows is drawn again until its draws have as many together, at most eight times.
+ROWS_OF_ALL_DRAWS = 1000
+MOST_DRAWS = 8
 NEAR = (
     1.3  # a contestant that is farther behind the best of the first draw is not run in the others
 )
@@ -287,7 +287,7 @@ def main() -> None:
     parser.add_argument("sets", help="looked_at, aside, unseen or names, a,b")
     parser.add_argument("--contestants", default="all", help="all or names, a,b")
     parser.add_argument("--literature", action="store_true", help="the ten-fold protocol instead")
-    parser.add_argument("--draws", type=int, default=100, help="at most so many of a small set")
+    parser.add_argument("--draws", type=int, default=MOST_DRAWS, help="at most so many of a small set")
     parser.add_argument("--again", action="store_true", help="also what is in the store")
     parser.add_argument("--store", type=Path, default=STORE, help="file of cells that are done")
     arguments = parser.parse_args()
