@@ -287,7 +287,9 @@ def main() -> None:
     parser.add_argument("sets", help="looked_at, aside, unseen or names, a,b")
     parser.add_argument("--contestants", default="all", help="all or names, a,b")
     parser.add_argument("--literature", action="store_true", help="the ten-fold protocol instead")
-    parser.add_argument("--draws", type=int, default=MOST_DRAWS, help="at most so many of a small set")
+    parser.add_argument(
+        "--draws", type=int, default=MOST_DRAWS, help="at most so many of a small set"
+    )
     parser.add_argument("--again", action="store_true", help="also what is in the store")
     parser.add_argument("--store", type=Path, default=STORE, help="file of cells that are done")
     arguments = parser.parse_args()
