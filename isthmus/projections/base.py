@@ -18,7 +18,6 @@ from isthmus._validation import (
     check_alpha,
     check_count,
     check_enough_samples,
-    check_memory,
     check_option,
     validate_data,
 )
@@ -30,12 +29,12 @@ from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
-from isthmus.projections.eigen import Axes, rank_of
+from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem
 from isthmus.projections.fitted import FittedProjection
-from isthmus.projections.held_out import KernelJudge, fold_labels, judged_rows
-from isthmus.projections.outputs import FeatureBlocks, OutputSide
-from isthmus.projections.problem import GramProblem, Ridge, warn_saturated
+from isthmus.projections.held_out import fold_labels, judged_rows
+from isthmus.projections.outputs import OutputSide
+from isthmus.projections.problem import GramProblem
 from isthmus.projections.rows import KernelSide
 from isthmus.projections.streamed import prepare
 
@@ -45,8 +44,6 @@ SOLVERS = ("auto", "dense", "factor", "krylov", "features")
 SCALES = ("eigenvalue", "unit", "raw")
 DEFAULT_FOLDS = 5
 """Folds where a choice by cross-validation is asked for and ``cv`` is None."""
-# Features of all rows are kept up to 1 GiB and made anew in every walk beyond.
-_KEPT_BYTES = 2**30
 
 
 class Projection(FittedProjection):
@@ -61,7 +58,6 @@ class Projection(FittedProjection):
     selection: str
     cv: Any
     random_state: Any
-    _given_folds: Any = None  # a number of folds or the fold of each row that counts
 
     @abstractmethod
     def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
@@ -103,23 +99,22 @@ class Projection(FittedProjection):
         seed = seed_of(self.random_state)
         source = as_rows(X, y, sample_weight)
         problem: Any
+        labels = None
         if source is not None:
             problem, inputs, outputs = prepare(self, source, seed)
         else:
-            X, y, weights, self._given_folds = counted_rows(self, X, y, sample_weight)
+            X, y, weights, folds = counted_rows(self, X, y, sample_weight)
             inputs = self._input_side(X, weights)
             check_enough_samples(inputs.n)
             outputs = self._output_side(y, inputs)
-            problem = self._problem(inputs, outputs, seed)
-        limit = self._limit(problem, outputs)
-        ridge, r = self._ridge(), self._components(limit)
+            labels = self._labels(folds, inputs.n, seed)
+            problem = self._problem(inputs, outputs, seed, labels)
+        limit = problem.most if outputs.most is None else min(problem.most, outputs.most)
+        ridge, r = self._ridge(), self._components(limit, outputs)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
-        folds = self._folds(inputs.n) if source is None else None
-        if folds is not None:
-            labels = self._labels(inputs.n, seed)
+        if labels is not None:
             sample = judged_rows(inputs.n, seed)
-            assert labels is not None and outputs.judge is not None
-            judge = outputs.judge.of_sample(sample).merge_copies(take(inputs.rows, sample))
+            judge = problem.judge(sample).merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, judge, labels[sample], ridge, r, limit)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
@@ -127,9 +122,15 @@ class Projection(FittedProjection):
             self.cv_results_ = found.table
         assert ridge is not None  # one to be chosen always has folds
         fit = problem.fit()
-        axes = self._keep(fit.solve(ridge, r if isinstance(r, int) else None), r)
+        axes = fit.solve(ridge, r)
+        self._check_rank(rank_of(axes.eigenvalues), r)
         if fit.rank == fit.n_rows - 1 and outputs.coupling.x_weight < 1.0:
-            warn_saturated(fit.rank, fit.n)
+            warnings.warn(
+                f"alpha == 0 and the inputs have rank {fit.rank} on {fit.n:g} samples, the largest "
+                "possible: the training coordinates fit any y, even noise. Give alpha > 0.",
+                UserWarning,
+                stacklevel=3,
+            )
         self._finish(fit, axes, ridge, inputs)
         return fit, inputs, outputs
 
@@ -172,7 +173,7 @@ class Projection(FittedProjection):
         weights = None if inputs.weights is None else inputs.weights[train]
         side = part._input_side(rows, weights)
         outputs = part._output_side(y[train], side)
-        fit = part._problem(side, outputs, seed_of(self.random_state)).fit()
+        fit = part._problem(side, outputs, seed_of(self.random_state), None).fit()
 
         def project(coef: Array) -> Array:
             part.points_, part.dual_coef_, offset = fit.expand(coef, side)
@@ -195,20 +196,21 @@ class Projection(FittedProjection):
             return None if self.alpha == "cv" else Ridge(self._default_ridge, True)
         return Ridge(check_alpha(self.alpha), False)
 
-    def _folds(self, n: int) -> int | None:
-        if isinstance(self._given_folds, np.ndarray):
-            return int(self._given_folds.max()) + 1
+    def _labels(self, folds: Any, n: int, seed: int) -> NDArray | None:
+        """The fold of each row, from their number or from the folds that were given; None without."""
+        if isinstance(folds, np.ndarray):
+            return folds
         chosen = self.alpha == "cv" or self.n_components == "auto"
-        folds = DEFAULT_FOLDS if self._given_folds is None and chosen else self._given_folds
-        if folds is None or n < 2 * folds:
-            if chosen:
-                raise ValueError(
-                    f"n_samples={n} is too few for cv={folds} folds of at least 2 rows each."
-                )
-            return None
-        return int(folds)
+        folds = DEFAULT_FOLDS if folds is None and chosen else folds
+        if folds is not None and n >= 2 * folds:
+            return fold_labels(n, folds, seed)
+        if chosen:
+            raise ValueError(
+                f"n_samples={n} is too few for cv={folds} folds of at least 2 rows each."
+            )
+        return None
 
-    def _components(self, limit: int) -> int | float | str:
+    def _components(self, limit: int, outputs: OutputSide) -> int | float | str:
         """Checked ``n_components``: a number, a fraction of the eigenvalues, or "auto"."""
         value = self.n_components
         if value == "auto" and isinstance(value, str):
@@ -218,52 +220,26 @@ class Projection(FittedProjection):
                 f"n_components == {value!r}, must be an integer >= 1, a fraction in (0, 1] or 'auto'."
             )
         if isinstance(value, Integral):
+            value = int(value)
             if value < 1:
                 raise ValueError(f"n_components == {value}, must be >= 1.")
-            return min(int(value), limit)
+            if outputs.most is not None and value > outputs.most:
+                raise ValueError(
+                    f"n_components == {value}, must be <= {outputs.most}: {outputs.reason}"
+                )
+            return min(value, limit)
         if not 0.0 < float(value) <= 1.0:
             raise ValueError(f"n_components == {value}, a fraction must be in (0, 1].")
         return float(value)
 
-    def _limit(self, problem: Any, outputs: OutputSide) -> int:
-        """Most components there can be; outputs that allow fewer than asked for are an error."""
-        limit = int(problem.most)
-        if outputs.most is not None:
-            asked = self.n_components
-            whole = isinstance(asked, Integral) and not isinstance(asked, bool)
-            if whole and int(asked) > outputs.most:
-                raise ValueError(
-                    f"n_components == {asked}, must be <= {outputs.most}: {outputs.reason}"
-                )
-            limit = min(limit, outputs.most)
-        return limit
-
-    def _problem(self, inputs: KernelSide, outputs: OutputSide, seed: int) -> Any:
-        if self._by_features(inputs):
-            return self._feature_problem(inputs, outputs, seed)
-        n = inputs.n
-        gram_outputs = outputs.side is not None
-        check_memory(
-            8.0 * n * n * (4 if gram_outputs else 3),
-            f"The exact form on {n} samples",
-            "solver='features' with n_landmarks takes n x n_landmarks numbers.",
-        )
-        L = outputs.side.output_gram() if outputs.side is not None else None
-        if L is not None and outputs.judge is None:
-            outputs.judge = KernelJudge(L, inputs.weights)
-        return GramProblem(
-            inputs.gram(),
-            outputs.coupling,
-            T=outputs.T,
-            L=L,
-            method=self.eigenproblem,
-            solver=self.solver,
-            seed=seed,
-            indefinite=inputs.indefinite,
-            precision=inputs.precision,
-            folds=self._labels(n, seed),
-            weights=inputs.weights,
-        )
+    def _problem(
+        self, inputs: KernelSide, outputs: OutputSide, seed: int, folds: NDArray | None
+    ) -> Any:
+        shared: Any = {"method": self.eigenproblem, "seed": seed, "folds": folds}
+        if not self._by_features(inputs):
+            return GramProblem(inputs, outputs, solver=self.solver, **shared)
+        m = self._landmarks(inputs.n)
+        return FeatureProblem(inputs, outputs, m, selection=self.selection, **shared)
 
     def _by_features(self, inputs: KernelSide) -> bool:
         if self.solver != "auto":
@@ -273,43 +249,15 @@ class Projection(FittedProjection):
                 return bool(inputs.rows.shape[1] < inputs.n)
         return inputs.n > EXACT_ROWS and not inputs.precomputed
 
-    def _feature_problem(
-        self, inputs: KernelSide, outputs: OutputSide, seed: int
-    ) -> FeatureProblem:
-        n, m = inputs.n, self._landmarks(inputs.n)
-        blocks = FeatureBlocks(inputs, outputs, m, seed, self.selection, 8.0 * n * m <= _KEPT_BYTES)
-        labels = self._labels(n, seed)
-        sample = None if labels is None else judged_rows(n, seed)
-        problem = FeatureProblem(
-            blocks,
-            outputs.coupling,
-            n,
-            method=self.eigenproblem,
-            folds=labels,
-            sample=sample,
-            weights=inputs.weights,
-        )
-        if sample is not None:
-            outputs.judge = blocks.judge(sample)
-        return problem
-
-    def _labels(self, n: int, seed: int) -> NDArray | None:
-        if isinstance(self._given_folds, np.ndarray):
-            return self._given_folds
-        cv = self._folds(n)
-        return None if cv is None else fold_labels(n, cv, seed)
-
     def _landmarks(self, n: int) -> int:
         return min(check_count("n_landmarks", self.n_landmarks), n)
 
-    def _keep(self, axes: Axes, r: int | float | str) -> Axes:
-        """The components asked for, or as many as there are."""
-        rank = rank_of(axes.eigenvalues)
+    def _check_rank(self, rank: int, r: int | float | str) -> None:
+        """Refuse components that are all zero; warn of fewer than were asked for."""
         if rank == 0:
             raise ValueError("X and y are unrelated: all eigenvalues are zero.")
         if isinstance(r, float):
-            shares = np.cumsum(axes.eigenvalues[:rank]) / axes.total
-            return axes.head(min(rank, int(np.searchsorted(shares, r - 1e-12)) + 1))
+            return
         asked = int(self.n_components if isinstance(self.n_components, Integral) else r)
         if rank < asked:
             warnings.warn(
@@ -317,7 +265,6 @@ class Projection(FittedProjection):
                 UserWarning,
                 stacklevel=4,
             )
-        return axes.head(min(rank, int(r)))
 
     def _finish(self, fit: Any, axes: Axes, ridge: Ridge, inputs: KernelSide) -> None:
         self.alpha_ = ridge.at(fit.trace)
@@ -372,9 +319,9 @@ class KernelProjection(Projection):
         return side
 
     def _check_new(self, X: Any) -> Any:
-        if needs_vectors(self.kernel) or looks_like_vectors(X):
-            if not is_precomputed(self.kernel):
-                return super()._check_new(X)
+        if not needs_vectors(self.kernel) and not looks_like_vectors(X):
+            return list(X)
+        if is_precomputed(self.kernel):
             X = np.asarray(X)
             if X.ndim == 2 and X.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -383,8 +330,7 @@ class KernelProjection(Projection):
                     f"{X.shape[1]} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input."
                 )
-            return super()._check_new(X)
-        return list(X)
+        return super()._check_new(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.kernels import center_train, gram
+from isthmus.kernels import gram
 from isthmus.kernels.gram import take
+from isthmus.problems import Moments
 from isthmus.problems.streams.sources import as_rows
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
@@ -119,11 +120,20 @@ class KernelCCA(COIR):
             raise ValueError("KernelCCA does not take Rows: fit a sample of the rows in memory.")
         fit, inputs, outputs = super()._fit(X, y, sample_weight)
         self.correlations_ = np.sqrt(self.eigenvalues_)
-        # z_y = S_y z_x / rho, up to the scale of the coordinates
         if fit.solver == "features":
-            self._output_side_of_features(fit, outputs, self._scores(inputs), inputs.weights)
+            z, weights = self._scores(inputs), inputs.weights
+            cross = np.zeros((len(fit.moments.y_mean), z.shape[1]))
+            for rows, _, T in fit.problem.blocks():
+                own = z[rows] if weights is None else z[rows] * weights[rows][:, None]
+                cross += (T - fit.moments.y_mean).T @ own
+            self._explicit_outputs(outputs, fit.moments, cross, _spread(z, weights))
         else:
-            self._output_side_of_rows(fit, outputs, fit.project(self.dual_coef_))
+            z = fit.project_own(self.dual_coef_)
+            if outputs.T is None:
+                self._kernel_outputs(fit, outputs, z)
+            else:
+                moments = Moments.squares_of(z, outputs.T, fit.weights, full_yy=True)
+                self._explicit_outputs(outputs, moments, moments.xy.T, _spread(z, fit.weights))
         return fit, inputs, outputs
 
     def _scores(self, inputs: KernelSide) -> Array:
@@ -132,48 +142,35 @@ class KernelCCA(COIR):
         ]
         return np.vstack(parts) + self.offset_
 
-    def _output_side_of_features(
-        self, fit: Any, outputs: OutputSide, z: Array, weights: Array | None
+    # z_y = S_y z_x / rho, up to the scale of the coordinates
+
+    def _explicit_outputs(
+        self, outputs: OutputSide, moments: Moments, cross: Array, spread: Array
     ) -> None:
-        moments, coupling = fit.moments, outputs.coupling
-        cross = np.zeros((len(moments.y_mean), z.shape[1]))
-        for rows, _, T in fit.problem.blocks():
-            own = z[rows] if weights is None else z[rows] * weights[rows][:, None]
-            cross += (T - moments.y_mean).T @ own
-        root = coupling.root(moments.weight, moments.y_mean, moments.yy, moments.n_samples)
+        """Coordinates of outputs that are features, from their products with those of the inputs."""
+        mean, yy = moments.y_mean, moments.yy
+        root = outputs.coupling.root(moments.weight, mean, yy, moments.n_samples)
         coef = root @ (root.T @ cross)
-        variances = np.einsum("ir,ij,jr->r", coef, moments.yy, coef) / moments.weight
-        coef = coef * (_spread(z, weights) / np.sqrt(variances))
+        variances = np.einsum("ir,ij,jr->r", coef, yy, coef) / moments.weight
+        coef = coef * (spread / np.sqrt(variances))
         self.y_points_ = None
         self.y_dual_coef_ = coef
-        self.y_offset_ = -moments.y_mean @ coef
+        self.y_offset_ = -mean @ coef
         if outputs.features is not None:
             self.y_points_ = outputs.features.points
             self.y_dual_coef_ = outputs.features.collapse(coef)
 
-    def _output_side_of_rows(self, fit: Any, outputs: OutputSide, z: Array) -> None:
-        coupling, w = outputs.coupling, fit.weights
-        assert isinstance(coupling, OutputSmoother)
-        if outputs.side is None:
-            assert outputs.T is not None
-            T, mean = outputs.T, np.average(outputs.T, axis=0, weights=w)
-            weighted = (T - mean) * w[:, None]
-            root = coupling.root(fit.n, mean, weighted.T @ (T - mean), len(T))
-            coef = root @ (root.T @ (weighted.T @ z))
-            coef = coef * (_spread(z, w) / _spread((T - mean) @ coef, w))
-            self.y_points_ = None
-            self.y_dual_coef_ = coef
-            self.y_offset_ = -mean @ coef
-            return
-        share = fit.centre.share
-        L, row_means, _ = center_train(fit.problem.L, share=share)
-        Lw = L * fit.root * fit.root.T
-        ridge = ridge_gram(Lw, coupling.ridge(float(np.trace(Lw))))
-        coef = fit.root * ridge.solve(fit.root * z)
-        coef = coef * (_spread(z, w) / _spread(L @ coef, w))
+    def _kernel_outputs(self, fit: Any, outputs: OutputSide, z: Array) -> None:
+        """The same of outputs that have a Gram matrix."""
+        coupling, share = outputs.coupling, fit.centre.share
+        assert isinstance(coupling, OutputSmoother) and outputs.side is not None
+        ridge = ridge_gram(fit.L, coupling.ridge.at(fit.trace_y))
+        coef = ridge.solve(fit.root * z)
+        own = fit.L @ coef / fit.root
+        coef = coef * fit.root * (_spread(z, fit.weights) / _spread(own, fit.weights))
         self.y_dual_coef_ = coef - share[:, None] * coef.sum(axis=0)
         self.y_points_ = outputs.side.points
-        self.y_offset_ = -row_means @ self.y_dual_coef_
+        self.y_offset_ = -fit.centre_y.means @ self.y_dual_coef_
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         outputs = super()._output_side(y, inputs)

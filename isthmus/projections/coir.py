@@ -11,13 +11,15 @@ from isthmus._validation import check_number
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
+from isthmus.projections.eigen import Ridge
 from isthmus.projections.held_out import VectorJudge
-from isthmus.projections.problem import OF_ROWS, require_variation
 from isthmus.projections.rows import (
+    OF_ROWS,
     KernelSide,
     check_lengths,
     check_y,
     output_vectors,
+    require_variation,
 )
 from isthmus.projections.slices import is_categorical
 
@@ -163,7 +165,7 @@ class COIR(KernelProjection):
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, KernelSide, OutputSide]:
         fit, inputs, outputs = super()._fit(X, y, sample_weight)
         smoother: Any = outputs.coupling
-        self.alpha_y_ = smoother.ridge(fit.trace_y)
+        self.alpha_y_ = smoother.ridge.at(fit.trace_y)
         return fit, inputs, outputs
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
@@ -178,6 +180,6 @@ class COIR(KernelProjection):
 
     def _smoother(self) -> OutputSmoother:
         if isinstance(self.alpha_y, str) and self.alpha_y == "auto":
-            return OutputSmoother(AUTO_ALPHA_Y, True)
+            return OutputSmoother(Ridge(AUTO_ALPHA_Y, True))
         alpha_y = check_number("alpha_y", self.alpha_y, ">= 0 and finite, or 'auto'")
-        return OutputSmoother(alpha_y, False)
+        return OutputSmoother(Ridge(alpha_y, False))

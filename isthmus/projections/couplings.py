@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from isthmus._linalg import Array, inverse_factor
-from isthmus.projections.eigen import Apply, EigenGram, ridge_gram
+from isthmus.projections.eigen import Apply, EigenGram, Ridge, ridge_gram
 
 _NO_ROWS = 1e-9  # of all weights: what is left of a slice whose rows were taken away
 
@@ -52,9 +52,9 @@ class Coupling(ABC):
         centred = (T - mean) * np.sqrt(weights)[:, None]
         return centred @ self.root(float(weights.sum()), mean, centred.T @ centred, len(T))
 
-    @abstractmethod
     def operator(self, L: Array, K: Array) -> Apply:
-        """``V -> G V`` for a centred output Gram matrix."""
+        """``V -> G V`` for a centred output Gram matrix, where ``factor`` has no Q."""
+        raise NotImplementedError
 
 
 class SliceMeans(Coupling):
@@ -65,22 +65,15 @@ class SliceMeans(Coupling):
         some = counts > _NO_ROWS * n
         return np.diag(np.where(some, 1.0 / np.sqrt(np.where(some, counts, 1.0)), 0.0))
 
-    def operator(self, L: Array, K: Array) -> Apply:
-        raise NotImplementedError("slices are indicators, never a Gram matrix")
-
 
 class OutputSmoother(Coupling):
-    """Ridge smoother of the outputs; ``alpha_y`` a number or a fraction of the trace."""
+    """Ridge smoother of the outputs."""
 
-    def __init__(self, alpha_y: float, relative: bool) -> None:
-        self.alpha_y, self.relative = alpha_y, relative
-
-    def ridge(self, trace: float) -> float:
-        """The ridge weight for outputs of this total variance."""
-        return self.alpha_y * trace if self.relative else self.alpha_y
+    def __init__(self, ridge: Ridge) -> None:
+        self.ridge = ridge
 
     def root(self, n: float, mean: Array, tt: Array, n_rows: int) -> Array:
-        alpha = self.ridge(float(np.trace(tt)))
+        alpha = self.ridge.at(float(np.trace(tt)))
         if alpha == 0.0:
             found = _range_of(tt, n_rows)
             return found.vectors / np.sqrt(found.values)
@@ -89,7 +82,7 @@ class OutputSmoother(Coupling):
 
     def check_landmarks(self, kept: int, asked: int) -> None:
         """Without a ridge the rank must be seen to end: some landmark depends on the others."""
-        if self.alpha_y == 0.0 and kept >= asked:
+        if self.ridge.value == 0.0 and kept >= asked:
             raise ValueError(
                 f"alpha_y == 0 and none of the {asked} landmarks of the outputs depends on the others: "
                 "the output kernel may have full rank, and G would be the span of the landmarks, "
@@ -97,7 +90,7 @@ class OutputSmoother(Coupling):
             )
 
     def operator(self, L: Array, K: Array) -> Apply:
-        alpha = self.ridge(float(np.trace(L)))
+        alpha = self.ridge.at(float(np.trace(L)))
         if alpha == 0.0:
             return _range_of(L, len(L)).smooth
         return ridge_gram(L, alpha).smooth

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.projections.eigen import rank_of
-from isthmus.projections.problem import Ridge
+from isthmus.projections.eigen import Ridge
 
 # Ridge weights as shares of the trace: half decades from interpolation to strong smoothing.
 FRACTIONS = 10.0 ** np.arange(-6.0, -0.4, 0.5)
@@ -100,11 +99,7 @@ def fold_coordinates(
     """``project(coef)`` of the coordinates of one fit for every ridge."""
     found = []
     for ridge in ridges:
-        axes = fit.solve(ridge, r if isinstance(r, int) else None)
-        axes = axes.head(max(1, rank_of(axes.eigenvalues)))
-        if isinstance(r, float):
-            shares = np.cumsum(axes.eigenvalues) / axes.total
-            axes = axes.head(int(np.searchsorted(shares, r - 1e-12)) + 1)
+        axes = fit.solve(ridge, r)
         found.append(project(axes.coef * estimator._scaling(fit, axes)))
     return found
 

@@ -54,23 +54,36 @@ class Axes:
     coef: Array  # (m, r) for features, (n, r) for a Gram matrix
     total: float  # sum of all eigenvalues, nan where only the leading ones are known
 
-    def head(self, r: int) -> Axes:
-        """The first r components."""
+    def head(self, r: int | float) -> Axes:
+        """The first r components, or as many as have a fraction r of the sum of all eigenvalues."""
+        if isinstance(r, float):
+            shares = np.cumsum(self.eigenvalues) / self.total
+            r = int(np.searchsorted(shares, r - 1e-12)) + 1
         return Axes(self.eigenvalues[:r], self.coef[:, :r], self.total)
 
 
-def settle_ties(axes: Axes, norms: Array, r: int | None) -> Axes:
+@dataclass(frozen=True)
+class Ridge:
+    """A ridge weight: a number, or a fraction of the trace of the centred Gram matrix."""
+
+    value: float
+    relative: bool
+
+    def at(self, trace: float) -> float:
+        return self.value * trace if self.relative else self.value
+
+
+def settle_ties(axes: Axes, norms: Array) -> None:
     """Order coordinates that outputs explain wholly, all of eigenvalue one, by the norms of directions.
 
     Without a ridge such coordinates are a space, of which rounding would choose a basis. The limit of ever
     smaller ridges is that of the shortest directions first. ``norms`` holds products of the directions of
-    all axes; the first r are returned.
+    all axes.
     """
     tied = int((axes.eigenvalues > 1.0 - TIED).sum())
     if tied > 1:
         turn = np.linalg.eigh(norms[:tied, :tied])[1]
         axes.coef[:, :tied] = axes.coef[:, :tied] @ turn
-    return axes if r is None else axes.head(r)
 
 
 def rank_of(eigenvalues: Array) -> int:
@@ -107,10 +120,6 @@ class RidgeGram:
         """``K V``."""
         return self.K @ V
 
-    def decompose(self) -> EigenGram:
-        """The same by eigenvectors."""
-        return EigenGram(self.K, self.alpha, self.weight)
-
 
 class EigenGram:
     """The same by one eigendecomposition, which serves every ridge weight."""
@@ -131,9 +140,6 @@ class EigenGram:
         other.__dict__.update(self.__dict__, alpha=alpha)
         return other
 
-    def decompose(self) -> EigenGram:
-        return self
-
     def _filter(self, V: Array, weights: Array) -> Array:
         return self.vectors @ (weights[:, None] * (self.vectors.T @ V))
 
@@ -148,12 +154,14 @@ class EigenGram:
         return self._filter(V, self.values)
 
 
-def ridge_gram(K: Array, alpha: float) -> RidgeGram | EigenGram:
-    """By a Cholesky factor, or on the range of ``K`` where the ridge is below rounding."""
-    try:
-        return RidgeGram(K, alpha)
-    except LinAlgError:
-        return EigenGram(K, alpha)
+def ridge_gram(K: Array, alpha: float, weight: float | None = None) -> RidgeGram | EigenGram:
+    """By a Cholesky factor, or on the range of ``K`` where there is no ridge, or one below rounding."""
+    if alpha > 0:
+        try:
+            return RidgeGram(K, alpha, weight)
+        except LinAlgError:  # or a kernel that is not positive
+            pass
+    return EigenGram(K, alpha, weight)
 
 
 # -- forms ------------------------------------------------------------------------------------

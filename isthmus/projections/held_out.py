@@ -48,13 +48,13 @@ class Judge(ABC):
     neither copies of all rows nor a common factor of their weights change a score.
     """
 
-    def __init__(self, n: int, weights: Array | None, groups: NDArray | None) -> None:
+    def __init__(self, n: int, weights: Array | None) -> None:
         self.weights = np.ones(n) if weights is None else weights
-        self.groups = np.arange(n) if groups is None else groups  # equal for copies
+        self.groups = np.arange(n)  # equal for copies, once they are known
 
     @abstractmethod
     def take(self, rows: NDArray) -> Judge:
-        """The judge of some of the rows."""
+        """The judge of some of the rows, copies not yet merged."""
 
     @abstractmethod
     def _output_groups(self) -> NDArray:
@@ -68,10 +68,6 @@ class Judge(ABC):
 
         ``known`` are the training rows without copies, ``counts`` the weights of all copies.
         """
-
-    def of_sample(self, rows: NDArray) -> Judge:
-        """The judge of these rows, which it may be already."""
-        return self if len(rows) == len(self.weights) else self.take(rows)
 
     def merge_copies(self, inputs: Any) -> Judge:
         """Take rows for copies that are equal in these inputs and in their outputs."""
@@ -100,15 +96,13 @@ class VectorJudge(Judge):
     whatever that is.
     """
 
-    def __init__(
-        self, Y: Array, weights: Array | None = None, groups: NDArray | None = None
-    ) -> None:
-        super().__init__(len(Y), weights, groups)
+    def __init__(self, Y: Array, weights: Array | None = None) -> None:
+        super().__init__(len(Y), weights)
         self.Y = Y
         self.has_holes = bool(np.isnan(Y).any())
 
     def take(self, rows: NDArray) -> VectorJudge:
-        return VectorJudge(self.Y[rows], self.weights[rows], self.groups[rows])
+        return VectorJudge(self.Y[rows], self.weights[rows])
 
     def _output_groups(self) -> NDArray:
         return sample_groups(np.hstack([np.nan_to_num(self.Y), np.isnan(self.Y)]))
@@ -152,14 +146,12 @@ def _explain(truth: Array, guess: Array, weights: Array) -> Array:
 class KernelJudge(Judge):
     """R2 in the feature space of an output kernel, for outputs that are not vectors."""
 
-    def __init__(
-        self, L: Array, weights: Array | None = None, groups: NDArray | None = None
-    ) -> None:
-        super().__init__(len(L), weights, groups)
+    def __init__(self, L: Array, weights: Array | None = None) -> None:
+        super().__init__(len(L), weights)
         self.L = L
 
     def take(self, rows: NDArray) -> KernelJudge:
-        return KernelJudge(self.L[np.ix_(rows, rows)], self.weights[rows], self.groups[rows])
+        return KernelJudge(self.L[np.ix_(rows, rows)], self.weights[rows])
 
     def _output_groups(self) -> NDArray:
         sizes = self.L.diagonal()

@@ -22,7 +22,7 @@ from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import mean_score
 from isthmus.projections.fitted import set_projection_tags
 from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
-from isthmus.projections.problem import OF_ROWS, require_variation
+from isthmus.projections.rows import OF_ROWS, require_variation
 
 AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 GRAM_MATRICES = 9  # n x n numbers at a time, at most
@@ -209,8 +209,17 @@ def weighted_centre(K: Array, w: Array) -> Array:
     return K
 
 
+def _factorise(Z: Array, gamma: float, ridge: float, w: Array) -> tuple[Array, Any]:
+    """Gaussian kernel values of rows, and the Cholesky factor of ``K + ridge``, centred and weighted."""
+    squares = (Z**2).sum(axis=1)
+    k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0))
+    A = weighted_centre(k, w)
+    A.flat[:: len(A) + 1] += ridge
+    return k, cho_factor(A, lower=True, overwrite_a=True)
+
+
 def criterion(
-    B: Array, X: Array, L: Array, gamma: float, ridge: float, w: Array | None = None
+    B: Array, X: Array, L: Array, gamma: float, ridge: float, w: Array
 ) -> tuple[float, Array]:
     r"""Value and gradient of :math:`\operatorname{tr} L (K_B + \text{ridge})^{-1}`.
 
@@ -219,13 +228,8 @@ def criterion(
     :math:`H = D^{1/2} (I - 1 s^\top)` centres and weighs rows, with the weights :math:`D` and their shares
     s; :math:`L` and :math:`K_B` are such matrices.
     """
-    w = np.ones(len(X)) if w is None else w
     Z = X @ B
-    squares = (Z**2).sum(axis=1)
-    k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0))
-    A = weighted_centre(k, w)
-    A.flat[:: len(A) + 1] += ridge
-    factor = cho_factor(A, lower=True, overwrite_a=True)
+    k, factor = _factorise(Z, gamma, ridge, w)
     AL = cho_solve(factor, L)
     W = _times_centring(cho_solve(factor, AL.T), w) * k
     laplacian_X = W.sum(axis=1)[:, None] * X - W @ X
@@ -243,19 +247,13 @@ def _times_centring(M: Array, w: Array) -> Array:
     return M
 
 
-def gradient_directions(
-    X: Array, L: Array, ridge: float, r: int, gamma: float, w: Array | None = None
-) -> Array:
+def gradient_directions(X: Array, L: Array, ridge: float, r: int, gamma: float, w: Array) -> Array:
     """gKDR: leading eigenvectors of the averaged ``D_i' (K + ridge)^-1 L (K + ridge)^-1 D_i``.
 
     ``D_i`` (n, p) holds the gradients of ``k(x_j, x)`` at ``x_i``.
     """
-    w = np.ones(len(X)) if w is None else w
-    squares = (X**2).sum(axis=1)
-    k = np.exp(-gamma * np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0))
-    A, root = weighted_centre(k, w), np.sqrt(w)
-    A.flat[:: len(A) + 1] += ridge
-    factor = cho_factor(A, lower=True, overwrite_a=True)
+    k, factor = _factorise(X, gamma, ridge, w)
+    root = np.sqrt(w)
     inner = root[:, None] * cho_solve(factor, cho_solve(factor, L).T) * root
     M = np.zeros((X.shape[1], X.shape[1]))
     for i in range(len(X)):
@@ -272,7 +270,7 @@ def descend(
     ridge: float,
     max_iter: int,
     tol: float,
-    w: Array | None = None,
+    w: Array,
 ) -> tuple[Array, float, int]:
     """Steepest descent with Barzilai-Borwein steps, retracted by QR, backtracking on the value."""
     value, gradient = criterion(B, X, L, gamma, ridge, w)

@@ -14,8 +14,7 @@ IMPUTE_RIDGE = 10.0
 
 
 def fill_outputs(Y: Array, missing: str, weights: Array | None = None) -> Array:
-    """Holes filled with the observed mean of their output, or with zero; empty outputs dropped."""
-    Y = _without_empty(Y)
+    """Holes filled with the observed mean of their output, or with zero."""
     means = np.zeros(Y.shape[1])
     if missing == "mean":
         counts = ~np.isnan(Y) * (1.0 if weights is None else weights[:, None])
@@ -28,31 +27,33 @@ def fill_by_ridge(Z: Array, Y: Array, start: Array, weights: Array | None = None
 
     Once: iterating to convergence was worse than one pass.
     """
-    Y, filled = _without_empty(Y, quiet=True), start.copy()
+    filled = start.copy()
+    weights = np.ones(len(Y)) if weights is None else weights
     for j in range(Y.shape[1]):
         seen = ~np.isnan(Y[:, j])
         if seen.all():
             continue
-        own = None if weights is None else weights[seen]
+        own = weights[seen]
         z_mean = np.average(Z[seen], axis=0, weights=own)
         y_mean = np.average(Y[seen, j], weights=own)
         A = Z[seen] - z_mean
-        weighted = A if own is None else A * own[:, None]
+        weighted = A * own[:, None]
         H = weighted.T @ A + IMPUTE_RIDGE * np.eye(A.shape[1])
         coef = np.linalg.solve(H, weighted.T @ (Y[seen, j] - y_mean))
         filled[~seen, j] = y_mean + (Z[~seen] - z_mean) @ coef
     return filled
 
 
-def _without_empty(Y: Array, quiet: bool = False) -> Array:
+def drop_empty(Y: Array) -> Array:
+    """Leave out, with a warning, outputs without any observed entry."""
     empty = np.isnan(Y).all(axis=0)
     if empty.all():
         raise ValueError("y has no observed entry at all.")
-    if empty.any() and not quiet:
+    if empty.any():
         columns = ", ".join(map(str, np.flatnonzero(empty)[:10]))
         warnings.warn(
             f"{int(empty.sum())} outputs have no observed entry and are dropped: columns {columns}.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return Y[:, ~empty]

@@ -12,7 +12,7 @@ from isthmus.projections.base import KernelProjection, OutputSide
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.couplings import Mixture
 from isthmus.projections.held_out import VectorJudge
-from isthmus.projections.missing import MISSING, fill_by_ridge, fill_outputs
+from isthmus.projections.missing import MISSING, drop_empty, fill_by_ridge, fill_outputs
 from isthmus.projections.rows import KernelSide, check_y, holds_names
 
 
@@ -149,6 +149,7 @@ class MORP(KernelProjection):
     def _fill_holes(self, Y: Array, inputs: KernelSide) -> Array:
         if not np.isnan(Y).any():
             return Y
+        Y = drop_empty(Y)
         if self.missing != "ridge":
             return fill_outputs(Y, self.missing, inputs.weights)
         start = fill_outputs(Y, "mean", inputs.weights)

@@ -1,4 +1,4 @@
-"""The eigenproblem on given rows, by Gram matrices or by features: whole fits and folds alike.
+"""The eigenproblem on given rows, whole fits and folds alike: what fits share, and fits by Gram matrices.
 
 A problem is asked for a *fit* to some of its rows; a fit solves for any ridge weight and projects any
 rows. Centring, traces and everything else that is learned comes from the rows of the fit alone.
@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 
 from isthmus._linalg import Array, column_signs
-from isthmus.kernels import center_train
+from isthmus._validation import check_memory
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
 from isthmus.problems.gram import Centre
-from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
+    Apply,
     Axes,
     EigenGram,
+    Ridge,
     RidgeGram,
+    rank_of,
+    ridge_gram,
     settle_ties,
     solve_dense,
     solve_factor,
     solve_krylov,
 )
-from isthmus.projections.rows import KernelSide
+from isthmus.projections.held_out import Judge, KernelJudge
+from isthmus.projections.outputs import OutputSide
+from isthmus.projections.rows import OF_ROWS, KernelSide, require_variation
 
 SMALL = 500
 """Up to so many rows everything is eigendecomposed."""
@@ -38,59 +41,53 @@ SMALL = 500
 Rows = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Ridge:
-    """A ridge weight: a number, or a fraction of the trace of the centred Gram matrix."""
-
-    value: float
-    relative: bool
-
-    def at(self, trace: float) -> float:
-        return self.value * trace if self.relative else self.value
-
-
-def balance(trace: float, n: float, side: str) -> float:
-    """The factor that brings a side to trace n."""
-    if not trace > 0:
-        raise ValueError(_constant(side))
-    return n / trace
-
-
-def _constant(side: str) -> str:
-    what = {"X": "the input kernel", "y": "the output kernel"}[side]
-    return (
-        f"{side} is constant: {what} is the same for all samples (the centred Gram matrix has "
-        "zero trace)."
-    )
-
-
-OF_KERNELS, OF_ROWS = 1e-13, 1e-26
-"""Rounding of a sum of squares: centred in kernel values, or in the rows before they are squared."""
-
-
-def require_variation(trace: float, scale: float, side: str, rounding: float = OF_KERNELS) -> None:
-    """Refuse a side whose centred Gram matrix is zero to rounding."""
-    if not trace > rounding * scale:
-        raise ValueError(_constant(side))
-
-
 class Fit(ABC):
     """What is learned from the rows of one fit."""
 
+    problem: Any
     solver: str
     n: float  # sum of the weights of the rows
     n_rows: int
     trace: float
     trace_y: float
+    full_rank: int  # the largest that the inputs can have
+    unit: Any  # factor of coefficients: from inputs of trace n, weighted, to the kernel as it came
     rank: int | None = None  # of the inputs, where a solution without a ridge asked for it
 
-    @abstractmethod
-    def solve(self, ridge: Ridge, r: int | None) -> Axes:
-        """Leading components; all of them for None."""
+    def solve(self, ridge: Ridge, r: int | float) -> Axes:
+        """Leading components, r of them or those that have a fraction r of the sum of the eigenvalues.
+
+        Components whose eigenvalues are zero to rounding are left out, but one is always returned.
+        """
+        alpha = ridge.at(self.trace)
+        most = r if isinstance(r, int) else None
+        may_tie = alpha == 0 and self.problem.method == "generalised" and self.solver != "krylov"
+        axes, rank = self._solve(alpha, None if may_tie else most)
+        if rank < self.full_rank:
+            warnings.warn(
+                f"alpha == 0 and the inputs have rank {rank}, less than {self.full_rank}: the "
+                "pseudo-inverse on their range is used. Pass alpha > 0 to avoid fitting noise.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.rank = rank if alpha == 0 else None
+        if may_tie:
+            settle_ties(axes, self._norms(axes.coef))
+        axes = axes.head(max(rank_of(axes.eigenvalues), 1)).head(r)
+        axes.coef = axes.coef * self.unit
+        return axes
 
     @abstractmethod
-    def project(self, coef: Array, rows: Rows | None = None) -> Array:
-        """Coordinates of rows of the problem."""
+    def _solve(self, alpha: float, r: int | None) -> tuple[Axes, int]:
+        """Leading components, all of them for None, and the rank of the inputs with their ridge."""
+
+    @abstractmethod
+    def _norms(self, coef: Array) -> Array:
+        """Products of directions."""
+
+    @abstractmethod
+    def project(self, coef: Array, rows: Rows) -> Array:
+        """Coordinates of rows of the problem that are judged."""
 
     @abstractmethod
     def deviations(self, coef: Array) -> Array:
@@ -109,44 +106,46 @@ class Fit(ABC):
 
 
 class GramProblem:
-    """Rows of a Gram matrix of the inputs, with features ``T`` or a Gram matrix ``L`` of the outputs."""
+    """Gram matrices ``K`` of the inputs and ``L`` of the outputs, if these are not features ``T``."""
 
     def __init__(
         self,
-        K: Array,
-        coupling: Coupling,
+        inputs: KernelSide,
+        outputs: OutputSide,
         *,
-        T: Array | None = None,
-        L: Array | None = None,
-        method: str = "generalised",
-        solver: str = "auto",
-        seed: int = 0,
-        indefinite: bool = False,
-        precision: Any = np.float64,
-        folds: Rows | None = None,
-        weights: Array | None = None,
+        method: str,
+        solver: str,
+        seed: int,
+        folds: Rows | None,
     ) -> None:
-        self.K = K
-        self.T = T
-        self.L = L
-        self.coupling = coupling
-        self.method = method
-        self.solver = solver
-        self.seed = seed
-        self.indefinite = indefinite
-        self.precision = precision
-        self.folds = folds
-        self.weights = weights
-        self.n = len(K)
-        self.most = self.n - 1
+        n = inputs.n
+        check_memory(
+            8.0 * n * n * (3 if outputs.side is None else 4),
+            f"The exact form on {n} samples",
+            "solver='features' with n_landmarks takes n x n_landmarks numbers.",
+        )
+        self.inputs, self.outputs = inputs, outputs
+        self.method, self.solver, self.seed, self.folds = method, solver, seed, folds
+        self.L = None if outputs.side is None else outputs.side.output_gram()
+        self.K = inputs.gram()
+        self.weights = np.ones(n) if inputs.weights is None else inputs.weights
+        self.most = n - 1
 
-    def fit(self, rows: Rows | None = None, *, shared: bool = False) -> GramFit:
-        """The problem on some rows; ``shared`` where many ridge weights will be asked for."""
-        return GramFit(self, np.arange(self.n) if rows is None else rows, shared)
+    def judge(self, sample: Rows) -> Judge:
+        """The judge of some of the rows."""
+        judge = self.outputs.judge
+        if judge is None:
+            assert self.L is not None
+            judge = KernelJudge(self.L, self.weights)
+        return judge.take(sample)
+
+    def fit(self) -> GramFit:
+        """The problem on all rows."""
+        return GramFit(self, np.arange(len(self.K)), False)
 
     def without(self, fold: int, *, shared: bool) -> GramFit:
         """The problem on all rows but those of a fold; ``shared`` where many ridge weights follow."""
-        return self.fit(np.flatnonzero(self.folds != fold), shared=shared)
+        return GramFit(self, np.flatnonzero(self.folds != fold), shared)
 
 
 class GramFit(Fit):
@@ -156,62 +155,56 @@ class GramFit(Fit):
         self.problem = problem
         self.rows = rows
         self.n_rows = len(rows)
-        everything = self.n_rows == problem.n
-        self.centre = Centre(
-            problem.K, rows, None if problem.weights is None else problem.weights[rows]
-        )
-        self.weights = self.centre.weights
+        self.full_rank = self.n_rows - 1
+        self.weights = problem.weights[rows]
         self.n = float(self.weights.sum())
         self.root = np.sqrt(self.weights)[:, None]
-        self.K = self._weigh(self.centre.inside)
-        self.trace = float(np.trace(self.K))
-        sizes = np.abs(problem.K.diagonal()[rows])
-        require_variation(self.trace, float(sizes @ self.weights), "X")
-        self.factor_x = 1.0
+        self.centre = Centre(problem.K, rows, self.weights)
+        self.K, self.trace = self._weigh(self.centre, "X")
+        factor = 1.0
+        if problem.outputs.coupling.balanced:
+            factor = self.n / self.trace
+            self.K *= factor
+            self.trace = self.n
+        self.unit = factor * self.root
         self.Q: Array | None = None
         self.L: Array | None = None
-        self._balance(everything)
+        self._take_outputs(problem.outputs)
         self.solver = self._choose(problem.solver)
-        self._clip = problem.indefinite and self._indefinite()
-        self._eigen: EigenGram | None = None
-        if shared or self._clip or self.solver == "dense":
-            self._eigen = EigenGram(self.K, weight=self.n)
-        self._G: Any = None
+        clip = problem.inputs.indefinite and self._indefinite()
+        self._by_eigenvectors = shared or clip or self.solver == "dense"
 
-    def _weigh(self, K: Array) -> Array:
-        """A centred Gram matrix, rows and columns times the roots of their weights, in place."""
+    def _weigh(self, centre: Centre, side: str) -> tuple[Array, float]:
+        """A centred Gram matrix, rows and columns times the roots of their weights, and its trace."""
+        K = centre.inside
         K *= self.root
         K *= self.root.T
-        return K
+        trace = float(np.trace(K))
+        sizes = np.abs(centre.gram.diagonal()[self.rows])
+        require_variation(trace, float(sizes @ self.weights), side)
+        return K, trace
 
-    def _balance(self, everything: bool) -> None:
-        problem, rows, n = self.problem, self.rows, self.n
-        coupling = problem.coupling
-        T = problem.T if everything or problem.T is None else problem.T[rows]
-        if problem.L is not None:
-            L = problem.L if everything else problem.L[np.ix_(rows, rows)]
-            self.L = self._weigh(center_train(L, share=self.centre.share)[0])
-            self.trace_y = float(np.trace(self.L))
-            sizes = np.abs(L.diagonal())
-            require_variation(self.trace_y, float(sizes @ self.weights), "y")
-        elif T is not None:
-            mean = np.average(T, axis=0, weights=self.weights)
-            squares = np.average((T - mean) ** 2, axis=0, weights=self.weights)
-            self.trace_y = float(n * squares.sum())
-            T = T - mean if coupling.balanced else T
+    def _take_outputs(self, outputs: OutputSide) -> None:
+        """Set ``Q`` with ``G = Q Q'`` where there is one, otherwise ``L``."""
+        coupling = outputs.coupling
+        if self.problem.L is not None:
+            self.centre_y = Centre(self.problem.L, self.rows, self.weights)
+            self.L, self.trace_y = self._weigh(self.centre_y, "y")
+            if coupling.balanced:
+                self.L *= self.n / self.trace_y
+            return
+        assert outputs.T is not None
+        T = outputs.T[self.rows]
+        mean = np.average(T, axis=0, weights=self.weights)
+        self.trace_y = float((self.weights @ (T - mean) ** 2).sum())
         if coupling.balanced:
-            self.factor_x = balance(self.trace, n, "X")
-            self.K *= self.factor_x
-            self.trace = float(n)
-            if self.L is not None:
-                self.L *= balance(float(np.trace(self.L)), n, "y")
-            elif T is not None:
-                squares = self.weights @ T**2
-                T = T * np.sqrt(balance(float(squares.sum()), n, "y"))
-        if T is not None:
-            self.Q = coupling.factor(T, self.weights)
-            if self.Q is None:
-                self.L = self._weigh(T @ T.T)
+            size = float((self.weights @ T**2).sum())
+            require_variation(self.trace_y, size, "y", OF_ROWS)
+            T = (T - mean) * np.sqrt(self.n / self.trace_y)
+        self.Q = coupling.factor(T, self.weights)
+        if self.Q is None:
+            weighted = T * self.root
+            self.L = weighted @ weighted.T
 
     def _choose(self, solver: str) -> str:
         if solver == "factor" and self.Q is None:
@@ -228,7 +221,7 @@ class GramFit(Fit):
 
     def _indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues that must be cut off; warns or raises."""
-        precision = self.problem.precision
+        precision = self.problem.inputs.precision
         smallest, largest = extreme_eigenvalues(self.K, precision)
         check_psd(
             smallest, largest, precision, name="input kernel matrix, centred,", can_clip=False
@@ -236,61 +229,50 @@ class GramFit(Fit):
         # Rounding leaves eigenvalues about as small below zero.
         return smallest < -1e-10 * largest
 
-    def operator(self) -> Callable[[Array], Array]:
+    @cached_property
+    def G(self) -> Apply:
         """``V -> G V``."""
-        if self._G is None:
-            if self.Q is not None:
-                Q = self.Q
-                self._G = lambda V: Q @ (Q.T @ V)
-            else:
-                assert self.L is not None
-                self._G = self.problem.coupling.operator(self.L, self.K)
-        return self._G
+        Q = self.Q
+        if Q is not None:
+            return lambda V: Q @ (Q.T @ V)
+        assert self.L is not None
+        return self.problem.outputs.coupling.operator(self.L, self.K)
 
-    def inputs(self, alpha: float) -> RidgeGram | EigenGram:
-        """Products with the ridge smoother of the inputs."""
-        if self._eigen is None and alpha > 0:
-            try:
-                return RidgeGram(self.K, alpha, self.n)
-            except LinAlgError:  # a ridge below rounding, or a kernel that is not positive
-                pass
-        if self._eigen is None:
-            self._eigen = EigenGram(self.K, weight=self.n)
-        return self._eigen.at(alpha)
+    @cached_property
+    def eigen(self) -> EigenGram:
+        """The inputs by their eigenvectors, which serve every ridge weight."""
+        return EigenGram(self.K, weight=self.n)
 
-    def solve(self, ridge: Ridge, r: int | None) -> Axes:
-        """Leading components; all of them for None."""
-        alpha, method = ridge.at(self.trace), self.problem.method
-        inputs = self.inputs(alpha)
-        if alpha == 0:
-            self.rank = inputs.decompose().rank
-            if self.rank < self.n_rows - 1:
-                warn_rank(self.rank, self.n_rows - 1)
-        may_tie = alpha == 0 and method == "generalised" and self.solver != "krylov"
-        most = None if may_tie else r
-        if self.solver == "factor" and self.Q is not None:
-            axes = solve_factor(inputs, self.Q, method, most)
-        elif self.solver == "krylov" and r is not None:
+    def _inputs(self, alpha: float) -> RidgeGram | EigenGram:
+        if self._by_eigenvectors or alpha == 0:
+            return self.eigen.at(alpha)
+        return ridge_gram(self.K, alpha, self.n)
+
+    def _solve(self, alpha: float, r: int | None) -> tuple[Axes, int]:
+        method = self.problem.method
+        rank = self.full_rank if alpha > 0 else self.eigen.rank
+        if self.solver == "factor":
+            assert self.Q is not None
+            return solve_factor(self._inputs(alpha), self.Q, method, r), rank
+        if self.solver == "krylov" and r is not None:
             rng = np.random.default_rng(self.problem.seed)
-            axes = solve_krylov(inputs, self.operator(), method, min(r, self.n_rows - 1), rng)
-        else:
-            G = self.operator()(np.eye(self.n_rows))
-            axes = solve_dense(inputs.decompose(), G, method, most)
-        if may_tie:
-            axes = settle_ties(axes, axes.coef.T @ inputs.times(axes.coef), r)
-        # For the kernel as it came, and from weighted rows to the rows themselves.
-        axes.coef = axes.coef * (self.factor_x * self.root)
-        return axes
+            r = min(r, self.full_rank)
+            return solve_krylov(self._inputs(alpha), self.G, method, r, rng), rank
+        G = self.G(np.eye(self.n_rows))
+        return solve_dense(self.eigen.at(alpha), G, method, r), rank
 
-    def project(self, coef: Array, rows: Rows | None = None) -> Array:
-        """Coordinates of rows of the problem; of those of the fit for None."""
-        if rows is not None:
-            return self.centre.coordinates(rows) @ coef
-        return self.K @ (coef / (self.factor_x * self.root)) / self.root
+    def _norms(self, coef: Array) -> Array:
+        return coef.T @ self.K @ coef
+
+    def project(self, coef: Array, rows: Rows) -> Array:
+        return self.centre.coordinates(rows) @ coef
+
+    def project_own(self, coef: Array) -> Array:
+        """Coordinates of the rows of the fit."""
+        return self.K @ (coef / self.unit) / self.root
 
     def deviations(self, coef: Array) -> Array:
-        """Standard deviation of each training coordinate, which has mean zero."""
-        return np.sqrt(np.average(self.project(coef) ** 2, axis=0, weights=self.weights))
+        return np.sqrt(np.average(self.project_own(coef) ** 2, axis=0, weights=self.weights))
 
     def expand(self, coef: Array, inputs: KernelSide) -> tuple[Any, Array, Array]:
         # The centring of kernel values, folded in.
@@ -298,23 +280,4 @@ class GramFit(Fit):
         return inputs.points, centred, -self.centre.means @ centred
 
     def signs(self, axes: Axes) -> Array:
-        return column_signs(self.project(axes.coef))
-
-
-def warn_rank(rank: int, full: int) -> None:
-    warnings.warn(
-        f"alpha == 0 and the inputs have rank {rank}, less than {full}: the pseudo-inverse on their "
-        "range is used. Pass alpha > 0 to avoid fitting noise.",
-        UserWarning,
-        stacklevel=2,
-    )
-
-
-def warn_saturated(rank: int, n: float) -> None:
-    """Warn that the training coordinates fit by construction."""
-    warnings.warn(
-        f"alpha == 0 and the inputs have rank {rank} on {n:g} samples, the largest possible: the training "
-        "coordinates fit any y, even noise. Give alpha > 0.",
-        UserWarning,
-        stacklevel=4,
-    )
+        return column_signs(self.project_own(axes.coef))

@@ -23,6 +23,18 @@ from isthmus.projections.slices import is_categorical
 
 # Rows of features made at a time: 16 MB with the default of 500 landmarks.
 BLOCK_ROWS = 4096
+OF_KERNELS, OF_ROWS = 1e-13, 1e-26
+"""Rounding of a sum of squares: centred in kernel values, or in the rows before they are squared."""
+
+
+def require_variation(trace: float, scale: float, side: str, rounding: float = OF_KERNELS) -> None:
+    """Refuse a side whose centred Gram matrix is zero to rounding."""
+    if not trace > rounding * scale:
+        what = {"X": "the input kernel", "y": "the output kernel"}[side]
+        raise ValueError(
+            f"{side} is constant: {what} is the same for all samples (the centred Gram matrix has "
+            "zero trace)."
+        )
 
 
 @dataclass
@@ -144,6 +156,11 @@ class InputFeatures:
     def points(self) -> Any:
         """The landmarks; None where there are none."""
         return None if self.landmarks is None else self.landmarks.points_
+
+    @property
+    def rounding(self) -> float:
+        """What rounding leaves of rows that do not differ: landmarks are made of kernel values."""
+        return OF_ROWS if self.landmarks is None else OF_KERNELS
 
     @property
     def n_landmarks(self) -> int:

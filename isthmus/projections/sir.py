@@ -22,8 +22,8 @@ class _Sliced(Projection):
     n_slices: int
     slices: str
 
-    def _components(self, limit: int) -> Any:
-        return min(2, limit) if self.n_components is None else super()._components(limit)
+    def _components(self, limit: int, outputs: OutputSide) -> Any:
+        return min(2, limit) if self.n_components is None else super()._components(limit, outputs)
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         y = check_y(y, inputs.n, type(self).__name__)

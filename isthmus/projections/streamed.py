@@ -16,55 +16,34 @@ from isthmus.problems import Moments
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.near_sums import near_moments
 from isthmus.problems.streams.sources import Rows
-from isthmus.projections.eigen import Axes
-from isthmus.projections.features import FeatureFit, find_peaks, take_larger
+from isthmus.projections.features import MomentProblem, find_peaks, take_larger
 from isthmus.projections.outputs import OutputSide
-from isthmus.projections.problem import OF_KERNELS, OF_ROWS
-from isthmus.projections.rows import InputFeatures, KernelSide
+from isthmus.projections.rows import OF_KERNELS, InputFeatures, KernelSide
 
 Features = Callable[[NDArray], Array]
 
 
-class SourceProblem:
+class SourceProblem(MomentProblem):
     """The moments of features of both sides of a source, in one pass; a second one for signs."""
 
-    solver = "features"
-
     def __init__(
-        self, source: Rows, inputs: InputFeatures, outputs: Features, coupling: Any, method: str
+        self,
+        source: Rows,
+        inputs: InputFeatures,
+        outputs: OutputSide,
+        of_outputs: Features,
+        method: str,
     ) -> None:
-        self.source = source
-        self.F = inputs
-        self.outputs = outputs
-        self.coupling, self.method = coupling, method
-        rounding = OF_ROWS if inputs.landmarks is None else OF_KERNELS
-        self.rounding = (rounding, OF_KERNELS)
-        self.blocks = self  # features of the inputs, and a walk over both sides
-        moments = self.rows.merged(partial(_moments_of, outputs), Moments.merge)
+        self.F, self.outputs, self.method = inputs, outputs, method
+        self.rounding = inputs.rounding, OF_KERNELS
+        width = 1 if inputs.landmarks is None else inputs.n_landmarks
+        self.rows = source.map(_of_new(inputs), width)
+        moments = self.rows.merged(partial(_moments_of, of_outputs), Moments.merge)
         assert moments is not None
-        self.moments, self.n = moments, moments.n_samples
-        self.most = min(self.n - 1, len(moments.xx))
+        self.whole = moments
 
-    @property
-    def rows(self) -> Rows:
-        """The source with the features of the inputs."""
-        width = 1 if self.F.landmarks is None else self.F.n_landmarks
-        return self.source.map(_of_new(self.F), width)
-
-    def fit(self) -> FeatureFit:
-        return SourceFit(self, self.moments)  # type: ignore[arg-type]
-
-
-class SourceFit(FeatureFit):
-    """Moments of the rows of a source."""
-
-    problem: Any
-
-    def signs(self, axes: Axes) -> Array:
-        peaks = self.problem.rows.merged(
-            partial(find_peaks, self.moments.x_mean, axes.coef), take_larger
-        )
-        return np.where(peaks < 0, -1.0, 1.0)
+    def peaks(self, mean: Array, coef: Array) -> Array:
+        return np.asarray(self.rows.merged(partial(find_peaks, mean, coef), take_larger))
 
 
 def _moments_of(outputs: Features, F: NDArray, Y: NDArray, w: Array | None) -> Moments:
@@ -99,17 +78,16 @@ def prepare(
     outputs = projection._output_side(y, inputs)
     m, selection = projection._landmarks(inputs.n), projection.selection
     features = InputFeatures(inputs, m, seed, selection)
+    outputs.take_landmarks(m, seed, selection)
     of_outputs: Features
-    if outputs.side is not None:
-        outputs.features = InputFeatures(outputs.side, m, seed, selection)
-        outputs.coupling.check_landmarks(outputs.features.n_landmarks, m)
+    if outputs.features is not None:
         of_outputs = _of_new(outputs.features)
     elif hasattr(projection, "slice_labels_"):
         of_outputs = _slice_rule(Y, projection.slice_labels_)
         del projection.slice_labels_  # of the sample
     else:
         of_outputs = _as_float64
-    problem = SourceProblem(source, features, of_outputs, outputs.coupling, projection.eigenproblem)
+    problem = SourceProblem(source, features, outputs, of_outputs, projection.eigenproblem)
     name_features(projection, source, X.shape[1])
     return problem, inputs, outputs
 

@@ -220,8 +220,10 @@ def test_krylov_is_as_accurate_as_stated():
 def test_blocks_of_rows_are_the_whole(monkeypatch, curves):
     X, y, _ = curves
     whole = COIR(solver="features", n_landmarks=60, cv=5, random_state=0).fit(X, y)
-    monkeypatch.setattr("isthmus.projections.rows.BLOCK_ROWS", 17)
-    monkeypatch.setattr("isthmus.projections.base._KEPT_BYTES", 0)  # features are computed again
+    monkeypatch.setattr("isthmus.projections.features.BLOCK_ROWS", 17)
+    monkeypatch.setattr(
+        "isthmus.projections.features._KEPT_BYTES", 0
+    )  # features are computed again
     parts = COIR(solver="features", n_landmarks=60, cv=5, random_state=0).fit(X, y)
     assert_allclose(parts.transform(X), whole.transform(X), atol=1e-9)
     assert_allclose(parts.held_out_score_, whole.held_out_score_)

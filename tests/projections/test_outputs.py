@@ -286,9 +286,9 @@ def test_gradient_of_kdr_by_differences(curves):
     B = np.linalg.qr(rng.normal(size=(6, 2)))[0]
 
     def value(b):
-        return criterion(b.reshape(6, 2), X, L, 0.3, 0.4)[0]
+        return criterion(b.reshape(6, 2), X, L, 0.3, 0.4, np.ones(40))[0]
 
-    gradient = criterion(B, X, L, 0.3, 0.4)[1]
+    gradient = criterion(B, X, L, 0.3, 0.4, np.ones(40))[1]
     differences = approx_fprime(B.ravel(), value, 1e-6).reshape(6, 2)
     assert_allclose(gradient, differences, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
@@ -310,7 +310,7 @@ def test_start_of_kdr_is_the_average_of_squared_gradients(curves):
             ]
         )
         M += D.T @ inverse @ L @ inverse @ D
-    B = gradient_directions(X, L, 0.5, 2, 0.2)
+    B = gradient_directions(X, L, 0.5, 2, 0.2, np.ones(25))
     leading = np.linalg.eigh(M)[1][:, ::-1][:, :2]
     assert_allclose(np.linalg.svd(B.T @ leading, compute_uv=False), 1, atol=1e-6)
 
