@@ -27,12 +27,10 @@ Pictures are in ``displays/``, one class per picture; :mod:`isthmus.inspection.d
 """
 
 from isthmus.inspection.coefficients import coefficient_intervals
-from isthmus.inspection.displays.coefficients import CoefficientsDisplay
+from isthmus.inspection.displays.columns import CoefficientsDisplay, LoadingsDisplay, VIPDisplay
 from isthmus.inspection.displays.component_curve import ComponentCurveDisplay
 from isthmus.inspection.displays.compression import CompressionDisplay
 from isthmus.inspection.displays.explained_variance import ExplainedVarianceDisplay
-from isthmus.inspection.displays.importance import VIPDisplay
-from isthmus.inspection.displays.loadings import LoadingsDisplay
 from isthmus.inspection.displays.parity import ParityDisplay
 from isthmus.inspection.displays.preimages import PreimageDisplay
 from isthmus.inspection.displays.s_plot import SPlotDisplay

@@ -5,9 +5,9 @@ name                         file                       question
 ============================ ========================== =========================================
 ``ComponentCurveDisplay``    ``component_curve.py``     how many components?
 ``ScoresDisplay``            ``scores.py``              how do the rows lie, and which lie apart?
-``LoadingsDisplay``          ``loadings.py``            what is a component made of?
-``CoefficientsDisplay``      ``coefficients.py``        what does the map weigh, wavelength by wavelength?
-``VIPDisplay``               ``importance.py``          which inputs matter?
+``LoadingsDisplay``          ``columns.py``             what is a component made of?
+``CoefficientsDisplay``      ``columns.py``             what does the map weigh, wavelength by wavelength?
+``VIPDisplay``               ``columns.py``             which inputs matter?
 ``ParityDisplay``            ``parity.py``              how near is predicted to observed?
 ``ExplainedVarianceDisplay`` ``explained_variance.py``  how much does each component explain?
 ``CompressionDisplay``       ``compression.py``         how many points does a kernel model need?

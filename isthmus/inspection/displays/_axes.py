@@ -21,9 +21,15 @@ class Display(ABC):
     def compute(cls, *arguments: Any, **options: Any) -> Self:
         """Compute the numbers of the picture."""
 
-    @abstractmethod
     def plot(self, ax: Any = None) -> Self:
         """Draw the picture, in ``ax`` if it is given."""
+        self.figure_, self.ax_ = axes_for(ax)
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        """Draw in axes; a picture with several of them, or with options, has a ``plot`` of its own."""
+        raise NotImplementedError
 
     @classmethod
     def from_estimator(cls, *arguments: Any, ax: Any = None, **options: Any) -> Self:

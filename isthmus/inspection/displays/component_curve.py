@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.inspection.displays._axes import Display
 
 
 @dataclass(eq=False)
@@ -80,14 +80,11 @@ class ComponentCurveDisplay(Display):
         ]
         return cls(ranks[kept], means[kept], errors[kept], int(ranks[search.best_index_]))
 
-    def plot(self, ax: Any = None) -> ComponentCurveDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
-        self.figure_, self.ax_ = axes_for(ax)
-        self.ax_.errorbar(
+    def _draw(self, ax: Any) -> None:
+        ax.errorbar(
             self.n_components, self.score, yerr=self.standard_error, marker="o", ms=4, capsize=2
         )
         at = int(np.flatnonzero(self.n_components == self.chosen)[0])
-        self.ax_.plot([self.chosen], [self.score[at]], "o", ms=12, mfc="none", label="chosen")
-        self.ax_.set(xlabel="number of components", ylabel="cross-validated score")
-        self.ax_.legend()
-        return self
+        ax.plot([self.chosen], [self.score[at]], "o", ms=12, mfc="none", label="chosen")
+        ax.set(xlabel="number of components", ylabel="cross-validated score")
+        ax.legend()

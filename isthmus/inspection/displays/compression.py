@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus.compression import CompressionPath
 from isthmus.expansion import Expansion
-from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.inspection.displays._axes import Display
 from isthmus.kernels.gram import take
 
 
@@ -86,31 +86,26 @@ class CompressionDisplay(Display):
         speed = None if X is None else _speed(Expansion.from_model(estimator), path, X)
         return cls(path.sizes, errors, path.n_points, path.n_points_full, validation, speed)
 
-    def plot(self, ax: Any = None) -> CompressionDisplay:
-        """Draw the curves; ``ax`` is a matplotlib axes, new ones if None."""
-        self.figure_, self.ax_ = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
         shown = self.sizes > 0
         # The axis is logarithmic, and the error of all points is zero.
         floor = max(float(self.errors.max()) * 1e-16, np.finfo(float).tiny)
-        self.ax_.plot(
-            self.sizes[shown], np.maximum(self.errors[shown], floor), label="relative error"
-        )
-        self.ax_.axvline(self.n_points, color="0.6", linestyle=":", label=f"{self.n_points} points")
+        ax.plot(self.sizes[shown], np.maximum(self.errors[shown], floor), label="relative error")
+        ax.axvline(self.n_points, color="0.6", linestyle=":", label=f"{self.n_points} points")
         if self.validation is not None:
             sizes, errors, full = self.validation
-            self.ax_.plot(sizes, errors, marker=".", label="validation error")
+            ax.plot(sizes, errors, marker=".", label="validation error")
             if np.isfinite(full):
-                self.ax_.axhline(full, color="C1", linestyle="--", label="validation, all points")
-        self.ax_.set(xlabel="number of points", ylabel="error", yscale="log", xscale="log")
-        self.ax_.set_title(f"{self.n_points_full} points compressed")
-        handles, labels = self.ax_.get_legend_handles_labels()
+                ax.axhline(full, color="C1", linestyle="--", label="validation, all points")
+        ax.set(xlabel="number of points", ylabel="error", yscale="log", xscale="log")
+        ax.set_title(f"{self.n_points_full} points compressed")
+        handles, labels = ax.get_legend_handles_labels()
         if self.speed is not None:
-            other = self.ax_.twinx()
+            other = ax.twinx()
             (line,) = other.plot(*self.speed, color="C2", linestyle="-.")
             other.set(ylabel="times faster", yscale="log")
             handles, labels = [*handles, line], [*labels, "speed"]
-        self.ax_.legend(handles, labels, loc="best", fontsize="small")
-        return self
+        ax.legend(handles, labels, loc="best", fontsize="small")
 
 
 def _speed(small: Expansion, path: CompressionPath, X: Any) -> tuple[NDArray, NDArray]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus.inspection._model import latent_part
-from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.inspection.displays._axes import Display
 from isthmus.inspection.variance import explained_variance
 
 
@@ -53,14 +53,11 @@ class ExplainedVarianceDisplay(Display):
         shares = explained_variance(model, X, y)
         return cls(shares.x, shares.y)
 
-    def plot(self, ax: Any = None) -> ExplainedVarianceDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
-        self.figure_, self.ax_ = axes_for(ax)
+    def _draw(self, ax: Any) -> None:
         at = np.arange(1, len(self.x) + 1)
-        self.ax_.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")
+        ax.plot(at, np.cumsum(self.x), "o-", ms=4, label="inputs")
         if self.y is not None:
-            self.ax_.plot(at, np.cumsum(self.y), "s-", ms=4, label="outputs")
-        self.ax_.xaxis.get_major_locator().set_params(integer=True)
-        self.ax_.set(xlabel="number of components", ylabel="share of variance explained")
-        self.ax_.legend()
-        return self
+            ax.plot(at, np.cumsum(self.y), "s-", ms=4, label="outputs")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(xlabel="number of components", ylabel="share of variance explained")
+        ax.legend()

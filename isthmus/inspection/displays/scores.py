@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus.inspection._model import latent_part
-from isthmus.inspection.displays._axes import Display, axes_for
+from isthmus.inspection.displays._axes import Display
 from isthmus.inspection.outliers import hotelling_t2, q_residuals, t2_limit
 
 
@@ -103,20 +103,17 @@ class ScoresDisplay(Display):
             color=None if color is None else np.asarray(color, dtype=float),
         )
 
-    def plot(self, ax: Any = None) -> ScoresDisplay:
-        """Draw the picture, in ``ax`` if it is given."""
-        self.figure_, self.ax_ = axes_for(ax)
-        drawn = self.ax_.scatter(*self.scores.T, c=self.color, s=18)
+    def _draw(self, ax: Any) -> None:
+        drawn = ax.scatter(*self.scores.T, c=self.color, s=18)
         out = self.scores[self.outlying]
-        self.ax_.scatter(*out.T, s=70, facecolors="none", edgecolors="tab:red", label="outlying")
+        ax.scatter(*out.T, s=70, facecolors="none", edgecolors="tab:red", label="outlying")
         angle = np.linspace(0, 2 * np.pi, 200)
-        self.ax_.plot(
+        ax.plot(
             self.radii[0] * np.cos(angle), self.radii[1] * np.sin(angle), "--", lw=1, color="gray"
         )
         a, b = self.components
-        self.ax_.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
+        ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
         if self.color is not None:
-            self.figure_.colorbar(drawn, ax=self.ax_)
+            self.figure_.colorbar(drawn, ax=ax)
         if len(out):
-            self.ax_.legend()
-        return self
+            ax.legend()
