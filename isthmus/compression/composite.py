@@ -31,7 +31,7 @@ def holds_models(model: Any) -> bool:
 
 
 def compress_inside(
-    model: Any, compress: Callable[..., Any], n_points: int | None, options: dict[str, Any]
+    compress: Callable[..., Any], model: Any, n_points: int | None, **options: Any
 ) -> Any:
     """Compress what a model holds, with the arguments of :func:`isthmus.compress`.
 
@@ -41,10 +41,10 @@ def compress_inside(
     if _is_search(model):
         return compress(_best(model), n_points, **options)
     if isinstance(model, Pipeline):
-        return _pipeline(model, compress, n_points, options)
+        return _pipeline(compress, model, n_points, **options)
     if isinstance(model, CalibratedClassifierCV):
-        return _compress_calibrated(model, compress, n_points, options)
-    return _classifiers(model, compress, n_points, options)
+        return _compress_calibrated(compress, model, n_points, **options)
+    return _classifiers(compress, model, n_points, **options)
 
 
 def count_points(model: Any) -> int:
@@ -79,11 +79,10 @@ def _best(search: Any) -> Any:
 
 
 def _pipeline(
-    model: Pipeline, compress: Callable[..., Any], n_points: int | None, options: dict[str, Any]
+    compress: Callable[..., Any], model: Pipeline, n_points: int | None, **options: Any
 ) -> Pipeline:
     check_is_fitted(model)
     before = copy.deepcopy(model[:-1])  # a later fit must not change the original's steps
-    options = dict(options)
     if options["X"] is not None:
         options["X"] = _transform(before, options["X"])
     if options["validation"] is not None:
@@ -101,10 +100,10 @@ def _transform(before: Pipeline, X: Any) -> Any:
 
 
 def _compress_calibrated(
-    model: CalibratedClassifierCV,
     compress: Callable[..., Any],
+    model: CalibratedClassifierCV,
     n_points: int | None,
-    options: dict[str, Any],
+    **options: Any,
 ) -> CalibratedClassifierCV:
     """The model with its classifiers compressed; what turns their values into probabilities stays."""
     check_is_fitted(model)
@@ -158,7 +157,7 @@ def _parts(model: Any) -> tuple[list[Any], str]:
 
 
 def _classifiers(
-    model: Any, compress: Callable[..., Any], n_points: int | None, options: dict[str, Any]
+    compress: Callable[..., Any], model: Any, n_points: int | None, **options: Any
 ) -> CompressedClassifier:
     parts, multi_class = _parts(model)
     counts = [count_points(part) for part in parts]

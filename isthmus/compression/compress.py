@@ -29,9 +29,9 @@ from isthmus.compression.select import (
     by_landmarks,
     by_rank,
     chunk_in_memory,
-    greedy,
     make_problem,
     order_points,
+    pursue,
     pursue_by_chunks,
     span_new_points,
 )
@@ -145,21 +145,9 @@ def compress(
     >>> bool(small.score(X[1000:], y[1000:]) > model.score(X[1000:], y[1000:]) - 0.01)
     True
     """
+    arguments = dict(locals())  # those of the call: nothing else has a name yet
     if holds_models(model):
-        options = {
-            "tol": tol,
-            "method": method,
-            "selection": selection,
-            "refit": refit,
-            "exchange": exchange,
-            "X": X,
-            "y": y,
-            "validation": validation,
-            "chunk_size": chunk_size,
-            "max_iter": max_iter,
-            "random_state": random_state,
-        }
-        return compress_inside(model, compress, n_points, options)
+        return compress_inside(compress, **arguments)
     expansion = expansion_of(model)
     check_arguments(method, refit, tol, n_points, expansion.n_points, chunk_size)
     check_selection(selection, method, n_points, validation)
@@ -232,7 +220,8 @@ def _select(
     elif (size := chunk_size or chunk_in_memory(problem, limit)) and size < len(problem):
         order, pursuit = pursue_by_chunks(problem, limit, stop, int(size))
     else:
-        order, pursuit = greedy(problem, limit, stop)
+        pursuit = pursue(problem, limit, stop)
+        order = pursuit.order
     return _Choice(problem.take(order), order, pursuit)
 
 
@@ -251,14 +240,7 @@ def _exchange(problem: Problem, choice: _Choice, rows: OutputRows) -> _Choice:
     if fit.errors[r] <= _GOOD_ENOUGH or fit.ridge(r):
         return choice
     try:
-        found = exchange_points(
-            problem.column,
-            problem.diagonal(),
-            problem.values,
-            problem.squared_norm,
-            pursuit,
-            n_rounds=_ROUNDS,
-        )
+        found = exchange_points(problem, pursuit, n_rounds=_ROUNDS)
     except np.linalg.LinAlgError:  # an indefinite kernel: what is left has no length
         return choice
     new, found = order_points(problem, np.sort(found.order))

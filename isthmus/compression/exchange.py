@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from isthmus._linalg import Array
 from isthmus.compression.pursuit import Pursuit, greedy_pursuit
+from isthmus.compression.select import Problem
 
 _RIDGE = 1e-10  # of the mean squared column, as in the refit
 
 
-def exchange_points(
-    column: Callable[[int], Array],
-    diagonal: Array,
-    correlations: Array,
-    squared_norm: float,
-    start: Pursuit,
-    *,
-    n_rounds: int = 20,
-) -> Pursuit:
+def exchange_points(problem: Problem, start: Pursuit, *, n_rounds: int) -> Pursuit:
     """Exchange points for as many others with which the outputs are fitted better.
 
     The first points were chosen when the others were not there. A round drops q of the r points, each
@@ -34,11 +25,11 @@ def exchange_points(
 
     Parameters
     ----------
-    column, diagonal, correlations, squared_norm
-        As for :func:`greedy_pursuit`.
+    problem : Problem
+        The functions, and the candidates.
     start : Pursuit
         The points to begin with, its factor known at all candidates.
-    n_rounds : int, default=20
+    n_rounds : int
         How many rounds.
 
     Returns
@@ -48,25 +39,26 @@ def exchange_points(
     """
     r = len(start.order)
     best = start
-    least = output_error(start, correlations)
+    least = output_error(start, problem.values)
+    diagonal = problem.diagonal()
     known = dict(zip(start.order.tolist(), start.L[:, start.order].T @ start.L))
 
     def cached_column(i: int) -> Array:
         if i not in known:
-            known[i] = column(i)
+            known[i] = problem.column(i)
         return known[i]
 
     for q in _sizes(r, n_rounds):
-        kept = drop_points(best.triangle, correlations[best.order], q)
+        kept = drop_points(best.triangle, problem.values[best.order], q)
         trial = greedy_pursuit(
             cached_column,
             diagonal,
-            correlations,
-            squared_norm,
+            problem.values,
+            problem.squared_norm,
             r,
             first=best.order[kept],
         )
-        error = output_error(trial, correlations)
+        error = output_error(trial, problem.values)
         if len(trial.order) == r and error < least:
             best, least = trial, error
     return best

@@ -105,7 +105,7 @@ def make_problem(expansion: Expansion, matrix: Array | None) -> Problem:
 
 
 def pursue(problem: Problem, n_points: int, tol: float) -> Pursuit:
-    """Greedy pursuit on a problem."""
+    """The pursuit of ``pursuit.py`` over all points of a problem."""
     return greedy_pursuit(
         problem.column,
         problem.diagonal(),
@@ -114,12 +114,6 @@ def pursue(problem: Problem, n_points: int, tol: float) -> Pursuit:
         n_points,
         tol=tol,
     )
-
-
-def greedy(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
-    """The pursuit of ``pursuit.py`` over all points."""
-    pursuit = pursue(problem, n_points, tol)
-    return pursuit.order, pursuit
 
 
 def pursue_by_chunks(
@@ -183,15 +177,6 @@ def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursu
     return pivots, _in_order(problem, pivots, L.T)
 
 
-def in_given_order(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
-    """Points that were chosen without looking at the functions, in their own order."""
-    kept, triangle = factor_points(problem.square(index))
-    index = index[kept]
-    L = np.zeros((len(index), len(problem)))
-    L[:, index] = triangle.T
-    return index, _in_order(problem, index, L)
-
-
 def by_landmarks(
     problem: Problem, n_points: int, selection: str, random_state: Any
 ) -> tuple[Any, NDArray | None, Pursuit]:
@@ -203,8 +188,11 @@ def by_landmarks(
     if chosen.ndim == 2:
         points, pursuit = span_new_points(problem, chosen)
         return points, None, pursuit
-    index, pursuit = in_given_order(problem, chosen)
-    return problem.take(index), index, pursuit
+    kept, triangle = factor_points(problem.square(chosen))
+    chosen = chosen[kept]
+    L = np.zeros((len(chosen), len(problem)))
+    L[:, chosen] = triangle.T
+    return problem.take(chosen), chosen, _in_order(problem, chosen, L)
 
 
 def span_new_points(problem: Problem, points: Array) -> tuple[Array, Pursuit]:

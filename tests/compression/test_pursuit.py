@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from isthmus import Expansion, compress
 from isthmus.compression.exchange import drop_points, exchange_points, output_error
 from isthmus.compression.pursuit import factor_points, greedy_pursuit
-from isthmus.compression.select import by_rank, make_problem
+from isthmus.compression.select import Problem, by_rank, make_problem
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
 
 X7 = np.arange(6.0)[:, None]
@@ -126,9 +126,8 @@ def test_factor_of_points_in_their_order():
 def exchanged(K, a, n, **options):
     """The pursuit's points, and those after the exchange."""
     C, start = K @ a, run(K, a, n)
-    return start, exchange_points(
-        lambda i: K[:, i], K.diagonal(), C, float((a * C).sum()), start, **options
-    )
+    problem = Problem(np.arange(len(K)), None, a, C, K, float((a * C).sum()))
+    return start, exchange_points(problem, start, **{"n_rounds": 20} | options)
 
 
 def fitted_error(K, values, chosen):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from isthmus.compression import compress
-from isthmus.compression.select import greedy, make_problem
+from isthmus.compression.select import make_problem, pursue
 from isthmus.expansion import Expansion
 from isthmus.kernels import median_gamma
 from isthmus.papers import sources
@@ -42,7 +42,7 @@ def penalty_paths(expansion: Expansion, sizes: NDArray) -> dict[str, tuple[float
     One pursuit gives all sizes; the penalties are solved anew for each.
     """
     begin = time.perf_counter()
-    pursuit = greedy(make_problem(expansion, None), int(sizes[-1]), 0.0)[1]
+    pursuit = pursue(make_problem(expansion, None), int(sizes[-1]), 0.0)
     found = {"greedy": (time.perf_counter() - begin, np.asarray(pursuit.errors)[sizes])}
     for name, reduce in (("l1", reduce_l1), ("l0", reduce_l0)):
         begin = time.perf_counter()
@@ -140,10 +140,10 @@ def _means(curves: dict[str, NDArray]) -> dict[str, float]:
 
 def _pursue(expansion: Expansion, size: int) -> tuple[Expansion, float]:
     problem = make_problem(expansion, None)
-    chosen, pursuit = greedy(problem, size, 0.0)
+    pursuit = pursue(problem, size, 0.0)
     coef = pursuit.coefficients()
     coef = coef[:, 0] if expansion.coef.ndim == 1 else coef
-    small = Expansion(problem.take(chosen), coef, problem.kernel, expansion.intercept)
+    small = Expansion(problem.take(pursuit.order), coef, problem.kernel, expansion.intercept)
     return small, float(pursuit.errors[-1])
 
 
@@ -211,7 +211,7 @@ def run_linear_machine(seed: int, quick: bool) -> Result:
         y = np.sign(X @ rng.standard_normal(10) + 2.0 * rng.standard_normal(n))
         expansion = Expansion.from_model(SVC(kernel="linear").fit(X, y))
         size = min(20, expansion.n_points)
-        errors = np.asarray(greedy(make_problem(expansion, None), size, 0.0)[1].errors)
+        errors = np.asarray(pursue(make_problem(expansion, None), size, 0.0).errors)
         # From as many points as inputs on the distance is zero up to rounding.
         needed.append(int(np.argmax(errors < 1e-12)))  # errors[0] is that of no points
         rows.append(Row(f"N = {n}", [float(expansion.n_points), float(needed[-1])], (None, 10.0)))
