@@ -67,18 +67,18 @@ def renumber(folds: Folds, kept: NDArray, n: int) -> Folds:
     return [(a, b) for a, b in parts if len(a) > 2 and len(b)]
 
 
-def fold_planes(X: Array, folds: Folds, scale: bool) -> list[Subspace]:
+def fold_planes(X: Array, folds: Folds) -> list[Subspace]:
     """Planes of the training rows of each fold, and last of all rows.
 
     They have as many principal axes as make rows left out the most likely.
     """
-    axes = [PrincipalAxes(X[train], scale) for train, _ in folds]
+    axes = [PrincipalAxes(X[train]) for train, _ in folds]
     tests = [X[test] for _, test in folds]
     most, k = min(each.most for each in axes), 0
     if most:
         likely = [own.log_likelihoods(rows, most) for own, rows in zip(axes, tests, strict=True)]
         k = int(np.argmax(np.sum(likely, axis=0)))
-    planes = [own.plane(k) for own in (*axes, PrincipalAxes(X, scale))]
+    planes = [own.plane(k) for own in (*axes, PrincipalAxes(X))]
     left_out = [
         plane.beside(plane.standardise(rows)) ** 2
         for plane, rows in zip(planes, tests, strict=False)  # the last has seen all rows

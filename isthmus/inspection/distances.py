@@ -87,14 +87,16 @@ class Subspace:
 
 
 class PrincipalAxes:
-    """The leading principal axes of some rows, from which a plane of any number of them is taken."""
+    """The leading principal axes of some rows, from which a plane of any number of them is taken.
 
-    def __init__(self, X: Array, scale: bool) -> None:
+    Columns are divided by their standard deviations.
+    """
+
+    def __init__(self, X: Array) -> None:
         self.mean = X.mean(axis=0)
         deviation = X.std(axis=0, ddof=1)
         live = deviation > 8 * EPS * np.abs(self.mean)
-        self.scale = np.where(live, deviation if scale else 1.0, 0.0)
-        self.rounding = _ROUNDING * np.where(live, 1.0 if scale else deviation, 1.0)
+        self.scale = np.where(live, deviation, 0.0)
         none = np.zeros((X.shape[1], 0))
         self._standardise = Subspace(self.mean, self.scale, none, none, np.eye(0)).standardise
         Z = self._standardise(X)
@@ -117,7 +119,8 @@ class PrincipalAxes:
     def plane(self, k: int) -> Subspace:
         whitening = np.diag(1 / np.sqrt(self.variances[:k]))
         axes = np.ascontiguousarray(self.axes[:, :k])
-        return Subspace(self.mean, self.scale, axes, axes, whitening, self.rounding)
+        rounding = np.full(len(axes), _ROUNDING)
+        return Subspace(self.mean, self.scale, axes, axes, whitening, rounding)
 
     def log_likelihoods(self, X: Array, most: int) -> Array:
         r"""Log-likelihood of other rows, summed, for 0 to ``most`` axes, [TB1999]_.

@@ -118,7 +118,6 @@ class Domain:
         y: ArrayLike | None = None,
         *,
         folds: Folds | None = None,
-        scale: bool = True,
         names: Sequence[str] | None = None,
         curve: bool = False,
         left_out: ArrayLike | None = None,
@@ -139,8 +138,6 @@ class Domain:
         folds : sequence of (train, test), default=None
             In which rows are left out; None is five shuffled folds. Folds of batches give the limits of
             new batches.
-        scale : bool, default=True
-            Whether columns are divided by their standard deviations for principal components.
         names : sequence of str, default=None
             Names of the inputs, for the reasons.
         curve : bool, default=False
@@ -174,7 +171,7 @@ class Domain:
         if self.before and hasattr(self.before[-1], "points_"):  # landmarks before a linear map
             last = self.before.pop()
         kept, folds = part_of_folds(rows, folds)
-        found = self._build(last, rows[kept], folds, scale)
+        found = self._build(last, rows[kept], folds)
         self.n_rows = len(kept)
         self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
         if left_out is not None:
@@ -199,13 +196,13 @@ class Domain:
         self.usual = self._usual(found)
         return self
 
-    def _build(self, model: Any, X: Array, folds: Folds, scale: bool) -> dict[str, Array]:
+    def _build(self, model: Any, X: Array, folds: Folds) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
         Z = self.before_model(X)
         kernel = kernel_of(model)
         # Rows of a Gram matrix are no points.
         has_planes = kernel is None or not is_precomputed(kernel)
-        planes = fold_planes(Z, folds, scale) if has_planes else []
+        planes = fold_planes(Z, folds) if has_planes else []
 
         def distances(rows: NDArray, plane: Subspace | None) -> dict[str, Any]:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}
