@@ -27,15 +27,13 @@ from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
-from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem
 from isthmus.projections.fitted import FittedProjection
 from isthmus.projections.held_out import fold_labels, judged_rows
-from isthmus.projections.outputs import OutputSide
-from isthmus.projections.problem import GramProblem
-from isthmus.projections.rows import KernelSide
+from isthmus.projections.problem import GramProblem, OutputSide
+from isthmus.projections.rows import KernelSide, counted_rows
 from isthmus.projections.streamed import prepare
 
 EXACT_ROWS = 3000

@@ -118,16 +118,14 @@ def _mean_over_folds(found: list[Any], n_ridges: int, n_ranks: int) -> Array:
     q = max((np.size(s) for s in flat), default=1)
     scores = np.array([np.broadcast_to(s, (q,)) for s in flat], dtype=float)
     scores = scores.reshape(len(found), n_ridges, n_ranks, q)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(scores, axis=0)
+    return mean_score(scores, axis=0)
 
 
-def mean_score(scores: Array) -> Array:
-    """Mean over the outputs that have a score; NaN where none has."""
+def mean_score(scores: Array, axis: int = -1) -> Array:
+    """Mean over the outputs, or over another axis, that have a score; NaN where none has."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmean(scores, axis=-1)
+        return np.nanmean(scores, axis=axis)
 
 
 def _table(ridges: list[Ridge], ranks: NDArray | None, r: Any, mean: Array) -> dict[str, Any]:

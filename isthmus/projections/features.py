@@ -15,8 +15,7 @@ from isthmus.problems import Moments
 from isthmus.problems.blocks import BlockMoments
 from isthmus.projections.eigen import Axes, ridge_whitening, solve_features
 from isthmus.projections.held_out import Judge, VectorJudge, judged_rows
-from isthmus.projections.outputs import OutputSide
-from isthmus.projections.problem import Fit, Rows
+from isthmus.projections.problem import Fit, OutputSide, Rows
 from isthmus.projections.rows import (
     BLOCK_ROWS,
     OF_ROWS,

@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import Array
 from isthmus.kernels.distinct import sample_groups
+from isthmus.problems.splits import checked_folds
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10
@@ -27,10 +28,8 @@ _SAME_OUTPUT = 1e-12  # squared distance, relative to the largest norm, of outpu
 
 def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
     """The fold of each row, rows shuffled."""
-    labels = np.empty(n, dtype=np.intp)
-    for k, (_, test) in enumerate(KFold(cv, shuffle=True, random_state=seed).split(np.empty(n))):
-        labels[test] = k
-    return labels
+    folds = KFold(cv, shuffle=True, random_state=seed).split(np.empty(n))
+    return checked_folds(list(folds), n)
 
 
 def judged_rows(n: int, seed: int) -> NDArray[np.intp]:

@@ -18,11 +18,10 @@ from isthmus._validation import check_count, check_enough_samples, check_memory,
 from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
-from isthmus.projections.counted import counted_rows
 from isthmus.projections.crossval import mean_score
 from isthmus.projections.fitted import set_projection_tags
 from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
-from isthmus.projections.rows import OF_ROWS, require_variation
+from isthmus.projections.rows import OF_ROWS, counted_rows, require_variation
 
 AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 GRAM_MATRICES = 9  # n x n numbers at a time, at most

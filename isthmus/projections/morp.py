@@ -85,6 +85,7 @@ class MORP(KernelProjection):
     """
 
     eigenproblem = "generalised"
+    _default_ridge = 1e-2
 
     def __init__(
         self,
@@ -125,10 +126,6 @@ class MORP(KernelProjection):
         super()._check_parameters()
         check_option("missing", self.missing, MISSING)
         check_number("beta", self.beta, "in [0, 1]", high=1.0)
-
-    @property
-    def _default_ridge(self) -> float:  # type: ignore[override]
-        return 1e-2
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         holes = None

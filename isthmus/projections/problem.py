@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from isthmus._linalg import Array, column_signs
 from isthmus._validation import check_memory
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues
 from isthmus.problems.gram import Centre
+from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
     Apply,
     Axes,
@@ -32,13 +34,35 @@ from isthmus.projections.eigen import (
     solve_krylov,
 )
 from isthmus.projections.held_out import Judge, KernelJudge
-from isthmus.projections.outputs import OutputSide
-from isthmus.projections.rows import OF_ROWS, KernelSide, require_variation
+from isthmus.projections.rows import OF_ROWS, InputFeatures, KernelSide, require_variation
 
 SMALL = 500
 """Up to so many rows everything is eigendecomposed."""
 
 Rows = NDArray[np.intp]
+
+
+@dataclass
+class OutputSide:
+    """The outputs of a projection: features or a Gram matrix, and how to judge."""
+
+    coupling: Coupling
+    judge: Judge | None
+    T: Array | None = None  # features of all rows
+    side: KernelSide | None = None  # else samples and a kernel
+    features: InputFeatures | None = None  # landmarks of these, once they were needed
+    most: int | None = None  # most components the outputs allow, with the reason
+    reason: str = ""
+    holes: Array | None = None  # outputs as they came, where some are missing and were filled in
+
+    def take_landmarks(self, n: int, seed: int, selection: str, *, keep: bool = False) -> None:
+        """Make features of samples that have a kernel."""
+        if self.side is None:
+            return
+        # Outputs of which there are no means have no k-means either.
+        selection = "auto" if selection == "kmeans" and not self.side.vectors else selection
+        self.features = InputFeatures(self.side, n, seed, selection, keep=keep)
+        self.coupling.check_landmarks(self.features.n_landmarks, n)
 
 
 class Fit(ABC):

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array
+from isthmus._validation import check_array, check_weights
 from isthmus.features import Landmarks
 from isthmus.kernels import Linear, Precomputed, center_train, check_precomputed, gram
 from isthmus.kernels.checks import check_gram_finite, missing_part
@@ -19,6 +19,8 @@ from isthmus.kernels.composite import is_psd
 from isthmus.kernels.gram import length, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import looks_like_vectors
+from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.splits import checked_folds
 from isthmus.projections.slices import is_categorical
 
 # Rows of features made at a time: 16 MB with the default of 500 landmarks.
@@ -172,6 +174,36 @@ class InputFeatures:
         if self.landmarks is None:
             return coef
         return self.landmarks.collapse(coef)[0]
+
+
+def counted_rows(
+    projection: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Array | None, Any]:
+    """Return both sides without rows of zero weight, the weights, and the folds of ``cv``."""
+    if not hasattr(X, "shape") and not hasattr(X, "__len__"):
+        X = np.asarray(X)
+    folds = checked_folds(projection.cv, X.shape[0] if hasattr(X, "shape") else len(X))
+    weights = None if sample_weight is None else check_weights(sample_weight, X)
+    if weights is None or weights.all():
+        return X, y, weights, folds
+    if any(is_precomputed(getattr(projection, name, None)) for name in ("kernel", "kernel_y")):
+        raise ValueError(
+            f"sample_weight[{int(weights.argmin())}] == 0: a precomputed kernel matrix has a row and a "
+            "column of every sample. Leave out those of samples that do not count."
+        )
+    kept = np.flatnonzero(weights)
+    if isinstance(folds, np.ndarray):
+        folds = np.unique(folds[kept], return_inverse=True)[1]
+    return _take_rows(X, kept), None if y is None else _take_rows(y, kept), weights[kept], folds
+
+
+def _take_rows(samples: Any, places: NDArray) -> Any:
+    """Some rows of an array, a frame, a sparse matrix or a list."""
+    if hasattr(samples, "iloc"):  # data frames keep the names of their columns
+        return samples.iloc[places]
+    if not hasattr(samples, "shape") and not hasattr(samples, "__len__"):
+        samples = np.asarray(samples)
+    return take(samples, places)
 
 
 # -- outputs ----------------------------------------------------------------------------------

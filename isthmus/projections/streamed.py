@@ -17,7 +17,7 @@ from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.near_sums import near_moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.projections.features import MomentProblem, find_peaks, take_larger
-from isthmus.projections.outputs import OutputSide
+from isthmus.projections.problem import OutputSide
 from isthmus.projections.rows import OF_KERNELS, InputFeatures, KernelSide
 
 Features = Callable[[NDArray], Array]

@@ -77,12 +77,9 @@ class CompressionDisplay(Display):
                 f"{type(estimator).__name__} was not compressed: give what isthmus.compress returns."
             )
         errors = path.errors if path.output_errors is None else path.output_errors
-        validation = None
-        if path.validation_sizes is not None and path.validation_errors is not None:
-            full = (
-                float("nan") if path.full_validation_error is None else path.full_validation_error
-            )
-            validation = path.validation_sizes, path.validation_errors, full
+        validation: Any = None
+        if path.validation_sizes is not None:
+            validation = path.validation_sizes, path.validation_errors, path.full_validation_error
         speed = None if X is None else _speed(Expansion.from_model(estimator), path, X)
         return cls(path.sizes, errors, path.n_points, path.n_points_full, validation, speed)
 

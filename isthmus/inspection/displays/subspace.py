@@ -89,12 +89,12 @@ class SubspaceDisplay(Display):
             raise ValueError(f"dimensions == {dimensions!r}, must be 2 or 3.")
         if (X_held_out is None) != (y_held_out is None):
             raise ValueError("X_held_out and y_held_out must be given together.")
-        Z = _coordinates(model, X)
+        Z = np.asarray(model.transform(X), dtype=float)
         Y = _columns(y, len(Z))
         if X_held_out is None:
             Z_new, Y_new = np.empty((0, Z.shape[1])), np.empty((0, Y.shape[1]))
         else:
-            Z_new = _coordinates(model, X_held_out)
+            Z_new = np.asarray(model.transform(X_held_out), dtype=float)
             Y_new = _columns(y_held_out, len(Z_new))
         labels = names or ([f"y{j}" for j in range(Y.shape[1])] if Y.shape[1] > 1 else ["y"])
         chosen = list(range(Y.shape[1])) if outputs is None else list(outputs)
@@ -158,10 +158,6 @@ class SubspaceDisplay(Display):
         if np.isfinite(self.score):
             return f"{self.names[j]}: held-out R2 {self.score:.2f} (cross-validated, all outputs)"
         return f"{self.names[j]}: training rows only, not judged"
-
-
-def _coordinates(model: Any, X: Any) -> NDArray:
-    return np.asarray(model.transform(X), dtype=float)
 
 
 def _columns(y: Any, n: int) -> NDArray:
