@@ -22,14 +22,12 @@ def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
     values = small(X)
     if values.ndim == 1:
         return np.asarray(small.intercept + _shift(values, y == classes[1]))
-    n = len(classes)
     if not tells_pairs_apart(model):
         return small.intercept
-    shifts: list[float] = []
-    for i in range(n):
-        for j in range(i + 1, n):
-            rows = (y == classes[i]) | (y == classes[j])
-            shifts.append(_shift(values[:, len(shifts)][rows], y[rows] == classes[i]))
+    shifts = []
+    for column, i, j in zip(values.T, *np.triu_indices(len(classes), 1)):
+        rows = (y == classes[i]) | (y == classes[j])
+        shifts.append(_shift(column[rows], y[rows] == classes[i]))
     return np.asarray(small.intercept + np.array(shifts))
 
 

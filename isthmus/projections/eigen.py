@@ -36,8 +36,8 @@ from isthmus._linalg.eigen import leading_pairs
 Apply = Callable[[Array], Array]
 # A block this much wider than the answer converges where eigenvalues crowd.
 EXTRA_COLUMNS = 10
-# Two depths are the fewest that can be compared; the last is taken as it is.
-MIN_BLOCKS, MAX_BLOCKS = 2, 10
+# The last depth is taken as it is.
+MAX_BLOCKS = 10
 # Between two depths the Ritz values may move by this fraction of the largest.
 RITZ_TOL = 1e-6
 # Ritz values below this fraction of the largest are rounding, not components.
@@ -211,17 +211,14 @@ def solve_krylov(
     before = np.full(r, np.inf)
     for depth in range(1, MAX_BLOCKS + 1):
         GSY = np.hstack([GSY, apply_G(SY[:, GSY.shape[1] :])])
-        if depth >= MIN_BLOCKS:
-            values, c = _ritz(SY, GSY, Y)
-            now = np.zeros(r)
-            now[: min(r, len(values))] = values[:r]
-            if np.abs(now - before).max() <= RITZ_TOL * max(now[0], 0.0):
-                break
-            before = now
+        values, c = _ritz(SY, GSY, Y)
+        now = np.zeros(r)
+        now[: min(r, len(values))] = values[:r]
         room = n - Y.shape[1]
-        if room == 0 or depth == MAX_BLOCKS:
-            values, c = _ritz(SY, GSY, Y)
+        has_settled = np.abs(now - before).max() <= RITZ_TOL * max(now[0], 0.0)
+        if has_settled or room == 0 or depth == MAX_BLOCKS:
             break
+        before = now
         block = _new_directions(GSY[:, -block.shape[1] :], Y)[:, :room]
         Y, SY = np.hstack([Y, block]), np.hstack([SY, S(block)])
     y = Y @ c[:, :r]

@@ -14,13 +14,24 @@ from isthmus._linalg import Array, row_blocks
 from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
-from isthmus.kernels.gram import take
+from isthmus.kernels.gram import length, take
 from isthmus.problems.streams.blockwise import maps_blocks
 from isthmus.projections.rows import BLOCK_ROWS
 
 
-class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What every supervised projection does once it is fitted."""
+class SupervisedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer that is fitted to outputs, one or several."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class FittedProjection(SupervisedTransformer):
+    """What every projection by an eigenproblem does once it is fitted."""
 
     points_: Any  # what new samples are compared with; None where directions are kept
     dual_coef_: Array
@@ -51,7 +62,7 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Coordinates of new rows, (n_samples, n_components)."""
         check_is_fitted(self)
         X = self._check_new(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = length(X)
         Z = np.empty((n, len(self.offset_)))
         for rows in row_blocks(n, BLOCK_ROWS):
             Z[rows] = self._expansion(take(X, rows)) + self.offset_
@@ -75,14 +86,3 @@ class FittedProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        return set_projection_tags(super().__sklearn_tags__())
-
-
-def set_projection_tags(tags: Any) -> Any:
-    """Tags of a supervised projection."""
-    tags.target_tags.required = True
-    tags.target_tags.multi_output = True
-    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-    return tags

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from isthmus.kernels import center_train, median_gamma
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score
-from isthmus.projections.fitted import set_projection_tags
+from isthmus.projections.fitted import SupervisedTransformer
 from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
 from isthmus.projections.rows import OF_ROWS, counted_rows, require_variation
 
@@ -27,7 +26,7 @@ AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 GRAM_MATRICES = 9  # n x n numbers at a time, at most
 
 
-class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KDR(SupervisedTransformer):
     r"""Find the linear subspace that explains most of the outputs: kernel dimension reduction.
 
     .. math::
@@ -195,9 +194,6 @@ class KDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        return set_projection_tags(super().__sklearn_tags__())
 
 
 def weighted_centre(K: Array, w: Array) -> Array:

@@ -182,7 +182,7 @@ def counted_rows(
     """Return both sides without rows of zero weight, the weights, and the folds of ``cv``."""
     if not hasattr(X, "shape") and not hasattr(X, "__len__"):
         X = np.asarray(X)
-    folds = checked_folds(projection.cv, X.shape[0] if hasattr(X, "shape") else len(X))
+    folds = checked_folds(projection.cv, length(X))
     weights = None if sample_weight is None else check_weights(sample_weight, X)
     if weights is None or weights.all():
         return X, y, weights, folds

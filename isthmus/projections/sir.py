@@ -13,7 +13,7 @@ from isthmus.projections.base import KernelProjection, OutputSide, Projection, s
 from isthmus.projections.couplings import SliceMeans
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.rows import KernelSide, check_y, output_vectors
-from isthmus.projections.slices import indicators, slice_labels
+from isthmus.projections.slices import indicators, is_categorical, slice_labels
 
 
 class _Sliced(Projection):
@@ -28,7 +28,7 @@ class _Sliced(Projection):
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         y = check_y(y, inputs.n, type(self).__name__)
         labels = slice_labels(
-            y if y.dtype.kind in "OSUTb" else y.astype(np.float64),
+            y if is_categorical(y) else y.astype(np.float64),
             self.n_slices,
             self.slices,
             seed_of(self.random_state),
