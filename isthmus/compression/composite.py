@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,20 +181,18 @@ def _own_rows(
 
     Thresholds are set for pairs alone, since between one and the rest the largest value counts.
     """
+    label = partial(_label_rows, classes, k, n_parts, multi_class)
     own: dict[str, Any] = {"y": None}
     if options["validation"] is not None:
-        X, y = options["validation"]
-        own["validation"] = _label_rows(X, y, classes, k, n_parts, multi_class)
+        own["validation"] = label(*options["validation"])
     if options["X"] is not None and options["y"] is not None:
         if multi_class == "one_vs_one" or n_parts == 1:
-            own["X"], own["y"] = _label_rows(
-                options["X"], options["y"], classes, k, n_parts, multi_class
-            )
+            own["X"], own["y"] = label(options["X"], options["y"])
     return own
 
 
 def _label_rows(
-    X: Any, y: Any, classes: Any, k: int, n_parts: int, multi_class: str
+    classes: Any, k: int, n_parts: int, multi_class: str, X: Any, y: Any
 ) -> tuple[Any, Any]:
     y = np.asarray(y)
     if n_parts == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,7 +28,7 @@ from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
-from isthmus.projections.crossval import Coordinates, choose, fold_coordinates, mean_score
+from isthmus.projections.crossval import Coordinates, choose, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem
 from isthmus.projections.fitted import FittedProjection
@@ -143,24 +144,25 @@ class Projection(FittedProjection):
         """Coordinates of the judged rows, learned without the rows of a fold."""
 
         def coordinates(k: int, ridges: list[Ridge], r: Any) -> list[Array]:
-            if outputs.holes is not None:
+            fit: Any
+            if outputs.holes is None:
+                fit = problem.without(k, shared=len(ridges) > 1)
+                project: Any = partial(fit.project, rows=sample)
+            else:
                 train = np.flatnonzero(labels != k)
-                return self._refit_fold(inputs, outputs.holes, train, sample, ridges, r)
-            fit = problem.without(k, shared=len(ridges) > 1)
-            return fold_coordinates(self, fit, ridges, r, lambda c: fit.project(c, sample))
+                fit, project = self._refit(inputs, outputs.holes, train, sample)
+            found = (fit.solve(ridge, r) for ridge in ridges)
+            return [project(axes.coef * self._scaling(fit, axes)) for axes in found]
 
         return coordinates
 
-    def _refit_fold(
-        self,
-        inputs: KernelSide,
-        y: Array,
-        train: NDArray,
-        sample: NDArray,
-        ridges: list[Ridge],
-        r: Any,
-    ) -> list[Array]:
-        """The same from the training rows alone, where what is put into holes must not know the others."""
+    def _refit(
+        self, inputs: KernelSide, y: Array, train: NDArray, sample: NDArray
+    ) -> tuple[Any, Any]:
+        """A fit to training rows alone, if what is put into holes must not know the others.
+
+        Returns the fit, and what turns coefficients into coordinates of the judged rows.
+        """
         part = clone(self).set_params(cv=None)
         if inputs.precomputed:
             rows = inputs.rows[np.ix_(train, train)]
@@ -177,7 +179,7 @@ class Projection(FittedProjection):
             part.points_, part.dual_coef_, offset = fit.expand(coef, side)
             return part._expansion(new) + offset
 
-        return fold_coordinates(self, fit, ridges, r, project)
+        return fit, project
 
     def _check_parameters(self) -> None:
         check_no_kernel(self.n_components, type(self).__name__)

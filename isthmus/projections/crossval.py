@@ -93,17 +93,6 @@ def weighted_scores(scores: Array) -> Array:
     return scores[:, :, counted] @ (weights[counted] / weights.sum())
 
 
-def fold_coordinates(
-    estimator: Any, fit: Any, ridges: list[Ridge], r: Any, project: Any
-) -> list[Array]:
-    """``project(coef)`` of the coordinates of one fit for every ridge."""
-    found = []
-    for ridge in ridges:
-        axes = fit.solve(ridge, r)
-        found.append(project(axes.coef * estimator._scaling(fit, axes)))
-    return found
-
-
 def _scores(judge: Any, Z: Array, test: NDArray) -> Any:
     """Of each output; NaN for all where there is nothing to judge."""
     train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
