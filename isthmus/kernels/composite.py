@@ -36,9 +36,11 @@ def is_psd(kernel: GPKernel) -> bool:
     return type(kernel).__module__ == FOREIGN_PSD and type(kernel).__name__ != "PairwiseKernel"
 
 
-def has_input_gradient(kernel: GPKernel) -> bool:
-    """Whether a kernel, ours or scikit-learn's, gives gradients with respect to its inputs."""
-    return bool(getattr(kernel, "has_input_gradient", False))
+def inner_kernels(kernel: Any) -> list[tuple[str, Any]]:
+    """Return the kernels that a kernel is computed from, with the names of the attributes they are in."""
+    return [
+        (name, getattr(kernel, name)) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)
+    ]
 
 
 class Constant(Kernel, ConstantKernel):
@@ -60,25 +62,29 @@ class Constant(Kernel, ConstantKernel):
         return np.zeros_like(as_vectors(Z))
 
 
-class _Pair(Kernel):
+class _OfOthers(Kernel):
+    """A kernel computed from others: what it can do is what all of them can."""
+
+    @property
+    def has_input_gradient(self) -> bool:  # type: ignore[override]
+        return all(getattr(k, "has_input_gradient", False) for _, k in inner_kernels(self))
+
+    @property
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
+        return all(is_psd(kernel) for _, kernel in inner_kernels(self))
+
+    @property
+    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
+        return all(takes_sparse_rows(kernel) for _, kernel in inner_kernels(self))
+
+
+class _Pair(_OfOthers):
     """What sums and products share."""
 
     k1: Any
     k2: Any
     _combine: np.ufunc
     is_stationary = KernelOperator.is_stationary
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.k1) and has_input_gradient(self.k2)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.k1) and is_psd(self.k2)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return takes_sparse_rows(self.k1) and takes_sparse_rows(self.k2)
 
     def _scale_and_kernel(self) -> tuple[float, GPKernel] | None:
         """A constant of the pair and the other kernel: no matrix is needed for the constant."""
@@ -124,25 +130,7 @@ class Product(_Pair, GPProduct):
         return self.k1.diagonal_gradient(Z) * d2 + d1 * self.k2.diagonal_gradient(Z)
 
 
-class _OfOne(Kernel):
-    """A kernel computed from another one, ``kernel``: what it can do is what that one can."""
-
-    kernel: Any
-
-    @property
-    def has_input_gradient(self) -> bool:  # type: ignore[override]
-        return has_input_gradient(self.kernel)
-
-    @property
-    def positive_semidefinite(self) -> bool:  # type: ignore[override]
-        return is_psd(self.kernel)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return takes_sparse_rows(self.kernel)
-
-
-class Power(_OfOne, Exponentiation):
+class Power(_OfOthers, Exponentiation):
     """``k(x, y) ** exponent``; positive semi-definite for whole exponents."""
 
     __repr__ = Exponentiation.__repr__
@@ -161,8 +149,10 @@ class Power(_OfOne, Exponentiation):
         return outer[:, None] * self.kernel.diagonal_gradient(Z)
 
 
-class OverKernel(_OfOne):
+class OverKernel(_OfOthers):
     """A kernel computed from another one, ``kernel``, whose hyperparameters it shows as its own."""
+
+    kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = super().get_params()

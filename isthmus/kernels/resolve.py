@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from isthmus._linalg import Array
 from isthmus.kernels.bandwidth import median_gamma, product_gamma
 from isthmus.kernels.base import Kernel
-from isthmus.kernels.composite import Constant, Normalised, Power, Product, Sum
+from isthmus.kernels.composite import Constant, Power, Product, Sum, inner_kernels
 from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacian
 from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.histograms import HistogramIntersection
@@ -135,7 +135,12 @@ def _by_function(name: str, X: Any, params: dict[str, Any]) -> Kernel:
 
 
 def _ours(kernel: Any) -> Any:
-    """Convert a scikit-learn kernel to the equal kernel of this package, if there is one."""
+    """Convert a scikit-learn kernel to the equal kernel of this package, if there is one.
+
+    ``kernel`` is a copy: kernels within it are replaced.
+    """
+    for name, inner in inner_kernels(kernel):
+        setattr(kernel, name, _ours(inner))
     convert = CONVERSIONS.get(type(kernel))
     return kernel if convert is None else convert(kernel)
 
@@ -170,14 +175,9 @@ CONVERSIONS: dict[type, Callable[[Any], Any]] = {
     gp.DotProduct: _from_dot_product,
     gp.PairwiseKernel: _from_pairwise,
     gp.ConstantKernel: lambda k: Constant(k.constant_value, k.constant_value_bounds),
-    gp.Sum: lambda k: Sum(_ours(k.k1), _ours(k.k2)),
-    gp.Product: lambda k: Product(_ours(k.k1), _ours(k.k2)),
-    gp.Exponentiation: lambda k: Power(_ours(k.kernel), k.exponent),
-    Sum: lambda k: Sum(_ours(k.k1), _ours(k.k2)),
-    Product: lambda k: Product(_ours(k.k1), _ours(k.k2)),
-    Power: lambda k: Power(_ours(k.kernel), k.exponent),
-    Normalised: lambda k: Normalised(_ours(k.kernel)),
-    Gaussian: lambda k: Gaussian(_ours(k.kernel), k.gamma, k.gamma_bounds),
+    gp.Sum: lambda k: Sum(k.k1, k.k2),
+    gp.Product: lambda k: Product(k.k1, k.k2),
+    gp.Exponentiation: lambda k: Power(k.kernel, k.exponent),
 }
 
 
@@ -195,8 +195,7 @@ def _with_numbers(kernel: Any, X: Any, random_state: Any, weights: Array | None)
 
 def _parts(kernel: Any) -> list[Any]:
     """The kernel and all within it, inner ones first: a Gaussian measures with numbers that are set."""
-    inner = [getattr(kernel, name) for name in ("k1", "k2", "kernel") if hasattr(kernel, name)]
-    return [*(part for k in inner for part in _parts(k)), kernel]
+    return [*(part for _, inner in inner_kernels(kernel) for part in _parts(inner)), kernel]
 
 
 def _open_gamma(kernel: Any, X: Any, random_state: Any, weights: Array | None) -> float:
