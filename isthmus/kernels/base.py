@@ -79,6 +79,31 @@ def _combination(name: str, a: Any, b: Any) -> Kernel:
     return result
 
 
+class GammaKernel(Kernel):
+    """A kernel with one positive number, ``gamma``, that may be left open until data are seen."""
+
+    def __init__(self, gamma: float | None = 1.0, gamma_bounds: Any = (1e-5, 1e5)):
+        self.gamma = gamma
+        self.gamma_bounds = gamma_bounds
+
+    @property
+    def hyperparameter_gamma(self) -> Hyperparameter:
+        return free("gamma", self.gamma, self.gamma_bounds)
+
+    def _known_gamma(self) -> float:
+        """``gamma`` as a float, or an error that says what to do."""
+        value: Any = self.gamma
+        if value is None:
+            raise ValueError(
+                f"gamma == None in {type(self).__name__}: the estimators of isthmus set it from the data. "
+                "To call the kernel itself, and elsewhere, give a number, such as "
+                "median_gamma(X, metric=...)."
+            )
+        if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
+            raise ValueError(f"gamma == {value!r}, must be a finite number > 0.")
+        return float(value)  # type: ignore[arg-type]
+
+
 class VectorKernel(Kernel):
     """A kernel between rows of numbers, whose Gram matrix is filled tile by tile.
 
@@ -168,18 +193,6 @@ def as_vectors(X: Any) -> NDArray:
 def free(name: str, value: float | None, bounds: Any) -> Hyperparameter:
     """A positive hyperparameter; one that is 0 or left open has no logarithm and is fixed."""
     return Hyperparameter(name, "numeric", bounds if value else "fixed")
-
-
-def positive(kernel: Kernel, name: str, value: Any) -> float:
-    """A positive parameter of a kernel as a float, or an error that says what to do."""
-    if value is None:
-        raise ValueError(
-            f"{name} == None in {type(kernel).__name__}: the estimators of isthmus set it from the data. "
-            "To call the kernel itself, and elsewhere, give a number, such as median_gamma(X, metric=...)."
-        )
-    if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
-        raise ValueError(f"{name} == {value!r}, must be a finite number > 0.")
-    return float(value)  # type: ignore[arg-type]
 
 
 def _common_type(X: NDArray, Y: NDArray) -> type:

@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from scipy.spatial.distance import cdist
-from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import row_blocks
 from isthmus.kernels.base import (
     TILE,
+    GammaKernel,
     ProfileKernel,
     VectorKernel,
     _common_type,
     as_vectors,
-    free,
-    positive,
 )
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths
 
@@ -28,7 +26,7 @@ PROFILE_FLOOR = 1e-12
 """Smallest argument of a logarithm or a root, [B2006]_ Sec. 3.2.3."""
 
 
-class DistanceKernel(VectorKernel):
+class DistanceKernel(GammaKernel, VectorKernel):
     """``exp(-gamma d(x, y)^q)``; subclasses name the distance and its power.
 
     Parameters
@@ -40,14 +38,6 @@ class DistanceKernel(VectorKernel):
     """
 
     has_input_gradient = True
-
-    def __init__(self, gamma: float | None = 1.0, gamma_bounds: Any = (1e-5, 1e5)):
-        self.gamma = gamma
-        self.gamma_bounds = gamma_bounds
-
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        return free("gamma", self.gamma, self.gamma_bounds)
 
     def diag(self, X: Any) -> NDArray:
         X = as_vectors(X)
@@ -99,16 +89,16 @@ class RBF(EuclideanKernel):
     takes_sparse_rows = True
 
     def profile(self, d: NDArray) -> NDArray:
-        return np.exp(-positive(self, "gamma", self.gamma) * d)
+        return np.exp(-self._known_gamma() * d)
 
     def profile_derivative(self, d: NDArray) -> NDArray:
-        return -positive(self, "gamma", self.gamma) * self.profile(d)
+        return -self._known_gamma() * self.profile(d)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
-        return -_clipped_log(value) / positive(self, "gamma", self.gamma)
+        return -_clipped_log(value) / self._known_gamma()
 
     def _operands(self, X: NDArray, Y: NDArray | None) -> tuple[NDArray, NDArray]:
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._known_gamma()
         dtype = _common_type(X, X if Y is None else Y)
         points = X if Y is None else Y
         if issparse(X) or issparse(points):
@@ -126,7 +116,7 @@ class RBF(EuclideanKernel):
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
         V = W * self(Z, X)
-        return 2.0 * positive(self, "gamma", self.gamma) * (V @ X - V.sum(axis=1)[:, None] * Z)
+        return 2.0 * self._known_gamma() * (V @ X - V.sum(axis=1)[:, None] * Z)
 
 
 def _clipped_log(value: NDArray) -> NDArray:
@@ -162,11 +152,11 @@ class Laplacian(DistanceKernel):
     def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
         sparse = issparse(A) or issparse(B)
         distances = manhattan_distances(A, B) if sparse else cdist(A, B, "cityblock")
-        np.multiply(distances, -positive(self, "gamma", self.gamma), out=out)
+        np.multiply(distances, -self._known_gamma(), out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
-        V = -positive(self, "gamma", self.gamma) * (W * self(Z, X))
+        V = -self._known_gamma() * (W * self(Z, X))
         gradient = np.empty_like(Z, dtype=V.dtype)
         for j in range(
             Z.shape[1]
@@ -179,23 +169,23 @@ class L2Laplacian(EuclideanKernel):
     r"""Exponential kernel, :math:`k(x, y) = \exp(-\gamma \|x - y\|_2)` (Matern with nu = 1/2)."""
 
     def profile(self, d: NDArray) -> NDArray:
-        return np.exp(-positive(self, "gamma", self.gamma) * np.sqrt(d))
+        return np.exp(-self._known_gamma() * np.sqrt(d))
 
     def profile_derivative(self, d: NDArray) -> NDArray:
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._known_gamma()
         root = gamma * np.sqrt(d)  # the floor is in units of the kernel's length
         # The derivative is infinite at 0, where the kernel has a corner; the floor keeps descents finite.
         return -0.5 * gamma**2 * np.exp(-root) / np.maximum(root, 1e-6)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
-        return (_clipped_log(value) / positive(self, "gamma", self.gamma)) ** 2
+        return (_clipped_log(value) / self._known_gamma()) ** 2
 
     def _fill_exponents(self, A: NDArray, B: NDArray, out: NDArray) -> None:
-        np.multiply(cdist(A, B), -positive(self, "gamma", self.gamma), out=out)
+        np.multiply(cdist(A, B), -self._known_gamma(), out=out)
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
         Z, X = as_vectors(Z), as_vectors(X)
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._known_gamma()
         gradient = np.empty_like(Z, dtype=np.float64)
         for rows in row_blocks(len(Z), TILE):
             D = cdist(Z[rows], X)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.gaussian_process.kernels import Hyperparameter
 
-from isthmus.kernels.base import as_vectors, free, positive
+from isthmus.kernels.base import GammaKernel, as_vectors
 from isthmus.kernels.composite import OverKernel
 
 
-class Gaussian(OverKernel):
+class Gaussian(GammaKernel, OverKernel):
     r"""Gaussian of a kernel's distances, of vectors, sequences, graphs or any other objects.
 
     .. math::
@@ -50,13 +49,9 @@ class Gaussian(OverKernel):
         self.gamma = gamma
         self.gamma_bounds = gamma_bounds
 
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        return free("gamma", self.gamma, self.gamma_bounds)
-
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the kernel matrix of ``X`` and ``Y`` (``X`` itself where None)."""
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._known_gamma()
         if eval_gradient:
             if Y is not None:
                 raise ValueError(
@@ -86,7 +81,7 @@ class Gaussian(OverKernel):
         return np.ones_like(self.kernel.diag(X))
 
     def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
-        gamma = positive(self, "gamma", self.gamma)
+        gamma = self._known_gamma()
         V = W * self(Z, X)
         radial = V.sum(axis=1)[:, None] * self.kernel.diagonal_gradient(Z)
         return gamma * (2.0 * self.kernel.weighted_gradient(Z, X, V) - radial)

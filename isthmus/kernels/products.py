@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._validation import check_count
-from isthmus.kernels.base import ProfileKernel, VectorKernel, as_vectors, free, positive
+from isthmus.kernels.base import GammaKernel, ProfileKernel, VectorKernel, as_vectors, free
 from isthmus.kernels.distances import PROFILE_FLOOR
 from isthmus.kernels.sparse_rows import multiply_rows, squared_lengths, unit_rows
 
@@ -51,7 +51,7 @@ class Linear(DotProductKernel):
         return value
 
 
-class Polynomial(DotProductKernel):
+class Polynomial(GammaKernel, DotProductKernel):
     r"""Polynomial kernel, :math:`k(x, y) = (\gamma x^\top y + c_0)^d`.
 
     Parameters
@@ -79,10 +79,6 @@ class Polynomial(DotProductKernel):
         self.coef0 = coef0
         self.gamma_bounds = gamma_bounds
         self.coef0_bounds = coef0_bounds
-
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        return free("gamma", self.gamma, self.gamma_bounds)
 
     @property
     def hyperparameter_coef0(self) -> Hyperparameter:
@@ -124,7 +120,7 @@ class Polynomial(DotProductKernel):
             raise ValueError(
                 f"coef0 == {coef0!r}, must be >= 0: otherwise the kernel is not positive."
             )
-        return positive(self, "gamma", self.gamma), degree, float(coef0)
+        return self._known_gamma(), degree, float(coef0)
 
 
 def _power(base: NDArray, degree: int) -> NDArray:
@@ -139,7 +135,7 @@ def _power(base: NDArray, degree: int) -> NDArray:
     return result
 
 
-class Exponential(DotProductKernel):
+class Exponential(GammaKernel, DotProductKernel):
     r"""Exponential of the dot product, :math:`k(x, y) = \exp(\gamma x^\top y)`.
 
     Parameters
@@ -150,23 +146,15 @@ class Exponential(DotProductKernel):
         Where an optimiser of hyperparameters may look.
     """
 
-    def __init__(self, gamma: float | None = 1.0, gamma_bounds: Any = (1e-5, 1e5)):
-        self.gamma = gamma
-        self.gamma_bounds = gamma_bounds
-
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        return free("gamma", self.gamma, self.gamma_bounds)
-
     def profile(self, t: NDArray) -> NDArray:
-        return np.exp(positive(self, "gamma", self.gamma) * t)
+        return np.exp(self._known_gamma() * t)
 
     def profile_derivative(self, t: NDArray) -> NDArray:
-        return positive(self, "gamma", self.gamma) * self.profile(t)
+        return self._known_gamma() * self.profile(t)
 
     def profile_inverse(self, value: NDArray) -> NDArray:
         # A sum of kernel values that is no image may be negative.
-        return np.log(np.maximum(value, PROFILE_FLOOR)) / positive(self, "gamma", self.gamma)
+        return np.log(np.maximum(value, PROFILE_FLOOR)) / self._known_gamma()
 
     def _theta_gradients(self, X: NDArray, K: NDArray) -> list[NDArray]:
         return [] if self.hyperparameter_gamma.fixed else [K * np.log(K)]

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count
-from isthmus.kernels.base import free, positive
+from isthmus.kernels.base import GammaKernel
 from isthmus.kernels.distances import RBF
 from isthmus.kernels.structured import StructuredKernel
 
@@ -20,7 +19,7 @@ def are_vectors(sequence: Any) -> bool:
     return isinstance(sequence, np.ndarray) and sequence.ndim >= 2
 
 
-class VectorSequenceKernel(StructuredKernel):
+class VectorSequenceKernel(GammaKernel, StructuredKernel):
     r"""Gaussian kernel of what is seen at the same place, summed over the places.
 
     .. math::
@@ -62,10 +61,6 @@ class VectorSequenceKernel(StructuredKernel):
         self.normalise = normalise
         self.gamma_bounds = gamma_bounds
 
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        return free("gamma", self.gamma, self.gamma_bounds)
-
     def windows(self, X: Any, name: str = "X") -> list[Array]:
         """Return every sequence with the neighbours of a place beside it, (n_places, n_numbers) each."""
         reach = check_count("reach", self.reach, minimum=0)
@@ -92,7 +87,7 @@ class VectorSequenceKernel(StructuredKernel):
         return found
 
     def _check(self) -> None:
-        positive(self, "gamma", self.gamma)
+        self._known_gamma()
 
     def _convert(self, X: Any, name: str) -> list[Array]:
         return self.windows(X, name)
