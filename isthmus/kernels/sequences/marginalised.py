@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count
-from isthmus.kernels.sequences.dynamic import many_against_many, stop_weights
+from isthmus.kernels.sequences.dynamic import many_against_many
 from isthmus.kernels.sequences.encoding import Alphabet, encode
 from isthmus.kernels.sequences.labels import label_matrix
-from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels.sequences.ngrams import NgramKernel, ngram_levels
 from isthmus.kernels.structured import StoppedKernel
 
 
@@ -111,40 +112,23 @@ class SequenceKernel(NgramKernel, StoppedKernel):
                 "stop_bounds='fixed'."
             )
         (corpus,) = encode(X)
+        lengths, sequence, remaining = corpus.lengths, corpus.sequence, corpus.remaining
+        f = self._amplitudes(int(lengths.max()))
         K = np.zeros((len(corpus), len(corpus)))
         slope = np.zeros_like(K)
-        # The derivative of the logarithm of an amplitude depends on the length and the end alone,
-        # so features of one length that do and do not end a sequence are kept apart.
-        for factor, F in self._parts(X):
-            other = F[0] + F[1]
-            K += (other @ other.T).toarray()
-            half = (factor[0] * F[0] + factor[1] * F[1]) @ other.T
-            slope += (half + half.T).toarray()
-        return K, slope[:, :, None]
-
-    def _parts(self, X: list[Any]) -> Any:
-        """For each length: log-derivatives and features, of words inside and at the end."""
-        from scipy import sparse
-
-        from isthmus.kernels.sequences.ngrams import ngram_levels
-
-        (corpus,) = encode(X)
-        lam, lengths = self.stop, corpus.lengths
-        f = self._amplitudes(int(lengths.max()))
-        q = stop_weights(lengths, int(lengths.max()), lam, self.termination == "proper")
-        sequence, remaining = corpus.sequence, corpus.remaining
-        first = corpus.offsets[:-1]
         for length, places, names in ngram_levels(corpus, keep_all=True):
             if length > len(f):
-                return
+                break
             rows = sequence[places]
-            ends = q[rows, places + length - 1 - first[rows]]
-            values = f[length - 1] / lam * ends / lengths[rows]
             sure = (remaining[places] == length) & (self.termination == "proper")
-            shape = (len(corpus), int(names.max()) + 1)
-            parts = [
-                sparse.csr_matrix((values * mask, (rows, names)), shape=shape)
-                for mask in (~sure, sure)
-            ]
-            going_on = -(length - 1) * lam / (1.0 - lam) if length > 1 else 0.0
-            yield (1.0 + going_on, going_on), parts
+            values = f[length - 1] * np.where(sure, self._last(), 1.0) / lengths[rows]
+            # The logarithm of a feature is that of ``stop (1 - stop)^(length - 1)``, and without the first
+            # factor where the walk stops for sure.
+            going_on = -(length - 1) * self.stop / (1.0 - self.stop) if length > 1 else 0.0
+            growth = np.where(sure, going_on, 1.0 + going_on)
+            cells, shape = (rows, names), (len(corpus), int(names.max()) + 1)
+            F = sparse.csr_matrix((values, cells), shape=shape)
+            K += (F @ F.T).toarray()
+            half = sparse.csr_matrix((values * growth, cells), shape=shape) @ F.T
+            slope += (half + half.T).toarray()
+        return K, slope[:, :, None]

@@ -59,7 +59,7 @@ class NgramKernel(StructuredKernel):
             K = _product(F, F)
             np.fill_diagonal(K, self._own(corpus))
             return K
-        corpus, split = _joined(*encode(X, Y)), len(X)
+        (corpus,), split = encode([*X, *Y]), len(X)
         F = self._features(corpus, split)
         return _product(F[:split], F[split:])
 
@@ -169,14 +169,6 @@ def _shared(names: Ints, sequence: Ints, split: int | None, apart: bool) -> np.n
     np.minimum.at(lowest, names, sequence)
     np.maximum.at(highest, names, sequence)
     return lowest < highest
-
-
-def _joined(first: Corpus, second: Corpus) -> Corpus:
-    return Corpus(
-        np.concatenate([first.symbols, second.symbols]),
-        np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]]),
-        first.n_symbols,
-    )
 
 
 def _product(F: sparse.csr_matrix, G: sparse.csr_matrix) -> Array:

@@ -9,7 +9,6 @@ from scipy import sparse
 from isthmus._linalg import Array
 from isthmus._validation import check_number
 from isthmus.kernels.sequences.encoding import Corpus, as_sequences, encode
-from isthmus.kernels.sequences.ngrams import _joined
 from isthmus.kernels.structured import StructuredKernel
 
 
@@ -94,7 +93,7 @@ class PositionKernel(StructuredKernel):
 
     def _matrix(self, X: list, Y: list | None) -> Array:
         n = len(X)
-        (corpus,) = encode(X) if Y is None else (_joined(*encode(X, Y)),)
+        (corpus,) = encode(X if Y is None else [*X, *Y])
         longest = int(corpus.lengths.max())
         weights = self.place_weights(longest, longest)
         K = np.zeros((n, n if Y is None else len(Y)))
