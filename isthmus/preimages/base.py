@@ -270,7 +270,6 @@ class RankingPreimage(Preimage):
     """A pre-image that ranks objects it is given, so that it can return the k best of each target."""
 
     _vectors_only = False
-    _needs_embedding = False
 
     @abstractmethod
     def _ranked(self, targets: Targets, n_best: int, **options: Any) -> tuple[list[Any], Array]:

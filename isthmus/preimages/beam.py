@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Ints
-from isthmus.preimages.ngram_index import NgramTarget, _amplitudes
+from isthmus.preimages.ngram_index import NgramTarget
 from isthmus.preimages.sequence_moves import stack_padded
 
 
@@ -21,8 +21,8 @@ def beam_search(target: NgramTarget, sizes: Ints, width: int) -> tuple[Ints, Int
     sizes = np.sort(np.asarray(sizes))[::-1]
     m, V = int(sizes[0]), target.n_symbols
     f = np.zeros(m)
-    amplitudes = _amplitudes(target.index, m)
-    f[: len(amplitudes)] = amplitudes[:m]
+    amplitudes = target.index.kernel._amplitudes(m)
+    f[: len(amplitudes)] = amplitudes
     sums = np.concatenate([[0.0], np.cumsum(f**2)])
     S = len(sizes)
     codes = np.empty((S, 1, 0), dtype=np.int64)

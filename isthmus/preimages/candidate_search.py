@@ -47,8 +47,6 @@ class CandidateSearch(RankingPreimage):
     ['panama']
     """
 
-    _needs_embedding = True
-
     def __init__(self, objects: Any = None) -> None:
         self.objects = objects
 

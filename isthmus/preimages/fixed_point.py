@@ -105,7 +105,7 @@ class FixedPoint(Preimage):
         best, value, settled = iteration.run(start, self.max_iter, self.tol)
         if self.neighbour:
             neighbours = self._nearest_objects(self._fitted_losses(targets))
-            hopeless = iteration.inner(neighbours) <= 0
+            hopeless = targets.paired_inner(neighbours) <= 0
             other, other_value, other_settled = iteration.run(neighbours, self.max_iter, self.tol)
             better = other_value < value
             best[better], settled[better] = other[better], other_settled[better]
@@ -143,14 +143,6 @@ class _Iteration:
         if pull:
             denominators = self._evaluate(start - self.origin, np.arange(len(start)))[2]
             self.weight = pull * float(np.abs(denominators).mean())
-
-    def inner(self, Z: Array) -> Array:
-        """``<phi(z_t), Psi_t>``."""
-        Z = Z - self.origin
-        s = Z @ self.points.T
-        if isinstance(self.form, DistanceForm):
-            s = np.maximum((Z**2).sum(axis=1)[:, None] + self.squares - 2.0 * s, 0.0)
-        return np.einsum("ti,ti->t", self.coef, self.form.value(s))
 
     def _evaluate(self, Z: Array, rows: NDArray) -> tuple[Array, Array, Array]:
         G, squares = self.coef[rows], (Z**2).sum(axis=1)

@@ -192,7 +192,12 @@ class Gradient(Preimage):
         return base + U @ N.T, *rest
 
     def _one_by_one(self, objective: Objective, start: Array) -> tuple[Array, Array, NDArray]:
-        rules = _rules(self._matrix, self._low, self._high)
+        equal = self._low == self._high
+        rules = [  # SciPy warns of equalities and inequalities in one
+            LinearConstraint(self._matrix[rows], self._low[rows], self._high[rows])
+            for rows in (equal, ~equal)
+            if rows.any()
+        ]
         box = list(zip(*self._box))
         points = start.copy()
         values = np.empty(len(start))
@@ -265,20 +270,3 @@ def _meet(A: Array, low: Array, high: Array, box: tuple[Array, Array]) -> bool:
         bounds=np.column_stack(box),
     )
     return bool(found.status != 2)
-
-
-def _rules(A: Array, low: Array, high: Array) -> list[dict[str, Any]]:
-    """The constraints in the form of SLSQP: equalities, and values that must not be negative."""
-    equal = low == high
-    above = ~equal & np.isfinite(low)
-    below = ~equal & np.isfinite(high)
-    sides = (
-        ("eq", A[equal], low[equal]),
-        ("ineq", A[above], low[above]),
-        ("ineq", -A[below], -high[below]),
-    )
-    return [
-        {"type": kind, "fun": lambda z, M, b: M @ z - b, "jac": lambda z, M, b: M, "args": (M, b)}
-        for kind, M, b in sides
-        if len(M)
-    ]

@@ -6,7 +6,7 @@ e. All candidates are iterated side by side; the points of the expansion are one
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.preimages.graph_rules import GraphRules
 
 Ints = NDArray[np.int64]
+System = tuple[Array, Array, Callable[[Array], Array]]
+"""``M``, ``q q'`` and ``X -> sum_e P_e X P'_e^T`` of a fixed point."""
 _BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the cache
 
 
@@ -62,16 +64,14 @@ class GraphTarget:
             self.steps = [P[n:, n:] for P in packed.steps]
         self.degrees = packed.roots[n:] ** 2
         self.n_evaluated = 0
-        self.rules: GraphRules | None = None  # graphs that are not as asked have an infinite loss
+        self.rules = GraphRules()  # graphs that are not as asked have an infinite loss
 
     def losses(self, codes: Ints, labels: Ints) -> Array:
         """Full losses of candidates (n, m, m) whose nodes have labels (m,) or (n, m)."""
         n, m = len(codes), codes.shape[1]
         labels = np.broadcast_to(labels, (n, m))
         values = np.full(n, np.inf)
-        allowed = np.arange(n)
-        if self.rules is not None:
-            allowed = np.flatnonzero(self.rules.allow(codes, labels))
+        allowed = np.flatnonzero(self.rules.allow(codes, labels))
         self.n_evaluated += len(allowed)
         size = max(1, _BLOCK // (m * max(len(self.labels), m)))
         for part in row_blocks(len(allowed), size):
@@ -80,30 +80,28 @@ class GraphTarget:
         return values
 
     def _block(self, codes: Ints, labels: Ints) -> Array:
-        tol = self.tol * float(self.kernel.stop) ** 2
-        degrees = (codes > 0).sum(axis=2)
-        P = self._transitions(codes)
-        q = self._stops(degrees == 0)
-        m = codes.shape[1]
+        tol, m = self.tol * float(self.kernel.stop) ** 2, codes.shape[1]
+        own, cross = (self._iterate(*system, tol) for system in self._systems(codes, labels))
+        norm = own.sum(axis=(1, 2)) / m**2
+        inner = cross.sum(axis=2) @ self.weights / m
+        if self.kernel.normalise:
+            return np.maximum(1.0 - 2.0 * inner / np.sqrt(norm) + self.squared_norm, 0.0)
+        return np.maximum(norm - 2.0 * inner + self.squared_norm, 0.0)
+
+    def _systems(self, codes: Ints, labels: Ints) -> tuple[System, System]:
+        """The fixed points of candidates with themselves, (n, m, m), and with all nodes of the points."""
+        P, q = self._transitions(codes), self._stops((codes > 0).sum(axis=2) == 0)
         own = (
-            self._iterate(
-                self.alike[labels[:, :, None], labels[:, None, :]],
-                q[:, :, None] * q[:, None, :],
-                lambda X: self._own_step(X, P),
-                tol,
-            ).sum(axis=(1, 2))
-            / m**2
+            self.alike[labels[:, :, None], labels[:, None, :]],
+            q[:, :, None] * q[:, None, :],
+            lambda X: self._own_step(X, P),
         )
-        cross = self._iterate(
+        cross = (
             self.alike[self.labels[:, None], labels[:, None, :]],
             self.q[:, None] * q[:, None, :],
             lambda X: self._cross_step(X, P),
-            tol,
         )
-        inner = np.asarray(cross.sum(axis=2) @ self.weights / m)
-        if self.kernel.normalise:
-            return np.maximum(1.0 - 2.0 * inner / np.sqrt(own) + self.squared_norm, 0.0)
-        return np.maximum(own - 2.0 * inner + self.squared_norm, 0.0)
+        return own, cross
 
     def promising(self, code: Ints, labels: Ints, codes: Ints, keep: int) -> Ints:
         r"""Places of the ``keep`` candidates of the lowest loss to first order, seen from ``code``.
@@ -129,38 +127,29 @@ class GraphTarget:
     def _slopes(self, code: Ints, labels: Ints) -> list[Array]:
         """Derivative of the loss with respect to the transitions of a candidate, one an edge label."""
         P, m = self._transitions(code[None]), len(code)
-        degree = (code > 0).sum(axis=1)
-        q, d = self._stops(degree == 0), np.maximum(degree, 1)
-        stop = float(self.kernel.stop)
-        tol, rho = 1e-3 * stop**2, (1.0 - stop) ** 2
-        own = self._both(
-            self.alike[labels[:, None], labels], np.outer(q, q), np.full((m, m), 1 / m**2),
-            np.outer(d, d), lambda X: self._own_step(X, P), tol,
-        )  # fmt: skip
-        cross = self._both(
-            self.alike[self.labels[:, None], labels], np.outer(self.q, q),
-            np.repeat(self.weights[:, None] / m, m, axis=1), np.outer(self.degrees, d),
-            lambda X: self._cross_step(X, P), tol,
-        )  # fmt: skip
+        d = np.maximum((code > 0).sum(axis=1), 1)
+        own_system, cross_system = self._systems(code[None], labels[None])
+        own = self._both(own_system, np.full((m, m), 1 / m**2), np.outer(d, d))
+        ends = np.repeat(self.weights[:, None] / m, m, axis=1)
+        cross = self._both(cross_system, ends, np.outer(self.degrees, d))
         norm = float(own[0].sum()) / m**2
         inner = float(self.weights @ cross[0].sum(axis=1)) / m
         own_share, cross_share = 1.0, 2.0
         if self.kernel.normalise:
             own_share, cross_share = inner / norm**1.5, 2.0 / np.sqrt(norm)
-        marks = len(self.edge_names)
+        rho = (1.0 - float(self.kernel.stop)) ** 2
         return [
             rho * (2.0 * own_share * own[1].T @ (P[e][0] @ own[0])
                    - cross_share * cross[1].T @ (self.steps[e] @ cross[0]))
-            for e in range(marks)
+            for e in range(len(self.edge_names))
         ]  # fmt: skip
 
-    def _both(
-        self, M: Array, qq: Array, ends: Array, degrees: Array, step: Any, tol: float
-    ) -> tuple[Array, Array]:
+    def _both(self, system: System, ends: Array, degrees: Array) -> tuple[Array, Array]:
         """Solution and adjoint solution of one fixed point."""
-        R = self._iterate(M[None], qq[None], step, tol)[0]
+        (M, qq, step), tol = system, 1e-3 * float(self.kernel.stop) ** 2
+        R = self._iterate(M, qq, step, tol)[0]
         size = float(np.abs(ends / degrees).max()) or 1.0
-        B = self._iterate(M[None], (ends / degrees / size)[None], step, tol)[0]
+        B = self._iterate(M, (ends / degrees / size)[None], step, tol)[0]
         return R, B * degrees * size
 
     def _own_step(self, X: Array, P: list[Array]) -> Array:
@@ -210,16 +199,18 @@ class GraphTarget:
             None if plain else tuple(marks),
         )
 
-    def code(self, graph: Graph) -> tuple[Ints, Ints]:
-        """Codes and labels of a graph whose labels are all known."""
-        marks = edge_marks(graph, self.kernel.edge_labels)
-        return encode_graph(graph, marks, self.node_names, self.edge_names)
-
 
 def encode_graph(
-    graph: Graph, marks: Sequence[Hashable], node_names: list[Hashable], edge_names: list[Hashable]
-) -> tuple[Ints, Ints]:
-    """Codes and labels of a graph by the places of its labels in lists."""
+    graph: Graph, use_labels: bool, node_names: list[Hashable], edge_names: list[Hashable]
+) -> tuple[Ints, Ints] | None:
+    """Codes and labels of a graph by the places of its labels in lists; None if it has others.
+
+    A directed graph has no code either. ``use_labels``: whether labels of edges count.
+    """
+    marks = edge_marks(graph, use_labels)
+    known = set(graph.labels) <= set(node_names) and set(marks) <= set(edge_names)
+    if not known or graph.directed:
+        return None
     code = np.zeros((graph.n_nodes, graph.n_nodes), dtype=np.int64)
     for (i, j), mark in zip(graph.edges, marks):
         code[i, j] = code[j, i] = 1 + edge_names.index(mark)

@@ -11,6 +11,7 @@ from isthmus._linalg import Array
 from isthmus.preimages.best_seen import BestSeen
 
 Ints = NDArray[np.int64]
+_MOST_STEPS = 100  # of one descent
 
 
 def flips(code: Ints, n_marks: int) -> Ints:
@@ -87,22 +88,21 @@ def descend_graph(
     *,
     relabel: bool,
     goal: float,
-    max_iter: int = 100,
-    screen: int = 10**9,
-    max_evaluations: int = 10**9,
-) -> tuple[Ints, Ints, float]:
+    screen: int,
+    max_evaluations: int,
+) -> float:
     """Go to the best neighbour, small changes first, until none is better or the goal is met.
 
-    Of a ring with more than ``screen`` graphs those most promising to first order are looked at.
+    Returns the loss that was reached. Of a ring with more than ``screen`` graphs those most promising to
+    first order are looked at.
     """
     n_marks, n_labels = len(target.edge_names), len(target.node_names)
     value = float(target.losses(code[None], labels)[0])
-    for _ in range(max_iter):
+    for _ in range(_MOST_STEPS):
         better = False
         for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
-            if target.rules is not None:
-                allowed = target.rules.allow(codes, tags)
-                codes, tags = codes[allowed], tags if tags is labels else tags[allowed]
+            allowed = target.rules.allow(codes, tags)
+            codes, tags = codes[allowed], tags if tags is labels else tags[allowed]
             if not len(codes):
                 continue
             if len(codes) > screen and tags is labels:
@@ -116,7 +116,7 @@ def descend_graph(
                 break
         if not better or value <= goal or target.n_evaluated > max_evaluations:
             break
-    return code, labels, value
+    return value
 
 
 def _rings(code: Ints, labels: Ints, n_marks: int, n_labels: int, relabel: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,11 @@ class GraphRules:
     """What is asked of graphs, by codes (n, m, m) and labels (m,) or (n, m) as the search has them."""
 
     def __init__(
-        self, connected: bool, valences: Any, node_names: list[Hashable], edge_names: list[Hashable]
+        self,
+        connected: bool = False,
+        valences: Any = None,
+        node_names: Sequence[Hashable] = (),
+        edge_names: Sequence[Hashable] = (),
     ) -> None:
         self.connected = connected
         self.limits: Array | None = None

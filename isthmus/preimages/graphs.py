@@ -13,7 +13,7 @@ from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
-from isthmus.kernels.graphs.graph import Graph, as_graph, as_graphs, edge_marks
+from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, rank_all, smallest
@@ -77,8 +77,6 @@ class GraphSearch(RankingPreimage):
         Seed for the search.
     """
 
-    _needs_embedding = True
-
     def __init__(
         self,
         method: str = "auto",
@@ -121,14 +119,11 @@ class GraphSearch(RankingPreimage):
             )
         check_count("n_starts", self.n_starts, minimum=0)
         check_count("max_points", self.max_points)
-        kernel = self.kernel_
-        self.graphs_ = as_graphs(
-            self.embedding_.points_, "points", kernel.node_label, kernel.edge_label
-        )
+        self.graphs_ = self.kernel_._convert(self.embedding_.points_, "points")
         if any(graph.directed for graph in self.graphs_):
             raise ValueError("GraphSearch makes undirected graphs, but some points are directed.")
         self.node_names_ = list(dict.fromkeys(x for g in self.graphs_ for x in g.labels))
-        marks = [mark for g in self.graphs_ for mark in edge_marks(g, kernel.edge_labels)]
+        marks = [mark for g in self.graphs_ for mark in edge_marks(g, self.kernel_.edge_labels)]
         self.edge_names_ = list(dict.fromkeys(marks)) or [None]
         check_flag("connected", self.connected)
         self._rules()  # says what is wrong with them
@@ -145,23 +140,17 @@ class GraphSearch(RankingPreimage):
     def _allowed_objects(self) -> NDArray[np.bool_]:
         """Whether each fitted object is as asked; one with labels that no point has is not."""
         if self._allowed is None:
-            kernel = self.kernel_
-            graphs = as_graphs(self.objects_, "objects", kernel.node_label, kernel.edge_label)
-            self._allowed = np.array([self._is_allowed(graph) for graph in graphs])
+            graphs, rules = self.kernel_._convert(self.objects_, "objects"), self._rules()
+            codes = [self._encode(graph) for graph in graphs]
+            self._allowed = np.array(
+                [c is not None and rules.allow(c[0][None], c[1])[0] for c in codes]
+            )
         return self._allowed
 
-    def _is_allowed(self, graph: Graph) -> bool:
-        if not self._is_known(graph):
-            return False
-        marks = edge_marks(graph, self.kernel_.edge_labels)
-        code, labels = encode_graph(graph, marks, self.node_names_, self.edge_names_)
-        return bool(self._rules().allow(code[None], labels)[0])
-
-    def _is_known(self, graph: Graph) -> bool:
-        """Whether a graph is undirected and the points have all labels of its nodes and edges."""
-        marks = edge_marks(graph, self.kernel_.edge_labels)
-        labels_known = set(graph.labels) <= set(self.node_names_)
-        return labels_known and set(marks) <= set(self.edge_names_) and not graph.directed
+    def _encode(self, graph: Graph) -> tuple[Ints, Ints] | None:
+        """Codes and labels of a graph; None if it has labels that no point has."""
+        names = self.node_names_, self.edge_names_
+        return encode_graph(graph, self.kernel_.edge_labels, *names)
 
     def _gram(self) -> Array:
         if self._matrix is None:
@@ -224,9 +213,9 @@ class _Search:
         self.target = GraphTarget(
             owner.kernel_, points, weights, norm, owner.node_names_, owner.edge_names_
         )
-        rules = owner._rules()
-        self.target.rules = rules if rules.are_any else None
-        self.near = [graph for graph in near if owner._is_known(graph)]
+        self.target.rules = owner._rules()
+        codes = [owner._encode(graph) for graph in near]
+        self.near = [code for code in codes if code is not None]
         self.seen = BestSeen(_KEPT)
         self.goal = 1e-6 * norm
         self.any_size = True
@@ -246,7 +235,7 @@ class _Search:
 
     def _sizes(self) -> Ints:
         sizes = self.owner.sizes_
-        estimate = mean_size(self.coef, sizes, [graph.n_nodes for graph in self.near])
+        estimate = mean_size(self.coef, sizes, [len(labels) for _, labels in self.near])
         return sizes_around(estimate, sizes, int(self.owner.size_window))
 
     def _labels(self, m: int) -> Ints:
@@ -255,8 +244,8 @@ class _Search:
 
     def _descend(self, sizes: Ints, with_cross_entropy: bool) -> None:
         """From the nearest fitted graphs, then from random ones and shaken copies of the best in turns."""
-        for graph in self.near[:_NEAR]:
-            if self._improve(*self.target.code(graph)):
+        for start in self.near[:_NEAR]:
+            if self._improve(*start):
                 return
         for round_ in range(self.owner.n_starts):
             for m in sizes:
@@ -306,7 +295,7 @@ class _Search:
         moves.note_graphs(self.seen, code[None], labels, self.target.losses(code[None], labels))
         owner = self.owner
         soft = owner.kernel_.edge_label_kernel is not None
-        _, _, value = moves.descend_graph(
+        value = moves.descend_graph(
             self.target,
             code,
             labels,

@@ -29,6 +29,7 @@ class Nearest(RankingPreimage):
     ['low', 'high']
     """
 
+    _needs_embedding = False
     _needs_points = False
 
     def _ranked(self, targets: Targets, n_best: int, **options: Any) -> tuple[list[Any], Array]:

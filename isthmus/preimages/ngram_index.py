@@ -138,7 +138,7 @@ class NgramTarget:
     def own(self, Z: Ints, lengths: Ints) -> Array:
         """``k(z, z)`` times the squared length, (n,): runs of agreement at every shift."""
         n, m = Z.shape
-        f2 = _amplitudes(self.index, m) ** 2
+        f2 = self.index.kernel._amplitudes(m) ** 2  # candidates may be longer than any point
         sums, e = np.concatenate([[0.0], np.cumsum(f2)]), self.index.last
         top = len(f2)
         places = np.arange(m)
@@ -160,13 +160,6 @@ class NgramTarget:
                 pair = pair + (e - 1.0) * np.where(whole, f2[np.minimum(later, top) - 1], 0.0)
             total += 2.0 * pair.sum(axis=1)
         return total
-
-
-def _amplitudes(index: NgramIndex, longest: int) -> Array:
-    """Of words as long as the candidate, which may be longer than any point."""
-    if longest <= len(index.amplitudes):
-        return index.amplitudes
-    return index.kernel._amplitudes(longest)
 
 
 def largest_remainder(fractions: Any, size: int) -> NDArray[np.int64]:

@@ -46,7 +46,6 @@ class PathSearch(RankingPreimage):
     ['banana']
     """
 
-    _needs_embedding = True
     predicts_sizes = True
 
     def __init__(self, max_paths: int = 4096) -> None:

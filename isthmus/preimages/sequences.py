@@ -84,8 +84,6 @@ class SequenceSearch(RankingPreimage):
     ['banana']
     """
 
-    _needs_embedding = True
-
     def __init__(
         self,
         method: str = "auto",
@@ -206,9 +204,7 @@ class _Search:
         if self.target is not None:
             return self.target.losses(Z, lengths)
         objects = [self.owner.alphabet_.decode(z[:m]) for z, m in zip(Z, lengths)]
-        kernel = self.targets.kernel
-        inner = gram(kernel, objects, self.targets.points) @ self.coef
-        return np.maximum(gram_diagonal(kernel, objects) - 2.0 * inner + self.norm, 0.0)
+        return self.targets.losses(objects)[0]
 
     def run(self, given: Ints | None, n_best: int) -> tuple[list[Ints], Array]:
         sizes = self._sizes() if given is None else given

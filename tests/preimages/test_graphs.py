@@ -10,7 +10,7 @@ from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, WeisfeilerLehman
 from isthmus.preimages import CandidateSearch, GraphSearch, Nearest
 from isthmus.preimages import graph_moves as moves
-from isthmus.preimages.graph_losses import GraphTarget, reduced_expansion
+from isthmus.preimages.graph_losses import GraphTarget, encode_graph, reduced_expansion
 
 
 def random_graph(rng, m, n_labels=3, n_marks=1, extra=2):
@@ -52,7 +52,7 @@ def test_batched_losses_are_the_direct_ones(options, n_marks, rng):
     target = GraphTarget(kernel, points, coef, norm, [0, 1], marks)
     exact = GraphTarget(kernel, points, coef, norm, [0, 1], marks, tol=kernel.tol)
     candidates = [random_graph(rng, 5, 2, n_marks) for _ in range(6)]
-    codes, labels = zip(*(target.code(g) for g in candidates))
+    codes, labels = zip(*(encode_graph(g, True, [0, 1], marks) for g in candidates))
     found = exact.losses(np.array(codes), np.array(labels))
     expected = kernel.diag(candidates) - 2 * kernel(candidates, points) @ coef + norm
     assert_allclose(found, np.maximum(expected, 0), rtol=1e-7, atol=1e-9 * norm)
