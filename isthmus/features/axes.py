@@ -18,22 +18,16 @@ NO_DIFFERENCE = (
 
 @dataclass(frozen=True)
 class MapOptions:
-    """The parameters of a :class:`KernelMap` that its solvers use."""
+    """The parameters of a :class:`KernelMap`, and what its solvers know besides."""
 
-    n_components: int | float | None
-    center: bool
-    tol: float
+    map: Any  # not fitted yet: nothing but its parameters is asked for
     n_landmarks: int | float
-    selection: str
-    indefinite: str
-    random_state: Any
-    n_jobs: int | None
     ridge: float | None = None  # weight that the number of landmarks is to follow from
     sample_weight: NDArray | None = None  # positive; None counts all samples alike
 
     def shares(self, n: int) -> NDArray:
         """Return what each of n samples has of their mean; zeros without centring."""
-        if not self.center:
+        if not self.map.center:
             return np.zeros(n)
         if self.sample_weight is None:
             return np.full(n, 1.0 / n)
@@ -41,7 +35,7 @@ class MapOptions:
 
     def rank_tol(self, dtype: Any) -> float:
         """Return the fraction of the largest eigenvalue below which others count as zero."""
-        return max(self.tol, FLOAT32_TOL) if dtype == np.float32 else self.tol
+        return max(self.map.tol, FLOAT32_TOL) if dtype == np.float32 else self.map.tol
 
 
 @dataclass(frozen=True)

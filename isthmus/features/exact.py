@@ -35,7 +35,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         K = K.copy()
     diagonal = K.diagonal().astype(np.float64)
     noise = _noise(K, dtype) * (1.0 if weights is None else float(weights.mean()))
-    if options.center:
+    if options.map.center:
         share = None if weights is None else options.shares(n)
         K, row_means, mean = center_train(K, copy=False, share=share)
         lengths = K.diagonal().astype(np.float64)
@@ -50,7 +50,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
     del K  # as large as all that follows
     r = choose_rank(
         values,
-        options.n_components,
+        options.map.n_components,
         kernel=kernel,
         trace=float(np.maximum(values, 0).sum()) if len(values) == n else float(counted.sum()),
         tol=options.rank_tol(dtype),
@@ -75,7 +75,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
 
 
 def _gram(kernel: Any, X: Any, options: MapOptions) -> NDArray:
-    K = gram(kernel, X, n_jobs=options.n_jobs)
+    K = gram(kernel, X, n_jobs=options.map.n_jobs)
     if not is_psd(kernel) and not is_precomputed(kernel):
         K = check_precomputed(K, copy=False)
     check_gram_finite(K, kernel)
@@ -90,7 +90,7 @@ def _noise(K: NDArray, dtype: Any) -> float:
 def _spectrum(
     kernel: Any, K: NDArray, dtype: Any, noise: float, options: MapOptions
 ) -> tuple[NDArray, NDArray]:
-    asked = options.n_components
+    asked = options.map.n_components
     r = int(asked) if isinstance(asked, Integral) else None
     values, vectors = leading_or_all_pairs(K, r)
     if len(values) == len(K):
@@ -98,5 +98,5 @@ def _spectrum(
     else:
         smallest = 0.0 if is_psd(kernel) else smallest_ritz_value(K)
     if values[0] > noise and smallest < -noise:  # else rounding, of which the sign says nothing
-        check_psd(smallest, float(values[0]), dtype, clip=options.indefinite == "clip")
+        check_psd(smallest, float(values[0]), dtype, clip=options.map.indefinite == "clip")
     return values, vectors

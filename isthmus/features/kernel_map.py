@@ -241,18 +241,8 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self, n: int | None = None, ridge: float | None = None, weights: NDArray | None = None
     ) -> MapOptions:
         is_free = self.solver == "auto" and self.n_landmarks == "auto"
-        return MapOptions(
-            self.n_components,
-            self.center,
-            self.tol,
-            count_landmarks(self.n_landmarks, n if self.solver == "auto" else None),
-            self.selection,
-            self.indefinite,
-            self.random_state,
-            self.n_jobs,
-            ridge if is_free else None,
-            weights,
-        )
+        number = count_landmarks(self.n_landmarks, n if self.solver == "auto" else None)
+        return MapOptions(self, number, ridge if is_free else None, weights)
 
     def _check_options(self) -> None:
         check_component_number(self.n_components, type(self).__name__)

@@ -42,10 +42,10 @@ def unfitted_landmarks(number: int | float, kernel: Any, options: MapOptions) ->
     return Landmarks(
         number,
         kernel,
-        selection=options.selection,
-        indefinite=options.indefinite,
-        random_state=options.random_state,
-        n_jobs=options.n_jobs,
+        selection=options.map.selection,
+        indefinite=options.map.indefinite,
+        random_state=options.map.random_state,
+        n_jobs=options.map.n_jobs,
     )
 
 
@@ -63,7 +63,7 @@ def fourier_features(kernel: Any, X: Any, options: MapOptions) -> FourierFeature
             f"n_landmarks == {options.n_landmarks}, must be an integer for solver='fourier'."
         )
     number = int(options.n_landmarks)
-    return FourierFeatures(number, kernel, random_state=options.random_state).fit(X)
+    return FourierFeatures(number, kernel, random_state=options.map.random_state).fit(X)
 
 
 def _fit_features(
@@ -102,9 +102,9 @@ def describe_axes(
 
 
 def _means(F: NDArray, options: MapOptions) -> NDArray:
-    if options.center and options.sample_weight is not None:
+    if options.map.center and options.sample_weight is not None:
         return np.asarray(options.shares(len(F)) @ F)
-    return F.mean(axis=0, dtype=np.float64) if options.center else np.zeros(F.shape[1])
+    return F.mean(axis=0, dtype=np.float64) if options.map.center else np.zeros(F.shape[1])
 
 
 def _principal_axes(
@@ -141,7 +141,7 @@ def leading_axes(
     values, vectors = values[::-1], vectors[:, ::-1]
     r = choose_rank(
         values,
-        options.n_components,
+        options.map.n_components,
         kernel=kernel,
         trace=float(np.maximum(values, 0).sum()),
         tol=options.rank_tol(dtype),

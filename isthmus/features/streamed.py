@@ -45,7 +45,7 @@ def fit_map(kernel_map: Any, source: Rows) -> StreamedMap:
     if kernel_map.preimage is not None:
         raise ValueError("preimage needs all rows at once: Rows take preimage=None.")
     options = kernel_map._options()
-    X, _, _ = draw_sample(source, options.n_landmarks, options.random_state)
+    X, _, _ = draw_sample(source, options.n_landmarks, options.map.random_state)
     kernel = kernel_map._resolve(X)
     features: Any
     if solver == "landmarks":
@@ -87,7 +87,7 @@ def _principal_axes(
 ) -> tuple[Array, Array, Array]:
     second, means = moments.xx, moments.x_mean
     total = float(second.trace()) + moments.weight * float(means @ means)
-    if not options.center:
+    if not options.map.center:
         second = second + moments.weight * np.outer(means, means)
         means = np.zeros_like(means)
     values, axes = leading_axes(kernel, second, total, dtype, options)
