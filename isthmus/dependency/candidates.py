@@ -87,12 +87,10 @@ class CandidateRanking:
         elif others:
             name = choose(compared)
         generator = generators[name]
-        table = trial.table(generator, self.kernel_x, self.kernel_y, self.alphas, self.weight)
-        self.alpha_, self.weight_ = table.best
-        self.cv_results_ = {
-            **table.shown,
-            "generators": {key: float(own.mean()) for key, own in compared.items()},
-        }
+        self.alpha_, self.weight_, self.cv_results_ = trial.table(
+            generator, self.kernel_x, self.kernel_y, self.alphas, self.weight
+        )
+        self.cv_results_["generators"] = {key: float(own.mean()) for key, own in compared.items()}
         self.name_ = name
         self.generator_ = clone(generator).fit(X, y)
         self.rows_ = trial.rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -61,14 +60,6 @@ def _splits(X: Any, y: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]
     return [(order[fold != i], order[fold == i]) for i in range(int(fold.max()) + 1)]
 
 
-@dataclass
-class Table:
-    """Held-out figures of every ridge and weight."""
-
-    shown: dict[str, Any]
-    best: tuple[float, float]
-
-
 class HeldOut:
     """Folds of the training rows, and what is found for those that are held out."""
 
@@ -78,7 +69,6 @@ class HeldOut:
         splits = [(kept, held[np.isin(held, rows)]) for kept, held in _splits(X, y)]
         self.folds = [(kept, self._some(held)) for kept, held in splits if len(held)]
         self.by_place = all(_n_symbols(a) == _n_symbols(b) for a, b in zip(X, y))
-        self._fitted: dict[tuple[int, int], Any] = {}
         self._proposed: dict[tuple[int, int], Any] = {}
 
     def _some(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -86,20 +76,13 @@ class HeldOut:
         symbols = np.cumsum([_n_symbols(self.X[i]) for i in held])
         return held[: min(_MOST_HELD, max(1, int(np.searchsorted(symbols, _MOST_SYMBOLS))))]
 
-    def _fit(self, generator: Any, fold: int) -> Any:
-        """The generator fitted to a fold, once."""
-        key = id(generator), fold
-        if key not in self._fitted:
-            kept, _ = self.folds[fold]
-            self._fitted[key] = clone(generator).fit(take(self.X, kept), take(self.y, kept))
-        return self._fitted[key]
-
     def propose_fold(self, generator: Any, fold: int) -> list[tuple[list[Any], Array]]:
-        """What the generator proposes for the held-out rows of a fold, once."""
+        """What the generator, fitted to the rest, proposes for the held-out rows of a fold; found once."""
         key = id(generator), fold
         if key not in self._proposed:
-            held = take(self.X, self.folds[fold][1])
-            self._proposed[key] = propose(self._fit(generator, fold), held, self.n_candidates)
+            kept, held = self.folds[fold]
+            fitted = clone(generator).fit(take(self.X, kept), take(self.y, kept))
+            self._proposed[key] = propose(fitted, take(self.X, held), self.n_candidates)
         return self._proposed[key]
 
     def compare(self, generators: Mapping[str, Any], kernel_y: Any) -> dict[str, Array]:
@@ -108,13 +91,12 @@ class HeldOut:
         found: dict[str, Array] = {}
         for name, generator in generators.items():
             try:
-                self._fit(generator, 0)
+                proposals = self.propose_fold(generator, 0)
             except ValueError:  # there is no alignment
                 if name == list(generators)[-1] and not found:
                     raise
                 continue
-            first = [objects[:1] for objects, _ in self.propose_fold(generator, 0)]
-            found[name] = self.apart(kernel_y, truth, first)
+            found[name] = self.apart(kernel_y, truth, [objects[:1] for objects, _ in proposals])
         return found
 
     def apart(self, kernel_y: Any, truth: list[Any], lists: list[Any]) -> Array:
@@ -130,8 +112,8 @@ class HeldOut:
 
     def table(
         self, generator: Any, kernel_x: Any, kernel_y: Any, alphas: list[float], weight: Any
-    ) -> Table:
-        """Distances and shares of exact answers by ridge and weight."""
+    ) -> tuple[float, float, dict[str, Any]]:
+        """The best ridge and weight, and the held-out figures of all of them."""
         K = gram(kernel_x, take(self.X, self.rows))
         parts = [
             self._fold(generator, K, kernel_y, alphas, fold) for fold in range(len(self.folds))
@@ -161,7 +143,7 @@ class HeldOut:
             "weight": weights,
             "covered": float((np.bincount(owner, exact) > 0).mean()),
         }
-        return Table(shown, (alphas[best_a], float(weights[best_w])))
+        return alphas[best_a], float(weights[best_w]), shown
 
     def _fold(
         self, generator: Any, K: Array, kernel_y: Any, alphas: list[float], fold: int

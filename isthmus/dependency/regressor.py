@@ -15,7 +15,6 @@ from isthmus._validation import (
     check_enough_samples,
     check_flag,
     check_option,
-    validate_data,
 )
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
@@ -34,7 +33,6 @@ from isthmus.dependency.unseen import Training, counted_samples, prepare_learned
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import (
-    accepts_sparse,
     check_samples,
     set_kernel_tags,
 )
@@ -224,16 +222,12 @@ class DependencyRegressor(
 
     def _fit_source(self, source: Rows) -> DependencyRegressor:
         """Fit all stages to blocks of rows."""
-        stages = fit_source(self, source)
+        found = fit_source(self, source)
         forget_stages(self)
         self._y_is_1d, self._vector_outputs = source.y_is_1d, True
-        self._single = stages.is_single
-        self.inputs_, self.map_, self.outputs_ = stages.inputs, stages.map, None
-        self.y_scale_ = stages.y_scale
-        self.solver_ = "stages"
-        self.expansion_, self.y_loadings_ = stages.expansion, stages.y_loadings
-        self.embedding_intercept_ = stages.embedding_intercept
-        name_features(self, source, stages.inputs.n_features_in_)
+        for name, value in found.items():
+            setattr(self, name, value)
+        name_features(self, source, self.inputs_.n_features_in_)
         return self
 
     def _check_rows(self, X: Any, y: Any, inputs: Any) -> tuple[Any, Any]:
@@ -241,12 +235,7 @@ class DependencyRegressor(
             raise ValueError(
                 "This DependencyRegressor estimator requires y to be passed, but the target y is None."
             )
-        kernel = getattr(inputs, "kernel", "linear")
-        if takes_vectors(kernel, X):
-            sparse = "csr" if accepts_sparse(kernel) else False
-            X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=1, accept_sparse=sparse)
-        else:
-            X = check_samples(self, X, kernel, reset=True)
+        X = check_samples(self, X, getattr(inputs, "kernel", "linear"), reset=True)
         self._y_is_1d = False
         self._vector_outputs = self._phi_y is None or takes_vectors(self._phi_y.kernel, y)
         if self._vector_outputs:
@@ -266,7 +255,8 @@ class DependencyRegressor(
         self, X: Any, Psi: Array, inputs: Any, map_: Any, weights: Array | None = None
     ) -> bool:
         """Fit phi and T as one ridge problem; return False if they are not one."""
-        unseen = np.isscalar(self.cv) and self.outputs_ is not None and self._learns_preimage()
+        learns = self.outputs_ is not None and self._learned_preimage() is not None
+        unseen = np.isscalar(self.cv) and learns
         found = solve_dual(inputs, map_, X, Psi, leave_one_out=unseen, weights=weights)
         if found is None:
             return False
@@ -388,9 +378,6 @@ class DependencyRegressor(
 
     def _check_new(self, X: Any) -> Any:
         kernel = getattr(self._phi_x, "kernel", "rbf" if self._phi_x is None else "linear")
-        if takes_vectors(kernel, X):
-            sparse = "csr" if accepts_sparse(kernel) else False
-            return validate_data(self, X, reset=False, dtype=_FLOATS, accept_sparse=sparse)
         return check_samples(self, X, kernel, reset=False)
 
     def __sklearn_tags__(self) -> Any:

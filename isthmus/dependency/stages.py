@@ -19,7 +19,6 @@ from isthmus.dependency.candidates import (
 )
 from isthmus.dependency.held_out import HeldOut, rows_of_regression
 from isthmus.dependency.linear_part import ridge_weights
-from isthmus.dependency.memory import check_output_memory, learned_preimage
 from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
 from isthmus.kernels import Gaussian, VectorSequenceKernel
@@ -30,7 +29,7 @@ from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.sequences.ngrams import NgramKernel
 from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.preimages import CandidateSearch
+from isthmus.preimages import CandidateSearch, Learned
 
 _ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing
 
@@ -121,13 +120,22 @@ class StagesMixin:
         self.outputs_ = None
         if self._linear_outputs():
             return np.asarray(Y, dtype=np.float64)
-        check_output_memory(self._phi_y, len(Y), self._vector_outputs)
+        learned = self._learned_preimage()
+        if learned is not None:  # its matrix is needed last: known before the first stage is fitted
+            learned.check_rows(len(Y))
         self.outputs_ = clone(self._phi_y).set_params(preimage=None)
         scores = self.outputs_.fit_transform(Y, sample_weight=weights)
         return np.asarray(scores, dtype=np.float64)
 
-    def _learns_preimage(self) -> bool:
-        return learned_preimage(self._phi_y, self._vector_outputs) is not None
+    def _learned_preimage(self) -> Learned | None:
+        """Return the learned pre-image of outputs, given or by default; None if they have another one."""
+        chosen = self._phi_y.preimage
+        is_default = chosen is None or (isinstance(chosen, str) and chosen == "auto")
+        if is_default and self._vector_outputs and not is_precomputed(self._phi_y.kernel):
+            chosen = "learned"
+        if isinstance(chosen, str) and chosen == "learned":
+            return Learned()
+        return chosen if isinstance(chosen, Learned) else None
 
     def _linear_outputs(self) -> bool:
         if self._phi_y is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,21 +20,8 @@ from isthmus.regression.base import LatentRegression
 from isthmus.regression.streamed import check_source, check_targets
 
 
-@dataclass
-class StreamedStages:
-    """The fitted stages of a ``DependencyRegressor``."""
-
-    inputs: KernelMap
-    map: Any
-    y_scale: Array | None
-    is_single: bool  # whether predictions are float32
-    expansion: Expansion | None
-    y_loadings: Array | None
-    embedding_intercept: Array
-
-
-def fit_source(model: Any, source: Rows) -> StreamedStages:
-    """Fit the stages of a ``DependencyRegressor`` with landmarks, outputs being vectors."""
+def fit_source(model: Any, source: Rows) -> dict[str, Any]:
+    """Return the fitted attributes of a ``DependencyRegressor`` with landmarks, outputs being vectors."""
     inputs = KernelMap() if model.inputs is None else clone(model.inputs)
     map_ = _streamed_map(model.map)
     if type(inputs) is not KernelMap:
@@ -64,7 +50,7 @@ def fit_source(model: Any, source: Rows) -> StreamedStages:
     map_.n_iter_ = 1
     map_.n_features_in_ = len(scores.xx)
     map_._fit_moments(scores, map_._check_parameters())
-    expansion, y_loadings = None, None
+    expansion = y_loadings = None
     intercept = np.zeros(scores.xy.shape[1])
     factors = None if inputs.solver_ == "fourier" else map_factors(map_)
     if factors is not None:
@@ -72,7 +58,17 @@ def fit_source(model: Any, source: Rows) -> StreamedStages:
         coef, offset = inputs.collapse(W)
         expansion = Expansion(inputs.points_, coef, inputs.kernel_, offset)
     single = hasattr(inputs, "dual_coef_") and inputs.dual_coef_.dtype == np.float32
-    return StreamedStages(inputs, map_, y_scale, single, expansion, y_loadings, intercept)
+    return {
+        "inputs_": inputs,
+        "map_": map_,
+        "outputs_": None,
+        "solver_": "stages",
+        "y_scale_": y_scale,
+        "expansion_": expansion,
+        "y_loadings_": y_loadings,
+        "embedding_intercept_": intercept,
+        "_single": single,  # whether predictions are float32
+    }
 
 
 def forget_stages(model: Any) -> None:
