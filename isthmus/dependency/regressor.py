@@ -32,12 +32,10 @@ from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.dependency.unseen import Training, counted_samples, prepare_learned
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
-from isthmus.features.samples import (
-    check_samples,
-    set_kernel_tags,
-)
+from isthmus.features.samples import accepts_sparse, check_samples, set_kernel_tags
 from isthmus.kernels.gram import length
 from isthmus.kernels.samples import takes_vectors
+from isthmus.kernels.sparse_rows import refuse_sparse
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
 from isthmus.problems.splits import checked_folds
@@ -235,7 +233,7 @@ class DependencyRegressor(
             raise ValueError(
                 "This DependencyRegressor estimator requires y to be passed, but the target y is None."
             )
-        X = check_samples(self, X, getattr(inputs, "kernel", "linear"), reset=True)
+        X = self._check_inputs(X, getattr(inputs, "kernel", "linear"), reset=True)
         self._y_is_1d = False
         self._vector_outputs = self._phi_y is None or takes_vectors(self._phi_y.kernel, y)
         if self._vector_outputs:
@@ -378,7 +376,12 @@ class DependencyRegressor(
 
     def _check_new(self, X: Any) -> Any:
         kernel = getattr(self._phi_x, "kernel", "rbf" if self._phi_x is None else "linear")
-        return check_samples(self, X, kernel, reset=False)
+        return self._check_inputs(X, kernel, reset=False)
+
+    def _check_inputs(self, X: Any, kernel: Any, *, reset: bool) -> Any:
+        if not accepts_sparse(kernel):
+            refuse_sparse(kernel, X)
+        return check_samples(self, X, kernel, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
