@@ -22,7 +22,7 @@ from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
 from isthmus.kernels import Gaussian, VectorSequenceKernel
-from isthmus.kernels.graphs import default_graph_kernel
+from isthmus.kernels.graphs.choices import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
 from isthmus.kernels.products import Linear
 from isthmus.kernels.samples import takes_vectors

@@ -53,20 +53,19 @@ from isthmus.kernels.gaussian import Gaussian
 from isthmus.kernels.gram import gram
 from isthmus.kernels.gram import gram_blocks as gram_blocks
 from isthmus.kernels.gram import shifted_gram as shifted_gram
-from isthmus.kernels.graphs import (
-    Cycles,
-    Graph,
-    GraphKernel,
-    ShortestPath,
+from isthmus.kernels.graphs.choices import graph_kernels
+from isthmus.kernels.graphs.cycles import Cycles
+from isthmus.kernels.graphs.graph import Graph
+from isthmus.kernels.graphs.graph import as_graph as as_graph
+from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.kernels.graphs.molecules import from_smiles, to_smiles
+from isthmus.kernels.graphs.molecules import to_molecule as to_molecule
+from isthmus.kernels.graphs.shortest_path import ShortestPath
+from isthmus.kernels.graphs.weisfeiler_lehman import (
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
     WeisfeilerLehmanWasserstein,
-    from_smiles,
-    graph_kernels,
-    to_smiles,
 )
-from isthmus.kernels.graphs import as_graph as as_graph
-from isthmus.kernels.graphs import to_molecule as to_molecule
 from isthmus.kernels.histograms import HistogramIntersection as HistogramIntersection
 from isthmus.kernels.indexed import Indexed
 from isthmus.kernels.postures import PoseKernel as PoseKernel
@@ -75,14 +74,12 @@ from isthmus.kernels.products import Exponential as Exponential
 from isthmus.kernels.products import Linear, Polynomial
 from isthmus.kernels.report import KernelReport as KernelReport
 from isthmus.kernels.report import check_kernel
-from isthmus.kernels.sequences import (
-    MismatchKernel,
-    PositionKernel,
-    SequenceKernel,
-    SpectrumKernel,
-    SubsequenceKernel,
-    VectorSequenceKernel,
-)
+from isthmus.kernels.sequences.marginalised import SequenceKernel
+from isthmus.kernels.sequences.mismatch import MismatchKernel
+from isthmus.kernels.sequences.positions import PositionKernel
+from isthmus.kernels.sequences.spectrum import SpectrumKernel
+from isthmus.kernels.sequences.subsequence import SubsequenceKernel
+from isthmus.kernels.sequences.vectors import VectorSequenceKernel
 from isthmus.kernels.wrappers import Function as Function
 from isthmus.kernels.wrappers import Metric as Metric
 from isthmus.kernels.wrappers import Precomputed as Precomputed

@@ -43,7 +43,7 @@ from isthmus import (
     load,
     save,
 )
-from isthmus.kernels.sequences import SequenceKernel
+from isthmus.kernels import SequenceKernel
 from isthmus.persistence import ModelFileError
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed
 from isthmus.persistence.container import first_line, pack, unpack

@@ -52,8 +52,7 @@ from isthmus import (
 from isthmus.datasets import make_low_rank_regression
 from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfer, NormalVariate
 from isthmus.inspection import Trusted
-from isthmus.kernels.graphs import GraphKernel, as_graph
-from isthmus.kernels.sequences import PositionKernel, SequenceKernel
+from isthmus.kernels import GraphKernel, PositionKernel, SequenceKernel, as_graph
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
 from isthmus.papers.morp import InverseMORP
 from isthmus.papers.riemannian_pls import RiemannianPLS

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from isthmus import Expansion
 from isthmus.datasets import make_curves
-from isthmus.kernels import RBF, Metric, gram
-from isthmus.kernels.sequences import SpectrumKernel
+from isthmus.kernels import RBF, Metric, SpectrumKernel, gram
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, base, kdr
 from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
 from isthmus.projections.kdr import criterion, gradient_directions

@@ -14,31 +14,3 @@ name                             file                       what two graphs have
 ``from_smiles``, ``to_smiles``   ``molecules.py``           molecules as text, through RDKit
 ===============================  =========================  ========================================
 """
-
-from isthmus.kernels.graphs.choices import default_graph_kernel, graph_kernels
-from isthmus.kernels.graphs.cycles import Cycles
-from isthmus.kernels.graphs.graph import Graph, as_graph
-from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.kernels.graphs.molecules import from_smiles, to_molecule, to_smiles
-from isthmus.kernels.graphs.shortest_path import ShortestPath
-from isthmus.kernels.graphs.weisfeiler_lehman import (
-    WeisfeilerLehman,
-    WeisfeilerLehmanAssignment,
-    WeisfeilerLehmanWasserstein,
-)
-
-__all__ = [
-    "Cycles",
-    "Graph",
-    "GraphKernel",
-    "ShortestPath",
-    "WeisfeilerLehman",
-    "WeisfeilerLehmanAssignment",
-    "WeisfeilerLehmanWasserstein",
-    "as_graph",
-    "default_graph_kernel",
-    "from_smiles",
-    "graph_kernels",
-    "to_molecule",
-    "to_smiles",
-]

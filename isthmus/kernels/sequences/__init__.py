@@ -11,19 +11,3 @@ name                      file                  what two sequences have in commo
 ``VectorSequenceKernel``  ``vectors.py``        vectors or pictures at the same place
 ========================  ====================  ==============================================
 """
-
-from isthmus.kernels.sequences.marginalised import SequenceKernel
-from isthmus.kernels.sequences.mismatch import MismatchKernel
-from isthmus.kernels.sequences.positions import PositionKernel
-from isthmus.kernels.sequences.spectrum import SpectrumKernel
-from isthmus.kernels.sequences.subsequence import SubsequenceKernel
-from isthmus.kernels.sequences.vectors import VectorSequenceKernel
-
-__all__ = [
-    "MismatchKernel",
-    "PositionKernel",
-    "SequenceKernel",
-    "SpectrumKernel",
-    "SubsequenceKernel",
-    "VectorSequenceKernel",
-]
