@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus.preimages.best_seen import BestSeen
+from isthmus.preimages.sequence_moves import substitutions
 
 Ints = NDArray[np.int64]
 _MOST_STEPS = 100  # of one descent
@@ -71,15 +72,6 @@ def swapped_labels(code: Ints, labels: Ints) -> Ints:
     return np.array(out, dtype=np.int64).reshape(-1, m, m)
 
 
-def relabelled(labels: Ints, n_labels: int) -> Ints:
-    """One node with another label."""
-    out = np.repeat(labels[None], len(labels) * n_labels, axis=0)
-    out[np.arange(len(out)), np.repeat(np.arange(len(labels)), n_labels)] = np.tile(
-        np.arange(n_labels), len(labels)
-    )
-    return out[(out != labels).any(axis=1)]
-
-
 def descend_graph(
     target: Any,
     code: Ints,
@@ -124,7 +116,7 @@ def _rings(code: Ints, labels: Ints, n_marks: int, n_labels: int, relabel: bool)
     yield moved_ends(code), labels
     yield swapped_labels(code, labels), labels
     if relabel and n_labels > 1:
-        tags = relabelled(labels, n_labels)
+        tags = substitutions(labels, n_labels)
         yield np.broadcast_to(code, (len(tags), *code.shape)), tags
     yield crossed_pairs(code), labels
 

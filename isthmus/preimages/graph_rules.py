@@ -19,6 +19,7 @@ ATOMS = {
 """Most bonds of an atom, by its symbol and charge; double ones count twice."""
 
 _ORDERS = {"SINGLE": 1.0, "DOUBLE": 2.0, "TRIPLE": 3.0, "AROMATIC": 1.5}
+_ORDERS |= {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
 
 
 class GraphRules:
@@ -40,8 +41,10 @@ class GraphRules:
         if missing:
             raise ValueError(f"valences has no entry for the node label {missing[0]!r}.")
         self.limits = np.array([float(table[name]) for name in node_names])
-        self.orders = np.array([0.0, *(_order(name) for name in edge_names)])
-        self.aromatic = np.array([False, *(str(n).upper() == "AROMATIC" for n in edge_names)])
+        self.orders = np.array([0.0, *(bond_order(name) for name in edge_names)])
+        self.aromatic = np.array(
+            [False, *(str(n).upper() in ("AROMATIC", ":") for n in edge_names)]
+        )
 
     @staticmethod
     def _table(valences: Any) -> Mapping[Any, Any]:
@@ -81,15 +84,14 @@ def _is_connected(codes: Ints) -> NDArray[np.bool_]:
     return np.asarray(reached[:, 0].all(axis=1))
 
 
-def _order(name: Hashable) -> float:
-    if name is None:
+def bond_order(label: Any) -> float:
+    """Return the order of a bond by its label: a number, or a name; edges without labels are single."""
+    if label is None:
         return 1.0
-    if isinstance(name, int | float) and not isinstance(name, bool):
-        return float(name)
-    order = _ORDERS.get(str(name).upper())
-    if order is None:
+    try:
+        return _ORDERS.get(str(label).upper()) or float(label)
+    except (TypeError, ValueError):
         raise ValueError(
-            f"edge label {name!r} is not a bond: with valences, edge labels are numbers or 'SINGLE', "
-            "'DOUBLE', 'TRIPLE', 'AROMATIC'."
-        )
-    return order
+            f"edge label {label!r} is not the order of a bond: use 1, 2, 3, 1.5 or 'SINGLE', 'DOUBLE', "
+            "'TRIPLE', 'AROMATIC'."
+        ) from None

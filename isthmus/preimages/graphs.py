@@ -168,7 +168,7 @@ class GraphSearch(RankingPreimage):
         self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
     ) -> tuple[list[Any], Array]:
         """``sizes``: for each target the size, or the sizes, that its answer may have."""
-        allowed = None if sizes is None else check_sizes(sizes, len(targets))
+        allowed = check_sizes(sizes, len(targets))
         norms = targets.squared_norms
         fitted_losses = self._fitted_losses(targets)
         if self._rules().are_any:
@@ -176,8 +176,7 @@ class GraphSearch(RankingPreimage):
         near, near_losses = smallest(fitted_losses, max(n_best, 3))
         rng = check_random_state(self.random_state)
         answers, losses = [], np.empty((len(targets), n_best))
-        for t in range(len(targets)):
-            given = None if allowed is None else allowed[t]
+        for t, given in enumerate(allowed):
             # The loss of objects that are not as asked is infinite.
             objects = [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]
             fitted = [

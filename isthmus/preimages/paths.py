@@ -76,13 +76,11 @@ class PathSearch(RankingPreimage):
         each target the size that a regression predicts. Without them, all sizes that were fitted.
         """
         low, high = int(self.point_lengths_.min()), int(self.point_lengths_.max())
-        if sizes is not None:
-            allowed = check_sizes(sizes, len(targets))
-        elif expected is not None:
-            rounded = np.clip(np.rint(expected), low, high).astype(np.int64)
-            allowed = [np.array([m]) for m in rounded]
-        else:
-            allowed = [np.arange(low, high + 1)] * len(targets)
+        if sizes is None and expected is not None:
+            sizes = np.clip(np.rint(expected), low, high)
+        elif sizes is None:
+            sizes = [np.arange(low, high + 1)] * len(targets)
+        allowed = check_sizes(sizes, len(targets))
         answers, losses, unsure = [], np.empty((len(targets), n_best)), 0
         for t, norm in enumerate(targets.squared_norms):
             tables = self._tables(targets.coef[t], int(allowed[t].max()))

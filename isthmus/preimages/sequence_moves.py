@@ -18,7 +18,7 @@ _COMPARISONS = 1e9  # some ten seconds an answer
 def neighbours(z: Ints, n_symbols: int, sizes: tuple[int, int]) -> tuple[Ints, Ints]:
     """All sequences one substitution, swap, move, insertion or deletion away, padded, and lengths."""
     m = len(z)
-    parts = [_substitutions(z, n_symbols), _swaps(z), _moves(z)]
+    parts = [substitutions(z, n_symbols), _swaps(z), _moves(z)]
     if m + 1 <= sizes[1]:
         parts.append(_insertions(z, n_symbols))
     if m - 1 >= max(sizes[0], 1):
@@ -37,7 +37,8 @@ def stack_padded(parts: list[Ints], width: int) -> tuple[Ints, Ints]:
     return np.concatenate(padded), lengths
 
 
-def _substitutions(z: Ints, n_symbols: int) -> Ints:
+def substitutions(z: Ints, n_symbols: int) -> Ints:
+    """One symbol replaced by another."""
     out = np.repeat(z[None], len(z) * n_symbols, axis=0)
     places = np.repeat(np.arange(len(z)), n_symbols)
     out[np.arange(len(out)), places] = np.tile(np.arange(n_symbols), len(z))

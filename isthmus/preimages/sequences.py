@@ -153,16 +153,15 @@ class SequenceSearch(RankingPreimage):
         """``sizes``: for each target the size, or the sizes, that its answer may have; ``expected``: for
         each target the size that a regression predicts.
         """
-        allowed = None if sizes is None else check_sizes(sizes, len(targets))
+        allowed = check_sizes(sizes, len(targets))
         norms = targets.squared_norms
         near, _ = smallest(self._fitted_losses(targets), self.n_starts)
         answers, losses = [], np.empty((len(targets), n_best))
         rng = check_random_state(self.random_state)
         cut_short = []
-        for t in range(len(targets)):
+        for t, given in enumerate(allowed):
             search = _Search(self, targets, t, float(norms[t]), near[t], rng)
             search.expected = None if expected is None else float(expected[t])
-            given = None if allowed is None else allowed[t]
             found, values = search.run(given, n_best)
             answers.append([self.alphabet_.decode(z) for z in found])
             losses[t] = values

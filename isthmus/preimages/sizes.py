@@ -26,8 +26,10 @@ def mean_size(coef: Array, known: Ints, nearest: list[Any]) -> float:
     return float(coef @ known / total)
 
 
-def check_sizes(sizes: Any, n_targets: int) -> list[Ints]:
-    """Return the sizes that the answer of every target may have."""
+def check_sizes(sizes: Any, n_targets: int) -> list[Any]:
+    """Return the sizes that the answer of every target may have; None where none are given."""
+    if sizes is None:
+        return [None] * n_targets
     wrong = (
         f"sizes == {sizes!r}, must be a list with one entry per target: a size, or a list of sizes."
     )

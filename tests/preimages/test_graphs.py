@@ -70,7 +70,7 @@ def test_moves_by_hand():
     assert len(moves.flips(path, 2)) == 6
     assert {code[0, 2] + 2 * code[0, 1] for code in moves.moved_ends(path)} == {1, 3}
     assert len(moves.swapped_labels(path, np.array([0, 1, 0]))) == 2
-    assert len(moves.relabelled(np.array([0, 1, 0]), 3)) == 6
+    assert len(moves.substitutions(np.array([0, 1, 0]), 3)) == 6
     square = np.zeros((4, 4), dtype=int)
     for i, j in ((0, 1), (2, 3)):
         square[i, j] = square[j, i] = 1

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import check_number, check_option
-from isthmus.kernels.graphs.graph import Graph, as_graph
+from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.order import identity
+from isthmus.preimages.graph_rules import bond_order
 
 # Masses of the most abundant isotopes in unified atomic mass units, [AWT2003]_, rounded to 1e-6.
 _MASSES = {
@@ -32,8 +33,6 @@ _VALENCES = {
     "H": (1,), "B": (3,), "C": (4,), "N": (3, 5), "O": (2,), "F": (1,), "Si": (4,), "P": (3, 5),
     "S": (2, 4, 6), "Cl": (1,), "Se": (2, 4, 6), "Br": (1,), "I": (1,),
 }  # fmt: skip
-_ORDERS = {"SINGLE": 1.0, "DOUBLE": 2.0, "TRIPLE": 3.0, "AROMATIC": 1.5}
-_ORDERS |= {"-": 1.0, "=": 2.0, "#": 3.0, ":": 1.5}
 
 
 def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
@@ -73,27 +72,14 @@ def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
 def _free(graph: Graph) -> list[int]:
     """Free valences of the atoms; those of unknown symbols are none."""
     bonds = np.zeros(graph.n_nodes)
-    for k, (i, j) in enumerate(graph.edges):
-        order = 1.0 if graph.edge_labels is None else _order(graph.edge_labels[k])
-        bonds[i] += order
-        bonds[j] += order
+    for (i, j), label in zip(graph.edges, edge_marks(graph, True)):
+        bonds[i] += bond_order(label)
+        bonds[j] += bond_order(label)
     free = []
     for label, used in zip(graph.labels, np.floor(bonds + 1e-6)):  # three aromatic bonds are four
         left = [v - int(used) for v in _VALENCES.get(str(label), ()) if v >= used]
         free.append(left[0] if left else 0)
     return free
-
-
-def _order(label: Any) -> float:
-    if isinstance(label, str) and label.upper() in _ORDERS:
-        return _ORDERS[label.upper()]
-    try:
-        return float(label)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"edge label {label!r} is not the order of a bond: use 1, 2, 3, 1.5 or 'SINGLE', 'DOUBLE', "
-            "'TRIPLE', 'AROMATIC'."
-        ) from None
 
 
 def mass(atoms: Any) -> float:

@@ -14,7 +14,7 @@ from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.preimages.generators.generator import Generator, merge
-from isthmus.preimages.generators.order import identity
+from isthmus.preimages.generators.order import first_of_each
 
 _SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
@@ -42,7 +42,7 @@ class Dictionary(Generator, BaseEstimator):
             raise ValueError("objects is empty: name at least one candidate.")
         self.objects_ = given
         if self.objects is None:
-            self.objects_ = [given[i] for i in _first_of_each(given)]
+            self.objects_ = [given[i] for i in first_of_each(given)]
         return self
 
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
@@ -98,7 +98,7 @@ class NeighbourAnswers(Generator, BaseEstimator):
         values = np.log(shares / shares.sum())
         answers = [self.y_[i] for i in near]
         if self._alphabet is None:
-            first = _first_of_each(answers)[:n_best]
+            first = first_of_each(answers)[:n_best]
             return take(answers, first), values[first]
         answers = [tuple(map(plain, answer)) for answer in answers]
         outputs, weights = list(answers), list(values)
@@ -120,11 +120,3 @@ def _edits(answer: tuple[Any, ...], others: Sequence[tuple[Any, ...]]) -> list[t
                 if 0 <= j < len(other) and other[j] != answer[i]:
                     found.add((*answer[:i], other[j], *answer[i + 1 :]))
     return sorted(found, key=repr) or [answer]
-
-
-def _first_of_each(objects: Sequence[Any]) -> list[int]:
-    """Places of the first of equal objects; objects that cannot be compared all count."""
-    try:
-        return sorted({identity(o): i for i, o in reversed(list(enumerate(objects)))}.values())
-    except TypeError:
-        return list(range(len(objects)))

@@ -30,6 +30,11 @@ def copy_groups(X: Sequence[Any]) -> NDArray[np.int64]:
         return np.arange(len(X))
 
 
+def first_of_each(X: Sequence[Any]) -> NDArray[np.intp]:
+    """Return the places of objects that are no copies of one before."""
+    return np.unique(copy_groups(X), return_index=True)[1]
+
+
 def content_order(X: Sequence[Any], Y: Sequence[Any]) -> NDArray[np.int64]:
     """Return an order of pairs that is drawn once and does not depend on the one in which they come.
 
