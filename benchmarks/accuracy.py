@@ -33,10 +33,11 @@ from isthmus import (
     ReducedRankRegression,
     StiefelRegression,
 )
-from isthmus.datasets.registry import MULAN, NIR
+from isthmus.datasets.registry import SETS
 from isthmus.inspection import prediction_interval
 from isthmus.problems import GramForm, MomentForm, RowForm
 
+MULAN, NIR = SETS["mulan"], SETS["nir"]
 CONDITIONS = [1e0, 1e2, 1e4, 1e6, 1e8, 1e10, 1e12, 1e14]
 SHAPES = {"tall": (30, 8, 2), "wide": (10, 24, 2)}
 K = 6

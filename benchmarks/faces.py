@@ -25,14 +25,14 @@ from pathlib import Path
 from _common import cited, write
 from _faces_page import CHAPTERS
 
-from isthmus.datasets.registry import FACES, OBJECTS, USPS
+from isthmus.datasets.registry import SETS
 from isthmus.papers import sources
 from isthmus.papers.riemannian_pls import classify_pictures
 from isthmus.papers.stiefel_report import restore_pictures
 from isthmus.papers.trials import Outcome
 
 TRIALS = classify_pictures.TRIALS | restore_pictures.TRIALS
-SOURCES = FACES | OBJECTS | {"usps": USPS}
+SOURCES = SETS["faces"] | SETS["objects"] | {"usps": SETS["single"]["usps"]}
 
 # -- the run --------------------------------------------------------------------------------------
 

@@ -27,8 +27,9 @@ from sklearn.model_selection import KFold
 
 from isthmus import PCR, PLS, ComponentSearchCV, ReducedRankRegression
 from isthmus.datasets import load_mulan, load_nir
-from isthmus.datasets.registry import MULAN, NIR
+from isthmus.datasets.registry import SETS
 
+MULAN, NIR = SETS["mulan"], SETS["nir"]
 OUTER_FOLDS, OUTER_DRAWS, INNER_FOLDS = 5, 3, 10
 MOST_COMPONENTS = 100
 

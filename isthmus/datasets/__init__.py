@@ -5,16 +5,16 @@ name                          file               what it gives
 ============================  =================  ================================
 ``make_low_rank_regression``  ``generators.py``  a planted map of chosen rank
 ``make_kappa_regression``     ``generators.py``  the collinear design of [B2006]_
-``make_curves``               ``curves.py``      an output of two directions of the inputs
+``make_curves``               ``generators.py``  an output of two directions of the inputs
 ``make_spectra``              ``spectra.py``     near-infrared spectra of mixtures, simulated
 ``load_nir``                  ``loaders.py``     near-infrared spectra
 ``load_mulan``                ``loaders.py``     sets with several targets
 ``load_faces``                ``images.py``      Yale, ORL and CBCL faces
 ``load_objects``              ``images.py``      COIL-20 and ETH-80 views of objects
 ``load_usps``                 ``images.py``      USPS handwritten digits
-``load_silhouette_pose``      ``pose.py``        silhouettes and postures
-``load_statue_face_pose``     ``pose.py``        a statue's head, its view and light
-``load_multilabel``           ``labels.py``      sets with several labels per row
+``load_silhouette_pose``      ``images.py``      silhouettes and postures
+``load_statue_face_pose``     ``images.py``      a statue's head, its view and light
+``load_multilabel``           ``tables.py``      sets with several labels per row
 ``load_table``                ``tables.py``      abalone, kin8nm and pumadyn: one real output
 ``load_sarcos``               ``tables.py``      torques of a robot arm, seven outputs
 ``load_letter``               ``tables.py``      capital letters, 26 classes
@@ -37,13 +37,20 @@ the directory named by the environment variable ``ISTHMUS_DATA``, then in the ca
 has one row a set.
 """
 
-from isthmus.datasets.curves import make_curves
-from isthmus.datasets.generators import make_kappa_regression, make_low_rank_regression
-from isthmus.datasets.images import load_faces, load_objects, load_usps
-from isthmus.datasets.labels import load_multilabel
+from isthmus.datasets.generators import (
+    make_curves,
+    make_kappa_regression,
+    make_low_rank_regression,
+)
+from isthmus.datasets.images import (
+    load_faces,
+    load_objects,
+    load_silhouette_pose,
+    load_statue_face_pose,
+    load_usps,
+)
 from isthmus.datasets.loaders import load_mulan, load_nir
 from isthmus.datasets.motion import load_letters, load_mocap
-from isthmus.datasets.pose import load_silhouette_pose, load_statue_face_pose
 from isthmus.datasets.spectra import make_spectra
 from isthmus.datasets.store import DatasetNotFoundError, isthmus_data_home
 from isthmus.datasets.structures import (
@@ -53,7 +60,13 @@ from isthmus.datasets.structures import (
     load_nettalk,
     load_ocr_words,
 )
-from isthmus.datasets.tables import load_letter, load_raetsch, load_sarcos, load_table
+from isthmus.datasets.tables import (
+    load_letter,
+    load_multilabel,
+    load_raetsch,
+    load_sarcos,
+    load_table,
+)
 
 __all__ = [
     "DatasetNotFoundError",

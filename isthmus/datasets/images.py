@@ -1,4 +1,4 @@
-"""Loaders of pictures: faces, objects and digits. Whose they are: ``registry.py``."""
+"""Loaders of pictures: faces, objects, digits, some with a posture or a view. Whose: ``registry.py``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from isthmus._validation import check_option
-from isthmus.datasets.registry import FACES, OBJECTS, USPS, DataSet
-from isthmus.datasets.store import read_arrays
+from isthmus.datasets.store import read_set
 
 # What stands for white in the files: bytes, or grey levels in sixteenths of a byte.
 _WHITE_BYTE, _WHITE_SIXTEENTHS = 255.0, 4080.0
 # The file holds thousandths as integers, -1 to 1 after division.
 _USPS_UNIT = 1000.0
+# First rows of the seven sequences of silhouettes.
+_BREAKS = (0, 100, 336, 405, 471, 1531, 1769)
 
 
 def load_faces(name: str) -> Bunch:
@@ -44,15 +44,15 @@ def load_faces(name: str) -> Bunch:
         as (n_samples, height, width); ``target``, the person from 0 (None for cbcl); ``DESCR``
         (origin, terms, what to cite). Yale also has ``condition`` (0 to 10) and ``condition_names``.
     """
-    check_option("name", name, tuple(FACES))
-    names = {"yale": ("subject", "condition", "condition_names"), "orl": ("subject",), "cbcl": ()}
-    arrays = read_arrays(FACES[name], only=("images", *names[name]))
+    more = {"yale": ("subject", "condition", "condition_names"), "orl": ("subject",)}
+    arrays, description = read_set("faces", name, ("images", *more.get(name, ())))
     extra: dict[str, Any] = {}
     if name == "yale":
         extra["condition"] = arrays["condition"].astype(np.intp)
         extra["condition_names"] = [str(label) for label in arrays["condition_names"]]
     images = arrays["images"] / _WHITE_BYTE
-    return _bunch(FACES[name], images, arrays.get("subject"), **extra)
+    person = None if name == "cbcl" else arrays["subject"].astype(np.intp)
+    return _bunch(description, images, person, **extra)
 
 
 def load_objects(name: str, *, masks: bool = False) -> Bunch:
@@ -85,19 +85,22 @@ def load_objects(name: str, *, masks: bool = False) -> Bunch:
         ``azimuth_deg``, and besides ``target_names``, the categories, and on request ``masks``
         (n_samples, 64, 64), true on the object.
     """
-    check_option("name", name, tuple(OBJECTS))
-    if name == "eth80":
-        return _eth80(masks)
-    if masks:
+    if name == "coil20" and masks:
         raise ValueError("masks == True, but coil20 has no masks: only eth80 has them.")
-    arrays = read_arrays(OBJECTS[name], only=("images16", "object", "angle_deg"))
-    return _bunch(
-        OBJECTS[name],
-        arrays["images16"] / _WHITE_SIXTEENTHS,
-        arrays["object"],
-        object=arrays["object"].astype(np.intp),
-        angle_deg=arrays["angle_deg"].astype(np.float64),
-    )
+    wanted = ["images16", "object", "angle_deg"]
+    if name == "eth80":
+        wanted = ["gray64", "category", "category_names", "object", "polar_deg", "azimuth_deg"]
+    arrays, description = read_set("objects", name, wanted + ["mask64"] * masks)
+    extra: dict[str, Any] = {"object": arrays["object"].astype(np.intp)}
+    extra |= {key: arrays[key].astype(np.float64) for key in wanted if key.endswith("_deg")}
+    if name == "coil20":
+        images = arrays["images16"] / _WHITE_SIXTEENTHS
+        return _bunch(description, images, extra["object"], **extra)
+    extra["target_names"] = [str(label) for label in arrays["category_names"]]
+    if masks:
+        extra["masks"] = np.unpackbits(arrays["mask64"], axis=-1).astype(bool)
+    category = arrays["category"].astype(np.intp)
+    return _bunch(description, arrays["gray64"] / _WHITE_BYTE, category, **extra)
 
 
 def load_usps() -> Bunch:
@@ -113,36 +116,62 @@ def load_usps() -> Bunch:
         ``images``, the same numbers as (9298, 16, 16); ``target``, the digit; ``train_index``, the
         customary 7291 rows to learn from; ``DESCR`` (origin, terms, what to cite).
     """
-    arrays = read_arrays(USPS, only=("X_train", "y_train", "X_test", "y_test"))
+    wanted = ("X_train", "y_train", "X_test", "y_test")
+    arrays, description = read_set("single", "usps", wanted)
     X = np.concatenate([arrays["X_train"], arrays["X_test"]]) / _USPS_UNIT
-    digits = np.concatenate([arrays["y_train"], arrays["y_test"]])
+    digits = np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.intp)
     train = np.arange(len(arrays["X_train"]))
-    return _bunch(USPS, X.reshape(-1, 16, 16), digits, train_index=train)
+    return _bunch(description, X.reshape(-1, 16, 16), digits, train_index=train)
 
 
-def _eth80(masks: bool) -> Bunch:
-    names = ["gray64", "category", "category_names", "object", "polar_deg", "azimuth_deg"]
-    arrays = read_arrays(OBJECTS["eth80"], only=names + ["mask64"] * masks)
-    extra: dict[str, Any] = {}
-    if masks:
-        extra["masks"] = np.unpackbits(arrays["mask64"], axis=-1).astype(bool)
-    return _bunch(
-        OBJECTS["eth80"],
-        arrays["gray64"] / _WHITE_BYTE,
-        arrays["category"],
-        target_names=[str(label) for label in arrays["category_names"]],
-        object=arrays["object"].astype(np.intp),
-        polar_deg=arrays["polar_deg"].astype(np.float64),
-        azimuth_deg=arrays["azimuth_deg"].astype(np.float64),
-        **extra,
-    )
+def load_silhouette_pose() -> Bunch:
+    """Load silhouettes of a moving person with the places of 21 points of the body.
 
+    The file ``silhouette_pose.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
 
-def _bunch(row: DataSet, images: NDArray, target: NDArray | None, **extra: Any) -> Bunch:
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (2345, 100), histograms of shape contexts, each row sums to 100; ``target`` (2345, 63),
+        21 points x 3 coordinates (the first two points coincide and never move); ``train_index``, the
+        first 1927 rows; ``sequence``, the number of the sequence of each training row, -1 for test
+        rows; ``DESCR`` (origin, terms, what to cite).
+    """
+    wanted = ("X_train", "Y_train", "X_test", "Y_test")
+    arrays, description = read_set("single", "silhouette_pose", wanted)
+    n, n_test = len(arrays["X_train"]), len(arrays["X_test"])
+    rows = np.arange(n)
+    sequence = np.searchsorted(_BREAKS, rows, side="right") - 1
     return Bunch(
-        data=images.reshape(len(images), -1),
-        images=images,
-        target=None if target is None else target.astype(np.intp),
-        DESCR=row.description,
-        **extra,
+        data=np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(np.float64),
+        target=np.concatenate([arrays["Y_train"], arrays["Y_test"]]).astype(np.float64),
+        train_index=rows,
+        sequence=np.concatenate([sequence, np.full(n_test, -1)]),
+        DESCR=description,
     )
+
+
+def load_statue_face_pose() -> Bunch:
+    """Load 698 rendered pictures of a statue's head with two view angles and a light angle.
+
+    The file ``statue_face_pose.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (698, 1024), grey levels in [0, 1] (float64); ``images``, the same numbers as (698, 32,
+        32); ``target`` (698, 3), standardised; ``target_names``, pan, tilt and light; ``DESCR`` (origin,
+        terms, what to cite).
+    """
+    names = ["pan", "tilt", "light"]
+    arrays, description = read_set("single", "statue_face_pose", ("images", *names))
+    angles = np.column_stack([arrays[name] for name in names]).astype(np.float64)
+    images = arrays["images"].astype(np.float64)
+    return _bunch(description, images, angles, target_names=names)
+
+
+def _bunch(description: str, images: NDArray, target: NDArray | None, **extra: Any) -> Bunch:
+    data = images.reshape(len(images), -1)
+    return Bunch(data=data, images=images, target=target, DESCR=description, **extra)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from isthmus._validation import check_option
-from isthmus.datasets.registry import MULAN, NIR
-from isthmus.datasets.store import Arrays, DatasetNotFoundError, is_at_hand, read_arrays
+from isthmus.datasets.registry import SETS
+from isthmus.datasets.store import Arrays, DatasetNotFoundError, is_at_hand, read_set
 
 _TARGETS = {"gasoline": ("y", "octane"), "yarn": ("y_density", "density")}
 # Tecator's source states its range alone; gasoline was measured every 2 nm.
@@ -24,13 +24,14 @@ _TECATOR_SPLIT = {
 
 def _tell_sets() -> str:
     """Which sets of spectra a newcomer can get."""
-    here = [name for name, row in NIR.items() if is_at_hand(row)]
-    away = [name for name, row in NIR.items() if name not in here and row.openml is not None]
-    told = [f"give a name: {', '.join(NIR)}."]
+    sets = SETS["nir"]
+    here = [name for name, row in sets.items() if is_at_hand(row)]
+    away = [name for name, row in sets.items() if name not in here and row.openml is not None]
+    told = [f"give a name: {', '.join(sets)}."]
     told.append(f"At hand: {', '.join(here) or 'none of them'}.")
     if away:
         told.append(f"Fetched from OpenML: {', '.join(away)}.")
-    if len(here) + len(away) < len(NIR):
+    if len(here) + len(away) < len(sets):
         told.append("The others come from their owners: help(load_nir) says whose they are.")
     told.append("isthmus.datasets.make_spectra() simulates spectra without any file.")
     return " ".join(told)
@@ -73,10 +74,9 @@ def load_nir(name: str | None = None, *, instrument: str = "m5") -> Bunch:
     """
     if name is None:
         raise ValueError(_tell_sets())
-    check_option("name", name, tuple(NIR))
     check_option("instrument", instrument, ("m5", "mp5", "mp6"))
     try:
-        arrays = read_arrays(NIR[name])
+        arrays, description = read_set("nir", name)
     except DatasetNotFoundError as error:
         simulated = "isthmus.datasets.make_spectra() simulates spectra without any file."
         raise DatasetNotFoundError(f"{error} {simulated}") from error
@@ -104,7 +104,7 @@ def load_nir(name: str | None = None, *, instrument: str = "m5") -> Bunch:
         target_names=target_names,
         wavelengths=wavelengths,
         train_index=train,
-        DESCR=NIR[name].description,
+        DESCR=description,
         **extra,
     )
 
@@ -142,8 +142,7 @@ def load_mulan(name: str) -> Bunch:
         ``data``, ``target`` (float64), ``feature_names``, ``target_names``, ``DESCR`` (origin,
         terms, what to cite), ``wavelengths`` and ``train_index`` (both None).
     """
-    check_option("name", name, tuple(MULAN))
-    arrays = read_arrays(MULAN[name])
+    arrays, description = read_set("mulan", name)
     return Bunch(
         data=arrays["X"].astype(np.float64),
         target=arrays["Y"].astype(np.float64),
@@ -151,7 +150,7 @@ def load_mulan(name: str) -> Bunch:
         target_names=[str(column) for column in arrays["y_names"]],
         wavelengths=None,
         train_index=None,
-        DESCR=MULAN[name].description,
+        DESCR=description,
     )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from isthmus._validation import check_option
-from isthmus.datasets.registry import LETTERS, MOCAP
-from isthmus.datasets.store import read_arrays
+from isthmus.datasets.store import read_set
 
 # The rate at which the data base was recorded.
 _FPS = 120.0
@@ -40,8 +38,7 @@ def load_mocap(name: str) -> Bunch:
         ``joint_names``, ``joint_parents`` (-1 at the root); ``fps``; ``DESCR`` (origin, terms, what to
         cite).
     """
-    check_option("name", name, tuple(MOCAP))
-    arrays = read_arrays(MOCAP[name])
+    arrays, description = read_set("mocap", name)
     offsets = arrays["trial_offsets"].astype(np.intp)
     return Bunch(
         data=arrays["channels"].astype(np.float64),
@@ -54,7 +51,7 @@ def load_mocap(name: str) -> Bunch:
         joint_names=[str(text) for text in arrays["joint_names"]],
         joint_parents=arrays["joint_parent"].astype(np.intp),
         fps=float(arrays.get("fps", _FPS)),
-        DESCR=MOCAP[name].description,
+        DESCR=description,
     )
 
 
@@ -70,10 +67,11 @@ def load_letters() -> Bunch:
         ``data`` (340, 200, 2), places of the pen; ``velocities`` (340, 200, 2), about a hundred times
         the step; ``target``, 0 for A to 25 for Z; ``DESCR`` (origin, terms, what to cite).
     """
-    arrays = read_arrays(LETTERS, only=("positions", "velocities", "letter"))
+    wanted = ("positions", "velocities", "letter")
+    arrays, description = read_set("single", "writing_letters", wanted)
     return Bunch(
         data=arrays["positions"].astype(np.float64),
         velocities=arrays["velocities"].astype(np.float64),
         target=arrays["letter"].astype(np.intp),
-        DESCR=LETTERS.description,
+        DESCR=description,
     )

@@ -63,27 +63,9 @@ def _row(name: str, fields: dict[str, Any]) -> DataSet:
     return DataSet(name=name, openml=openml, **{"terms": NOT_STATED} | fields)
 
 
-_GROUPS = tomllib.loads(files("isthmus.datasets").joinpath("registry.toml").read_text("utf-8"))
-_ROWS = {
-    group: {name: _row(name, fields) for name, fields in rows.items()}
-    for group, rows in _GROUPS.items()
+_FAMILIES = tomllib.loads(files("isthmus.datasets").joinpath("registry.toml").read_text("utf-8"))
+# By family, then by name; "single" has the sets without relatives.
+SETS = {
+    family: {name: _row(name, fields) for name, fields in rows.items()}
+    for family, rows in _FAMILIES.items()
 }
-NIR = _ROWS["nir"]
-MULAN = _ROWS["mulan"]
-FACES = _ROWS["faces"]
-OBJECTS = _ROWS["objects"]
-MULTILABEL = _ROWS["multilabel"]
-TABLES = _ROWS["tables"]
-RAETSCH = _ROWS["raetsch"]
-GRAPHS = _ROWS["graphs"]
-MOCAP = _ROWS["mocap"]
-NETTALK = _ROWS["sequences"]["nettalk"]
-OCR_WORDS = _ROWS["sequences"]["ocr_words"]
-CB513 = _ROWS["sequences"]["cb513"]
-USPS = _ROWS["single"]["usps"]
-SILHOUETTES = _ROWS["single"]["silhouette_pose"]
-STATUE = _ROWS["single"]["statue_face_pose"]
-LETTER = _ROWS["single"]["letter"]
-SARCOS = _ROWS["single"]["sarcos"]
-JESTER = _ROWS["single"]["jester5k"]
-LETTERS = _ROWS["single"]["writing_letters"]

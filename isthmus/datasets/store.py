@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
-from isthmus.datasets.registry import DataSet, OpenMLTable
+from isthmus._validation import check_option
+from isthmus.datasets.registry import SETS, DataSet, OpenMLTable
 
 Arrays = dict[str, NDArray]
 
@@ -44,19 +45,21 @@ def isthmus_data_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "isthmus"
 
 
-def read_arrays(row: DataSet, only: Sequence[str] | None = None) -> Arrays:
-    """Return the arrays of a set, their names without the set's own (``X``, ``Y``, ...).
+def read_set(family: str, name: str, only: Sequence[str] | None = None) -> tuple[Arrays, str]:
+    """Return the arrays of a set, their names without the set's own (``X``, ``Y``, ...), and its ``DESCR``.
 
     ``only`` names the arrays that are needed: a file that lacks one of them is passed over. None
     reads all there are.
     """
+    check_option("name", name, tuple(SETS[family]))
+    row = SETS[family][name]
     for path in _places(row):
         arrays = _read(path, row.prefix, only)
         if arrays:
-            return arrays
+            return arrays, row.description
     arrays = _download(row)
     _keep(row, arrays)
-    return arrays
+    return arrays, row.description
 
 
 def is_at_hand(row: DataSet) -> bool:

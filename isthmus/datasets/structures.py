@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from isthmus._validation import check_option
-from isthmus.datasets.registry import CB513, GRAPHS, JESTER, NETTALK, OCR_WORDS
-from isthmus.datasets.store import read_arrays
+from isthmus.datasets.store import read_set
 
 # The largest int16: ratings are stored as hundredths.
 _NOT_RATED = 32767
@@ -44,11 +42,11 @@ def load_graphs(name: str) -> Bunch:
         ``DESCR`` (origin, terms, what to cite). Molecules have ``node_label_names`` and
         ``edge_label_names``, enzymes ``node_attributes``, one array (n_nodes, 18) a graph.
     """
-    check_option("name", name, tuple(GRAPHS))
     labelled = name != "enzymes"
     wanted = ["graph_labels", "node_offsets", "node_labels", "edge_offsets", "edges"]
     more = ["edge_labels", "node_label_names", "edge_label_names"]
-    arrays = read_arrays(GRAPHS[name], only=wanted + (more if labelled else ["node_attributes"]))
+    wanted += more if labelled else ["node_attributes"]
+    arrays, description = read_set("graphs", name, wanted)
     labels = _pieces(arrays["node_labels"], arrays["node_offsets"])
     edges = _pieces(arrays["edges"], arrays["edge_offsets"])
     extra: dict[str, Any] = {}
@@ -65,7 +63,7 @@ def load_graphs(name: str) -> Bunch:
             arrays["node_attributes"].astype(np.float64), arrays["node_offsets"]
         )
     target = arrays["graph_labels"].astype(np.intp)
-    return Bunch(data=data, target=target, DESCR=GRAPHS[name].description, **extra)
+    return Bunch(data=data, target=target, DESCR=description, **extra)
 
 
 def load_nettalk() -> Bunch:
@@ -78,14 +76,13 @@ def load_nettalk() -> Bunch:
         ``stress``, as many signs; ``origin``, 0 for regular words, 1 and 2 for irregular and foreign ones;
         ``DESCR``.
     """
-    arrays = read_arrays(NETTALK, only=("letters", "phonemes", "stress", "offsets", "origin"))
+    wanted = ("letters", "phonemes", "stress", "offsets", "origin")
+    arrays, description = read_set("single", "nettalk", wanted)
     words, phonemes, stress = (
         _strings(arrays[key], arrays["offsets"]) for key in ("letters", "phonemes", "stress")
     )
     origin = arrays["origin"].astype(np.intp)
-    return Bunch(
-        data=words, target=phonemes, stress=stress, origin=origin, DESCR=NETTALK.description
-    )
+    return Bunch(data=words, target=phonemes, stress=stress, origin=origin, DESCR=description)
 
 
 def load_ocr_words() -> Bunch:
@@ -97,14 +94,15 @@ def load_ocr_words() -> Bunch:
         ``data``, a list of arrays (n_letters, 16, 8), 1.0 on ink; ``target``, the words;
         ``fold`` (0 to 9), the customary folds; ``DESCR``.
     """
-    arrays = read_arrays(OCR_WORDS, only=("pixels", "letters", "word_offsets", "folds"))
+    wanted = ("pixels", "letters", "word_offsets", "folds")
+    arrays, description = read_set("single", "ocr_words", wanted)
     pixels = np.unpackbits(arrays["pixels"], axis=1).reshape(-1, 16, 8).astype(np.float64)
     letters = (arrays["letters"] + ord("a")).astype(np.uint8)
     return Bunch(
         data=_pieces(pixels, arrays["word_offsets"]),
         target=_strings(letters, arrays["word_offsets"]),
         fold=arrays["folds"].astype(np.intp),
-        DESCR=OCR_WORDS.description,
+        DESCR=description,
     )
 
 
@@ -118,12 +116,13 @@ def load_cb513() -> Bunch:
         ``dssp``, the eight states they were made from ("_" for coil, "?" where unknown); ``names``;
         ``DESCR``.
     """
-    arrays = read_arrays(CB513, only=("residues", "dssp", "dssp3", "offsets", "names"))
+    wanted = ("residues", "dssp", "dssp3", "offsets", "names")
+    arrays, description = read_set("single", "cb513", wanted)
     residues, dssp, three = (
         _strings(arrays[key], arrays["offsets"]) for key in ("residues", "dssp", "dssp3")
     )
     names = [str(name) for name in arrays["names"]]
-    return Bunch(data=residues, target=three, dssp=dssp, names=names, DESCR=CB513.description)
+    return Bunch(data=residues, target=three, dssp=dssp, names=names, DESCR=description)
 
 
 def _pieces(values: NDArray, offsets: NDArray) -> list[NDArray]:
@@ -145,14 +144,13 @@ def load_jester() -> Bunch:
         (100, 5000), ratings from -10 to 10 with NaN where there is none; ``texts`` of the jokes;
         ``DESCR``.
     """
-    arrays = read_arrays(
-        JESTER, only=("ratings_x100", "joke_text_utf8", "joke_word_counts", "vocabulary")
-    )
+    wanted = ("ratings_x100", "joke_text_utf8", "joke_word_counts", "vocabulary")
+    arrays, description = read_set("single", "jester5k", wanted)
     raw = arrays["ratings_x100"].T
     return Bunch(
         data=arrays["joke_word_counts"].astype(np.float64),
         feature_names=[str(word) for word in arrays["vocabulary"]],
         target=np.where(raw == _NOT_RATED, np.nan, raw / 100.0),
         texts=bytes(arrays["joke_text_utf8"]).decode("utf-8").split("\n"),
-        DESCR=JESTER.description,
+        DESCR=description,
     )

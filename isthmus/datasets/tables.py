@@ -1,16 +1,13 @@
-"""Loaders of tables: one output, several outputs of a robot, classes."""
+"""Loaders of tables: one output, several outputs of a robot, classes, several labels per row."""
 
 from __future__ import annotations
 
-from typing import Any
+import string
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from isthmus._validation import check_option
-from isthmus.datasets.registry import LETTER, RAETSCH, SARCOS, TABLES, DataSet
-from isthmus.datasets.store import read_arrays
+from isthmus.datasets.store import read_set
 
 _SEXES = ("F", "I", "M")
 _SARCOS_GROUPS = ("position", "velocity", "acceleration")
@@ -43,16 +40,15 @@ def load_table(name: str) -> Bunch:
         ``data``, ``target`` (1-D), both float64, ``feature_names``, ``DESCR`` (origin, terms, what to
         cite).
     """
-    check_option("name", name, tuple(TABLES))
-    arrays = read_arrays(TABLES[name])
+    arrays, description = read_set("tables", name)
     X = arrays["X"].astype(np.float64)
     names = [str(column) for column in arrays.get("feature_names", np.arange(X.shape[1]))]
     if name == "abalone":
         sex = np.array([str(value) for value in arrays["sex"]])
         X = np.hstack([X, sex[:, None] == np.array(_SEXES)])
         names += [f"sex {value}" for value in _SEXES]
-        return _bunch(TABLES[name], X, arrays["y_rings"].astype(np.float64), names)
-    return _bunch(TABLES[name], X, arrays["y"].astype(np.float64), names)
+    y = arrays["y_rings" if name == "abalone" else "y"].astype(np.float64)
+    return Bunch(data=X, target=y, feature_names=names, DESCR=description)
 
 
 def load_letter() -> Bunch:
@@ -67,16 +63,14 @@ def load_letter() -> Bunch:
         ``data`` (20000, 16), 0 to 15; ``target``, 0 for A; ``target_names``; ``train_index``, the
         customary 16000 rows; ``feature_names``; ``DESCR``.
     """
-    arrays = read_arrays(LETTER)
-    names = [str(column) for column in arrays["feature_names"]]
-    letters = [chr(ord("A") + i) for i in range(26)]
-    return _bunch(
-        LETTER,
-        arrays["X"].astype(np.float64),
-        arrays["y"].astype(np.intp),
-        names,
-        target_names=letters,
+    arrays, description = read_set("single", "letter")
+    return Bunch(
+        data=arrays["X"].astype(np.float64),
+        target=arrays["y"].astype(np.intp),
+        target_names=list(string.ascii_uppercase),
         train_index=np.arange(16000),
+        feature_names=[str(column) for column in arrays["feature_names"]],
+        DESCR=description,
     )
 
 
@@ -107,12 +101,11 @@ def load_raetsch(name: str) -> Bunch:
     bunch : Bunch
         ``data``, ``target`` in {-1, 1}, ``feature_names``, ``DESCR``.
     """
-    check_option("name", name, tuple(RAETSCH))
-    arrays = read_arrays(RAETSCH[name])
+    arrays, description = read_set("raetsch", name)
     X = arrays["X"].astype(np.float64)
-    return _bunch(
-        RAETSCH[name], X, arrays["y"].astype(np.intp), [str(j) for j in range(X.shape[1])]
-    )
+    names = [str(j) for j in range(X.shape[1])]
+    y = arrays["y"].astype(np.intp)
+    return Bunch(data=X, target=y, feature_names=names, DESCR=description)
 
 
 def load_sarcos() -> Bunch:
@@ -127,16 +120,48 @@ def load_sarcos() -> Bunch:
         ``data`` (4449, 21): positions, velocities and accelerations of seven joints; ``target``
         (4449, 7); ``feature_names``, ``target_names``, ``DESCR``.
     """
-    arrays = read_arrays(SARCOS)
-    names = [f"{group} {j}" for group in _SARCOS_GROUPS for j in range(_N_JOINTS)]
-    return _bunch(
-        SARCOS,
-        arrays["X"].astype(np.float64),
-        arrays["Y"].astype(np.float64),
-        names,
+    arrays, description = read_set("single", "sarcos")
+    return Bunch(
+        data=arrays["X"].astype(np.float64),
+        target=arrays["Y"].astype(np.float64),
+        feature_names=[f"{group} {j}" for group in _SARCOS_GROUPS for j in range(_N_JOINTS)],
         target_names=[f"torque {j}" for j in range(_N_JOINTS)],
+        DESCR=description,
     )
 
 
-def _bunch(row: DataSet, X: NDArray, y: NDArray, feature_names: list[str], **extra: Any) -> Bunch:
-    return Bunch(data=X, target=y, feature_names=feature_names, DESCR=row.description, **extra)
+def load_multilabel(name: str) -> Bunch:
+    """Load a multi-label set.
+
+    ========  ============  ======  ==================================
+    name      n x p         labels  what is labelled
+    ========  ============  ======  ==================================
+    scene     2407 x 294    6       photographs of landscapes
+    yeast     2417 x 103    14      functions of genes
+    emotions  593 x 72      6       moods of music
+    corel5k   5000 x 499    374     photographs, words of 499 blobs
+    ========  ============  ======  ==================================
+
+    The file ``multilabel.npz`` is looked for in the directory ``ISTHMUS_DATA``, then in
+    :func:`isthmus_data_home`.
+
+    Parameters
+    ----------
+    name : {"scene", "yeast", "emotions", "corel5k"}
+        The set.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (float64), ``target`` (n_samples, n_labels) of 0 and 1 (int64), ``target_names``,
+        ``train_index``, the customary rows to learn from, ``DESCR`` (origin, terms, what to cite).
+    """
+    wanted = ("X", "Y", "label_names", "n_train")
+    arrays, description = read_set("multilabel", name, wanted)
+    return Bunch(
+        data=arrays["X"].astype(np.float64),
+        target=arrays["Y"].astype(np.int64),
+        target_names=[str(label) for label in arrays["label_names"]],
+        train_index=np.arange(int(arrays["n_train"])),
+        DESCR=description,
+    )

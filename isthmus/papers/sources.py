@@ -22,7 +22,7 @@ from isthmus.datasets import (
     load_table,
     load_usps,
 )
-from isthmus.datasets.registry import OBJECTS
+from isthmus.datasets.registry import SETS
 
 GENERATED = "generated"
 """Begins the sentence on data that are not those of the paper."""
@@ -58,7 +58,7 @@ def pictures(name: str) -> tuple[Bunch, str]:
     """Return the pictures of this name, whatever they show, and where they are from."""
     if name == "usps":
         return digits()
-    return objects(name) if name in OBJECTS else faces(name)
+    return objects(name) if name in SETS["objects"] else faces(name)
 
 
 def silhouettes() -> tuple[Bunch, str]:

@@ -20,8 +20,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus.datasets import DatasetNotFoundError, isthmus_data_home, load_mulan, load_nir
-from isthmus.datasets.registry import MULAN, NIR
+from isthmus.datasets.registry import SETS
 
+MULAN, NIR = SETS["mulan"], SETS["nir"]
 SHAPES = {
     "corn": (80, 700, 4),
     "tecator": (240, 100, 3),

@@ -13,7 +13,7 @@ from isthmus.datasets import (
     load_sarcos,
     load_table,
 )
-from isthmus.datasets.registry import LETTER, RAETSCH, SARCOS, TABLES
+from isthmus.datasets.registry import SETS
 
 real_data = pytest.mark.skipif(
     not os.environ.get("ISTHMUS_DATA"), reason="ISTHMUS_DATA names no directory with the real data"
@@ -62,7 +62,7 @@ def test_unknown_names_and_missing_files(directory):
 
 
 def test_every_row_says_whose_it_is():
-    for row in [*TABLES.values(), *RAETSCH.values(), LETTER, SARCOS]:
+    for row in [*SETS["tables"].values(), *SETS["raetsch"].values(), *SETS["single"].values()]:
         assert "Cite:" in row.description and "Terms:" in row.description
 
 
