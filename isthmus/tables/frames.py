@@ -9,36 +9,32 @@ from typing import Any
 import numpy as np
 
 from isthmus.tables.errors import TableError, need, some
-from isthmus.tables.formats import ROWS, Block, cell_columns
+from isthmus.tables.formats import ROWS, Block, Format
 from isthmus.tables.layout import SAMPLE
 from isthmus.tables.sheets import cell_text
 from isthmus.tables.sources import Source
 
 
-class Frame:
+class Frame(Format):
     """Typed columns: numbers stay numbers, all others are texts until it is known what they are."""
 
-    place = "row"
-    has_names = True
-
     def __init__(self, source: Source) -> None:
-        self.path = source.path
+        path = source.path
         label = "Parquet" if source.format == "parquet" else "Feather"
         try:
-            self.names, batches, self._total = _open(source)
+            names, batches, self._total = _open(source)
             first = next(batches, None)
         except TableError:
             raise
         except Exception as error:  # each library has its own
-            raise TableError(f"{self.path} is not a {label} file that can be read.") from error
+            raise TableError(f"{path} is not a {label} file that can be read.") from error
         if first is None or not len(first[0] if first else []):
-            raise TableError(f"{self.path} has no rows.")
+            raise TableError(f"{path} has no rows.")
         self._source = source
-        self._batches = chain([first], _whole(self.path, batches))
-        self.sample = [column[:SAMPLE] for column in first]
-        self.notes: list[str] = []
-        self.extra: dict[str, Any] = {}
-        self.facts = {"format": label, "header": "names"}
+        self._batches = chain([first], _whole(path, batches))
+        sample = [column[:SAMPLE] for column in first]
+        facts = {"format": label, "header": "names"}
+        super().__init__(path, names, sample, facts, has_names=True)
 
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
         """Yield all rows."""
@@ -50,7 +46,7 @@ class Frame:
                     batch[k] = ["" if v != v else cell_text(float(v)) for v in batch[k]]
             done += len(lines)
             self._source.tell_rows(done, self._total)
-            yield Block(cell_columns(self, batch, lines, texts, "."), lines)
+            yield self.block(batch, lines, texts)
 
 
 def _whole(path: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -113,11 +113,11 @@ def find_layout(
     rows, lines = split_rows(path, head, layout.separator, first_line + layout.skipped, most + 2)
     if not rows:
         raise TableError(f"{path} has no rows.")
-    _check_widths(path, layout, rows, lines)
+    _find_width(path, layout, rows, lines)
     cells = [cell.strip() for row in rows[1:] or rows for cell in row]
     if uses_decimal_comma(cells) and not (layout.separator == "," and has_thousands(cells)):
         layout.decimal = ","
-    _find_header(path, layout, rows, lines, header, named, known)
+    find_header(path, layout, rows, lines, header, named, known)
     return layout
 
 
@@ -171,7 +171,7 @@ def _find_separator(text: str) -> str:
     return best
 
 
-def _check_widths(path: str, layout: Layout, rows: list[list[str]], lines: list[int]) -> None:
+def _find_width(path: str, layout: Layout, rows: list[list[str]], lines: list[int]) -> None:
     """Rows of one width; names of one cell fewer are those of R, without one for row names."""
     first, others = len(rows[0]), {len(cells) for cells in rows[1:]}
     width = first
@@ -180,23 +180,29 @@ def _check_widths(path: str, layout: Layout, rows: list[list[str]], lines: list[
         is_trailing = all(not cells[-1].strip() for cells in rows[1:])
         rows[0] = [*rows[0], ""] if is_trailing else ["", *rows[0]]
         width = first + 1
+    check_widths(path, rows, lines, width)
+    layout.width = width
+
+
+def check_widths(path: str, rows: list[list[str]], lines: list[int], width: int) -> None:
+    """Refuse a row that has more or fewer cells than the first."""
     for cells, line in zip(rows, lines):
         if len(cells) != width:
             raise TableError(
                 f"{path}, line {line}: {len(cells)} cells, the first line has {width}."
             )
-    layout.width = width
 
 
-def _find_header(
+def find_header(
     path: str,
     layout: Layout,
     rows: list[list[str]],
     lines: list[int],
     header: bool | None,
     named: str | None,
-    known: Sequence[str] = (),
+    known: Sequence[str],
 ) -> None:
+    """Find names and units of the columns, and where the data begin."""
     if header is not None:
         has_header = header
     else:

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus.tables.arrays import Arrays
 from isthmus.tables.cells import day, is_missing, read_column, truth
 from isthmus.tables.errors import TableError, some
-from isthmus.tables.formats import Block, Cells, Format, TextFile, refuse_text
+from isthmus.tables.formats import Block, Format, TextFile, refuse_text
+from isthmus.tables.frames import Frame
 from isthmus.tables.kinds import Column, decide, place_of
+from isthmus.tables.sheets import Sheet
 from isthmus.tables.sources import Progress, Source
 
 
@@ -95,7 +98,7 @@ class TableReader:
             names = self._settle_names()
             self.columns = decide(
                 self.path, names, self._format.sample, has_names=self.has_names,
-                decimal="," if self.facts.get("decimal mark") == "comma" else ".",
+                decimal=self._format.decimal,
                 types=types, id_column=id_column, ignore=tuple(ignore), numeric=tuple(numeric),
                 likely_id=likely_id,
             )  # fmt: skip
@@ -252,11 +255,7 @@ def _open_format(
     if source.format == "text":
         return TextFile(source, header, known)
     if source.format == "sheet":
-        return Cells(source, header, known)
+        return Sheet(source, header, known)
     if source.format in ("npy", "npz"):
-        from isthmus.tables.arrays import open_arrays
-
-        return open_arrays(source, inner, key)
-    from isthmus.tables.frames import Frame
-
+        return Arrays(source, inner, key)
     return Frame(source)

@@ -7,12 +7,52 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from isthmus.tables.errors import TableError, need, some
-from isthmus.tables.layout import SAMPLE, Layout, _find_header
+from isthmus.tables.formats import ROWS, Block, Laid
+from isthmus.tables.layout import SAMPLE, Layout, find_header
 from isthmus.tables.sources import Source
 
 
-def sheet_rows(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
+class Sheet(Laid):
+    """Rows of texts from a spreadsheet."""
+
+    def __init__(self, source: Source, header: bool | None, known: Sequence[str]) -> None:
+        self._source = source
+        self._rows, sheet = _open(source)
+        layout, self._head = _find_layout(source.path, self._rows, header, known)
+        super().__init__(source.path, layout, {"format": "spreadsheet", "sheet": sheet})
+
+    def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
+        """Yield all rows."""
+        body = [row for row in self._head if row[0] >= self.layout.body_line]
+        filled = (row for row in self._rows if any(cell.strip() for cell in row[1]))
+        done = 0
+        for line, cells in filled:
+            body.append((line, self._fit_to_width(line, cells)))
+            if len(body) >= ROWS:
+                done += len(body)
+                self._source.tell_rows(done, None)
+                yield self._block(body, texts)
+                body = []
+        if body:
+            yield self._block(body, texts)
+
+    def _fit_to_width(self, line: int, cells: list[str]) -> list[str]:
+        width = self.layout.width
+        if any(cell.strip() for cell in cells[width:]):
+            raise TableError(
+                f"{self.path}, row {line}: more than the {width} cells of the first rows."
+            )
+        return (cells + [""] * width)[:width]
+
+    def _block(self, body: list[tuple[int, list[str]]], texts: frozenset[int]) -> Block:
+        lines, rows = zip(*body)
+        return self.block(zip(*rows), np.array(lines), texts)
+
+
+def _open(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
     """Open a spreadsheet: its rows with their numbers, and the name of the sheet."""
     try:
         import python_calamine as calamine
@@ -52,12 +92,9 @@ def cell_text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
 
 
-def sheet_layout(
-    path: str,
-    rows: Iterator[tuple[int, list[str]]],
-    header: bool | None,
-    known: Sequence[str] = (),
-) -> tuple[Layout, list[list[str]], list[int]]:
+def _find_layout(
+    path: str, rows: Iterator[tuple[int, list[str]]], header: bool | None, known: Sequence[str]
+) -> tuple[Layout, list[tuple[int, list[str]]]]:
     """Decide on header and units; return the rows that were read for it too."""
     taken = [
         (line, cells)
@@ -78,5 +115,5 @@ def sheet_layout(
         layout.notes.append("title rows at the top are skipped")
     head = [(cells + [""] * width)[:width] for _, cells in taken]
     lines = [line for line, _ in taken]
-    _find_header(path, layout, head, lines, header, None, known)
-    return layout, head, lines
+    find_header(path, layout, head, lines, header, None, known)
+    return layout, list(zip(lines, head))

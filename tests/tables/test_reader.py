@@ -83,6 +83,16 @@ def test_the_same_table_by_every_engine(engine, decimal, monkeypatch, tmp_path, 
     assert_array_equal(read_table(str(tmp_path / "t.csv")).values, values)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_rows_that_are_wrong_together_are_refused(engine, monkeypatch, tmp_path):
+    """A cell too many and one too few: the number of separators is right, the rows are not."""
+    rows = ["1.5,2"] * (layout.SAMPLE + 5) + ["1,2,3", "4"]
+    (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
+    monkeypatch.setattr(engines, "has_polars", lambda: engine == "polars")
+    with pytest.raises(TableError, match=f"line {layout.SAMPLE + 7}: 3 cells"):
+        read_table(str(tmp_path / "t.csv"))
+
+
 # -- blocks ----------------------------------------------------------------------------------------
 
 
