@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from isthmus.tables.categories import expand
 from isthmus.tables.errors import some
 from isthmus.tables.kinds import Column
 from isthmus.tables.names import find_all, suggest
-from isthmus.tables.pairs import Reading
+from isthmus.tables.pairs import Reading, align
 from isthmus.tables.reader import split_key
+from isthmus.tables.table import Table, read_groups
 
 
 def file_of(given: str | None) -> list[str]:
@@ -24,44 +26,113 @@ def file_of(given: str | None) -> list[str]:
     return [] if given is None or given == "-" else [split_key(given)[0]]
 
 
+def known_tables(search: Any) -> list[dict[str, Any]]:
+    """What a model keeps of each table it was fitted on: its columns, and how it was read."""
+    origin = getattr(search, "origin_", {})
+    names = getattr(search, "feature_names_in_", None)
+    whole = {**origin, "columns": names, "n": int(search.n_features_in_)}
+    return origin.get("blocks", [whole])
+
+
 class NewRows:
-    """A table whose columns are those of a model: its rows once, in blocks or as a whole."""
+    """New rows for a model, from as many tables as it was fitted on, in the order of the first."""
 
     def __init__(
-        self, search: Any, path: str, reading: Reading, drop: Sequence[str] = (), **more: Any
+        self,
+        search: Any,
+        files: Sequence[str],
+        reading: Reading,
+        drop: Sequence[str],
+        outputs: Sequence[str] = (),
     ) -> None:
-        self._search = search
-        origin = getattr(search, "origin_", {})
-        self.levels: Mapping[str, list[str]] = origin.get("categories") or {}
-        known = getattr(search, "feature_names_in_", None)
-        names = None if known is None else _collapse([str(name) for name in known], self.levels)
+        known = known_tables(search)
+        if len(files) != len(known):
+            names = ", ".join(table.get("name", "") for table in known)
+            many = f"s of inputs ({names}, in this order)" if len(known) > 1 else " of inputs"
+            raise InputError(
+                f"the model was fitted on {len(known)} table{many}, "
+                f"{len(files)} {'is' if len(files) == 1 else 'are'} given."
+            )
+        before, last = split_model(search)
+        # Models with missing="em" fill the holes themselves.
+        takes_holes = not before and getattr(last, "missing", "error") == "em"
+        self._tables: list[_NewTable] = []
+        try:
+            for table, path in zip(known, files, strict=True):
+                if self._tables and reading.id_column is not None:
+                    # The first table must have the column of row names; the others may.
+                    table = {**table, "id_column": reading.id_column}
+                    reading = replace(reading, id_column=None)
+                self._tables.append(_NewTable(table, path, reading, drop, outputs, takes_holes))
+        except BaseException:
+            self.__exit__()
+            raise
+        self.reader = self._tables[0].reader
+
+    def __enter__(self) -> NewRows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for table in self._tables:
+            table.reader.__exit__()
+
+    def read(self, outputs: Sequence[str] = ()) -> tuple[NDArray, Table, Table]:
+        """All rows for the model, the first table, and its columns of outputs."""
+        first, y = self._tables[0].read(self.reader.columns_of(outputs))
+        found = [self._tables[0].expand(first.values)]
+        for part in self._tables[1:]:
+            table, _ = part.read()
+            found.append(part.expand(align(first, table, current().notice).values))
+        return np.hstack(found), first, y
+
+    def blocks(self) -> Iterator[tuple[NDArray, list[str] | None]]:
+        """Yield rows for the model, with their names; those of several tables all at once."""
+        if len(self._tables) == 1:
+            yield from self._tables[0].blocks()
+        else:
+            X, first, _ = self.read()
+            yield X, first.ids
+
+
+class _NewTable:
+    """A table whose columns are those of one that a model was fitted on."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Any],
+        path: str,
+        reading: Reading,
+        drop: Sequence[str],
+        outputs: Sequence[str],
+        takes_holes: bool,
+    ) -> None:
+        self._takes_holes = takes_holes
+        self.levels: Mapping[str, list[str]] = known.get("categories") or {}
+        names = known["columns"]
+        if names is not None:
+            names = _collapse([str(name) for name in names], self.levels)
         self.reader = reading.open(
-            path, likely_id=origin.get("id_column"), categories=self.levels,
+            path, likely_id=known.get("id_column"), categories=self.levels,
             # A column of numbers in training is one here too, whatever its new cells look like.
-            numeric=[n for n in names or [] if n not in self.levels] + list(more.pop("outputs", [])),
-            **more,
+            numeric=[*(n for n in names or [] if n not in self.levels), *outputs],
         )  # fmt: skip
         try:
-            # A category of k levels is one column of the table and k of the model.
-            n = int(search.n_features_in_) - sum(len(v) - 1 for v in self.levels.values())
-            self.columns = self._match(names, n, origin, drop)
+            for sentence in self.reader.sentences():
+                current().notice(sentence)
+            # Without names on one side the order of the columns is all there is.
+            if names is not None and self.reader.has_names:
+                self.columns, self._names = self._match(names, drop), names
+            else:
+                # A category of k levels is one column of the table and k of the model.
+                n = known["n"] - sum(len(v) - 1 for v in self.levels.values())
+                self.columns = self._by_place(names, n, known.get("row_numbers", []))
+                self._names = names or [column.name for column in self.columns]
         except BaseException:
-            self.close()
+            self.reader.__exit__()
             raise
 
-    def close(self) -> None:
-        """Close the file."""
-        self.reader.__exit__()
-
-    def _match(
-        self, names: list[str] | None, n: int, origin: dict[str, Any], drop: Sequence[str]
-    ) -> list[Column]:
+    def _match(self, names: list[str], drop: Sequence[str]) -> list[Column]:
         reader = self.reader
-        for sentence in reader.sentences():
-            current().notice(sentence)
-        # Without names on one side the order of the columns is all there is.
-        if names is None or not reader.has_names:
-            return self._by_place(names, n, origin)
         places = find_all(names, [column.name for column in reader.columns])
         missing = [name for name, place in zip(names, places) if place is None]
         if missing:
@@ -74,8 +145,7 @@ class NewRows:
         for column, name in zip(columns, names):
             if name in self.levels:
                 column.name, column.kind = name, "category"
-        taken = {column.place for column in columns}
-        known = set(drop)
+        taken, known = set(places), set(drop)
         extra = [
             c.name for c in reader.data_columns if c.place not in taken and c.name not in known
         ]
@@ -87,14 +157,12 @@ class NewRows:
         if renamed:
             told = ", ".join(f"{a!r} is {b!r}" for a, b in renamed[:3])
             current().notice(f"{reader.path}: similar names are treated as equal: {told}.")
-        self._rename = dict(zip([c.name for c in columns], names))
         return columns
 
-    def _by_place(self, names: list[str] | None, n: int, origin: dict[str, Any]) -> list[Column]:
+    def _by_place(self, names: list[str] | None, n: int, numbered: list[int]) -> list[Column]:
         reader = self.reader
         columns = reader.data_columns
         # Columns that only number the rows were left out of the fit; new tables may have them or not.
-        numbered = origin.get("row_numbers", [])
         others = [c for c in reader.columns if c.kind not in ("id", "ignore")]
         if len(columns) != n and len(others) == n:
             columns = others
@@ -112,15 +180,18 @@ class NewRows:
         for column in columns:
             # A column of the model that happens to count upwards in the new rows.
             column.kind = "number" if column.kind == "index" else column.kind
-        self._rename = {
-            c.name: (names or [c.name for c in columns])[k] for k, c in enumerate(columns)
-        }
         return columns
+
+    def read(self, outputs: Sequence[Column] = ()) -> list[Table]:
+        """All rows of the columns of the model, and of outputs."""
+        found = read_groups(self.reader, [self.columns, list(outputs)])
+        self._check_complete(found[0].values, found[0].line)
+        return found
 
     def blocks(self) -> Iterator[tuple[NDArray, list[str] | None]]:
         """Yield rows for the model, with their names."""
         for rows in self.reader.rows(self.columns):
-            self.check_complete(rows.values, rows.lines.__getitem__)
+            self._check_complete(rows.values, rows.lines.__getitem__)
             yield self.expand(rows.values), rows.ids
         if self.reader.unknown:
             told = [f"{name} ({count} rows)" for name, count in self.reader.unknown.items()]
@@ -130,17 +201,12 @@ class NewRows:
 
     def expand(self, values: NDArray) -> NDArray:
         """Columns as the model has them."""
-        names = [self._rename[column.name] for column in self.columns]
-        return expand(values, names, self.levels)
+        return expand(values, self._names, self.levels)
 
-    def check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
+    def _check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
         """Missing values are for models that were fitted with them."""
-        # Models with missing="em" fill the holes themselves.
-        before, last = split_model(self._search)
-        if not before and getattr(last, "missing", "error") == "em":
-            return
         holes = np.isnan(values)
-        if holes.any():
+        if holes.any() and not self._takes_holes:
             i, j = np.argwhere(holes)[0]
             raise InputError(
                 f"{self.reader.path}: column {self.columns[j].name!r} has no value in {self.reader.place} "

@@ -75,8 +75,7 @@ def predict(
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.blocks import open_rows
-    from isthmus.cli.matching import file_of
+    from isthmus.cli.matching import NewRows, file_of
     from isthmus.cli.models import load_model
     from isthmus.cli.planning import plan
     from isthmus.persistence.outputs import Outputs
@@ -93,12 +92,9 @@ def predict(
             )
         with console.progress() as progress:
             reading = Reading(header, id_column, types, progress=progress)
-            rows = open_rows(search, new, reading, search.target_names_)
-            try:
+            with NewRows(search, new, reading, search.target_names_) as rows:
                 found = Outside() if check and search.domain_ is not None else None
                 n_rows = _write(search, rows, table_file, output, interval, found, raw)
-            finally:
-                rows.close()
     console.say(f"{n_rows} rows predicted: {output}")
     told: dict[str, Any] = {"outside": None}
     if found is not None:

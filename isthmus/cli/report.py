@@ -65,8 +65,7 @@ def report(
     import numpy as np
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.blocks import blocks_of
-    from isthmus.cli.matching import file_of
+    from isthmus.cli.matching import file_of, known_tables
     from isthmus.cli.models import load_model
     from isthmus.cli.planning import PAGE, plan
     from isthmus.inspection import figures_of_merit
@@ -86,7 +85,7 @@ def report(
             )
         x_files, y_file = list(files), outputs_file
         # One table more than the model was fitted on: the last holds the outputs.
-        if y_file is None and len(files) == max(len(blocks_of(search)), 1) + 1:
+        if y_file is None and len(files) == len(known_tables(search)) + 1:
             x_files, y_file = x_files[:-1], x_files[-1]
         classes = getattr(search, "origin_", {}).get("classes")
         known = search.target_names_ if classes is None else [classes["column"]]
@@ -125,8 +124,8 @@ def _read(
 ) -> tuple[Any, Any, Any]:
     """Inputs, the table of outputs in their order, and the names of the rows."""
     from isthmus.cli.app import InputError
-    from isthmus.cli.blocks import BlockRows, open_rows
     from isthmus.cli.console import current
+    from isthmus.cli.matching import NewRows
     from isthmus.tables.pairs import Reading, align
     from isthmus.tables.table import read_groups
 
@@ -136,19 +135,10 @@ def _read(
             "the model predicts classes: give them in a table of their own, as Y or with -y."
         )
     inner = targets if y_file is None else []
-    new = open_rows(search, x_files, reading, targets, outputs=inner)
-    try:
-        if isinstance(new, BlockRows):
-            if y_file is None:
-                raise InputError("Nothing to compare with: name the table of the outputs with -y.")
-            X, table = new.tables()
-        else:
-            asked = new.reader.columns_of(inner)
-            table, y = read_groups(new.reader, [new.columns, asked])
-            new.check_complete(table.values, table.line)
-            X = new.expand(table.values)
-    finally:
-        new.close()
+    with NewRows(search, x_files, reading, targets, inner) as new:
+        if y_file is None and len(x_files) > 1:
+            raise InputError("Nothing to compare with: name the table of the outputs with -y.")
+        X, table, y = new.read(inner)
     if y_file is None:
         return X, y, table.ids
     likely = getattr(search, "origin_", {}).get("id_column")

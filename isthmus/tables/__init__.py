@@ -14,7 +14,7 @@ file               what it does
 ``sources.py``     files, pipes and standard input, decompressed; the format by its first bytes
 ``encoding.py``    text as UTF-8 in blocks of whole records
 ``engines.py``     blocks of text to numbers by Polars or NumPy
-``formats.py``     ``Format``, one face of all formats, and text; ``sheets.py``, ``frames.py``, ``arrays.py``
+``formats.py``     ``Format``, one face of all, and text; ``sheets.py``, ``frames.py``, ``arrays.py``
 ================== ================================================================================
 
 Rows are counted as the user sees them: lines of a text file and rows of a spreadsheet, header included;
