@@ -36,8 +36,8 @@ class Archive:
         try:
             with zipfile.ZipFile(io.BytesIO(payload)) as archive:
                 _check_members(archive.infolist(), len(payload), path)
-                self._members = {name: archive.read(name) for name in archive.namelist()}
-            schema = parse(self._members[SCHEMA], path)
+                members = {name: archive.read(name) for name in archive.namelist()}
+            schema = parse(members[SCHEMA], path)
         except UnsafeArchiveError:
             raise
         except Exception as error:  # the library has many ways to say that it cannot
@@ -45,24 +45,15 @@ class Archive:
         if not isinstance(schema, dict):
             raise CorruptedFileError(f"{path} is corrupted: its archive describes no object.")
         self.schema = schema
-        for name in self._members:
+        self.arrays: dict[str, NDArray] = {}
+        self.sparse: dict[str, dict[str, NDArray]] = {}  # the arrays of each matrix
+        for name, data in members.items():
             if name.endswith(".npy"):
-                self.array(name)
+                self.arrays[name] = _read_array(name, data, path)
             elif name.endswith(".npz"):
-                self.arrays(name)
+                self.sparse[name] = self._read_sparse(name, data)
 
-    def _member(self, name: Any, suffix: str, what: str) -> bytes:
-        if not isinstance(name, str) or not name.endswith(suffix) or name not in self._members:
-            raise CorruptedFileError(f"{self.path} is corrupted: {what} is missing.")
-        return self._members[name]
-
-    def array(self, name: Any) -> NDArray:
-        """An array by the name of its member."""
-        return _read_array(name, self._member(name, ".npy", "an array"), self.path)
-
-    def arrays(self, name: Any) -> dict[str, NDArray]:
-        """The arrays of a sparse matrix."""
-        data = self._member(name, ".npz", "a sparse matrix")
+    def _read_sparse(self, name: str, data: bytes) -> dict[str, NDArray]:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as inner:
                 total = sum(member.file_size for member in inner.infolist())

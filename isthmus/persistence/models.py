@@ -8,10 +8,10 @@ import platform
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ModelFileError, UnsafeArchiveError
@@ -164,17 +164,11 @@ def _build(payload: memoryview, what: Any) -> Any:
         raise UnsafeArchiveError(
             f"{what} is refused: its arrays claim {ends[-1]} bytes, it has {len(data)}."
         )
-    made: dict[int, NDArray] = {}
-
-    def array(k: int) -> NDArray:
-        if k >= len(table):
-            raise CorruptedFileError(f"{what} is corrupted: an array is missing.")
-        if k not in made:
-            dtype, shape, order = table[k]
-            made[k] = array_from(data[ends[k] : ends[k + 1]], dtype, shape, order, what)
-        return made[k]
-
-    return Decoder(array, what).decode(told["root"])
+    arrays = [
+        array_from(data[begin:end], dtype, shape, order, what)
+        for (begin, end), (dtype, shape, order) in zip(pairwise(ends), table)
+    ]
+    return Decoder(arrays, what).decode(told["root"])
 
 
 def _versions() -> dict[str, str]:

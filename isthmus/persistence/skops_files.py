@@ -36,7 +36,7 @@ def load_archive(payload: bytes | memoryview, path: Any) -> Any:
     """The model of an archive of format 1."""
     translator = _Translator(Archive(payload, path), path)
     tree = translator.node(translator.archive.schema)
-    return Decoder(translator.arrays.__getitem__, path).decode(tree)
+    return Decoder(translator.arrays, path).decode(tree)
 
 
 class _Translator:
@@ -172,7 +172,9 @@ class _Translator:
             return {"objects": items, "shape": shape}
         file = node.get("file")
         if file not in self._places:
-            self._places[file] = self._new(self.archive.array(file))
+            if file not in self.archive.arrays:
+                raise CorruptedFileError(f"{self.path} is corrupted: an array is missing.")
+            self._places[file] = self._new(self.archive.arrays[file])
         place = self._places[file]
         return {"array": place} if last == "ndarray" else {"scalar": place}
 
@@ -181,7 +183,9 @@ class _Translator:
         return len(self.arrays) - 1
 
     def _sparse(self, node: Any, last: str) -> Any:
-        parts = self.archive.arrays(node.get("file"))
+        parts = self.archive.sparse.get(node.get("file"))
+        if parts is None:
+            raise CorruptedFileError(f"{self.path} is corrupted: a sparse matrix is missing.")
         places = [self._new(parts[f"{key}.npy"]) for key in ("data", "indices", "indptr")]
         shape = [int(n) for n in parts["shape.npy"]]
         return {"sparse": last, "parts": [{"array": place} for place in places], "shape": shape}

@@ -24,7 +24,6 @@ An object is made without calling its constructor, and its state set. Nothing el
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -185,9 +184,9 @@ class Encoder:
 class Decoder:
     """From JSON to objects, each checked before it is built."""
 
-    def __init__(self, arrays: Callable[[int], NDArray], what: Any) -> None:
+    def __init__(self, arrays: list[NDArray], what: Any) -> None:
         self.what = what
-        self._array = arrays
+        self._given = arrays
         self._objects: list[Any] = []
         self._sizes: list[int] = []
         self._count = 0
@@ -254,9 +253,12 @@ class Decoder:
         return dict(self._items(pair, depth, 2) for pair in node["dict"])
 
     def _build_array(self, node: Any, depth: int) -> NDArray:
-        if type(node["array"]) is not int or node["array"] < 0:
+        place = node["array"]
+        if type(place) is not int or place < 0:
             raise self._bad()
-        return self._array(node["array"])
+        if place >= len(self._given):
+            raise self._bad("an array is missing")
+        return self._given[place]
 
     def _build_scalar(self, node: Any, depth: int) -> Any:
         array = self._build_array({"array": node["scalar"]}, depth)
