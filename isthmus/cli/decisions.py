@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from isthmus.tables.errors import plural
@@ -79,16 +80,9 @@ def _group_rows(rows: list[list[str]], most: int = 12) -> list[list[str]]:
     # A spectrum has hundreds of columns of one kind; one line says so.
     if len(rows) <= most:
         return rows
-    groups: list[tuple[list[str], list[str]]] = []  # first and last of each
-    counts: list[int] = []
-    for row in rows:
-        if groups and groups[-1][0][1:] == row[1:]:
-            groups[-1] = (groups[-1][0], row)
-            counts[-1] += 1
-        else:
-            groups.append((row, row))
-            counts.append(1)
-    return [
-        first if count == 1 else [f"{first[0]} ... {last[0]} ({count})", *first[1:]]
-        for (first, last), count in zip(groups, counts)
-    ]
+    grouped = []
+    for rest, alike in groupby(rows, key=lambda row: row[1:]):
+        names = [row[0] for row in alike]
+        many = f"{names[0]} ... {names[-1]} ({len(names)})"
+        grouped.append([many if len(names) > 1 else names[0], *rest])
+    return grouped

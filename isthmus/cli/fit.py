@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -137,9 +136,9 @@ def fit(
     shapes = image_shapes(image_shape, output_image_shape)
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.large import fit_large, is_large, tell_large
-    from isthmus.cli.matching import file_of
-    from isthmus.cli.planning import PAGE, plan
+    from isthmus.cli.large import fit_large, is_large, open_rows, tell_large
+    from isthmus.cli.on_dask import open_dask_rows, scheduler
+    from isthmus.cli.planning import PAGE, file_of, plan
     from isthmus.persistence import save
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.names import split_names
@@ -169,10 +168,14 @@ def fit(
                     raise InputError(
                         f"{option} needs all rows in memory: raise --memory, or leave it out."
                     )
-            with console.progress() as reading.progress:
-                with _open_blocks(x_file, targets, reading, memory, dask) as rows:
-                    search = fit_large(rows, options)
-                    save(search, model, sign=key)
+            connected = nullcontext() if dask is None else scheduler(dask)
+            with console.progress() as reading.progress, connected:
+                if dask is None:
+                    rows = open_rows(x_file, targets, reading, memory)
+                else:
+                    rows = open_dask_rows(x_file, targets, split_names(ignore_columns))
+                search = fit_large(rows, options)
+                save(search, model, sign=key)
             tell_large(console, search, x_file, output)
             return
         with console.progress() as reading.progress:
@@ -200,22 +203,6 @@ def fit(
                 search.report(page, row_names=data.ids, command=command_line(), **shapes)
             save(search, model, sign=key)
     tell_fit(console, search, output, report)
-
-
-@contextmanager
-def _open_blocks(
-    path: str, targets: list[str], reading: Any, memory: float | None, dask: str | None
-) -> Iterator[Any]:
-    """Rows of a table, read here or by the workers of a Dask scheduler."""
-    from isthmus.cli.large import open_rows
-    from isthmus.cli.on_dask import open_dask_rows, scheduler
-    from isthmus.tables.names import split_names
-
-    if dask is None:
-        yield open_rows(path, targets, reading, memory)
-        return
-    with scheduler(dask):
-        yield open_dask_rows(path, targets, split_names(reading.ignore))
 
 
 def _check_options(

@@ -34,15 +34,11 @@ def inspect(
         isthmus inspect data.csv
     """
     console = begin(quiet, as_json)
-    from isthmus.cli.app import InputError
+    from isthmus.cli.planning import check_file, file_of
     from isthmus.persistence import describe
 
-    if file != "-":
-        path = file.partition(".npz:")[0] + (".npz" if ".npz:" in file else "")
-        if not os.path.exists(path):
-            raise InputError(f"{path}: no such file.")
-        if os.path.isdir(path):
-            raise InputError(f"{path} is a directory, not a model or a table.")
+    for path in file_of(file):
+        check_file(path, "a model or a table")
     if not _is_model(file):
         from isthmus.cli.decisions import show_table
 

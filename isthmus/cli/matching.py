@@ -17,13 +17,7 @@ from isthmus.tables.errors import some
 from isthmus.tables.kinds import Column
 from isthmus.tables.names import find_all, suggest
 from isthmus.tables.pairs import Reading, align
-from isthmus.tables.reader import split_key
 from isthmus.tables.table import Table, read_groups
-
-
-def file_of(given: str | None) -> list[str]:
-    """The file that is read, as a list: of ``name.npz:array`` without the array; none for a pipe."""
-    return [] if given is None or given == "-" else [split_key(given)[0]]
 
 
 def known_tables(search: Any) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.cli.app import InputError
+from isthmus.cli.planning import check_file
 from isthmus.inspection import Trusted
 from isthmus.inspection.trust_layer import TrustLayer
 
@@ -27,15 +28,10 @@ def load_search(path: str, trusted_key: str | None = None) -> Any:
 
 def load_model(path: str, trusted_key: str | None = None) -> Any:
     """Any model of a file that predicts numbers from rows of numbers."""
-    import os
-
     from isthmus.auto import MethodSearchCV
     from isthmus.persistence import load
 
-    if not os.path.exists(path):
-        raise InputError(f"{path}: no such file.")
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a directory, not a model file.")
+    check_file(path, "a model file")
     model = load(path, trusted_key=trusted_key)
     if isinstance(model, MethodSearchCV | Trusted):
         return model

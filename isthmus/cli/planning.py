@@ -1,4 +1,4 @@
-"""Where results go, checked before the work is done and not after."""
+"""Files that are read and written, checked before the work is done and not after."""
 
 from __future__ import annotations
 
@@ -10,8 +10,22 @@ import typer
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
+from isthmus.tables.reader import split_key
 
 PAGE = (".html", ".htm")
+
+
+def file_of(given: str | None) -> list[str]:
+    """The file that is read, as a list: of ``name.npz:array`` without the array; none for a pipe."""
+    return [] if given is None or given == "-" else [split_key(given)[0]]
+
+
+def check_file(path: str, what: str) -> None:
+    """Refuse a path that is not a file to read."""
+    if not os.path.exists(path):
+        raise InputError(f"{path}: no such file.")
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a directory, not {what}.")
 
 
 def plan(outputs: Any, path: str, kinds: tuple[str, ...] | None = None) -> Any:

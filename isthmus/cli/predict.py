@@ -75,9 +75,9 @@ def predict(
         raise typer.BadParameter(f"--interval {interval} must be between 0 and 1, such as 0.95.")
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import NewRows, file_of
+    from isthmus.cli.matching import NewRows
     from isthmus.cli.models import load_model
-    from isthmus.cli.planning import plan
+    from isthmus.cli.planning import file_of, plan
     from isthmus.persistence.outputs import Outputs
     from isthmus.tables.pairs import Reading
     from isthmus.tables.writing import WRITABLE

@@ -65,9 +65,9 @@ def report(
     import numpy as np
 
     from isthmus.cli.app import InputError
-    from isthmus.cli.matching import file_of, known_tables
+    from isthmus.cli.matching import known_tables
     from isthmus.cli.models import load_model
-    from isthmus.cli.planning import PAGE, plan
+    from isthmus.cli.planning import PAGE, file_of, plan
     from isthmus.inspection import figures_of_merit
     from isthmus.persistence.outputs import Outputs
     from isthmus.reports import write_report

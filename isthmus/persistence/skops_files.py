@@ -28,7 +28,6 @@ _VALUES = {
     "MaskedArrayNode": ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"),
     "RandomStateNode": ("numpy.random.mtrand.RandomState", "numpy.random.RandomState"),
 }
-_FOREIGN = object()
 _PLAIN_TYPES = ("bool", "int", "float", "str", "object")
 
 
@@ -60,20 +59,16 @@ class _Translator:
         loader, address = node["__loader__"], node.get("__id__")
         if isinstance(address, int) and address in self._objects:
             return {"same": self._objects[address]}
-        module = str(node.get("__module__"))
-        last = str(node.get("__class__"))
-        name = f"{module}.{last}"
-        made = self._make(node, loader, module, last, depth + 1)
-        if made is _FOREIGN:
-            raise foreign(self.path, name)
+        made = self._make(node, loader, depth + 1)
         if isinstance(address, int) and isinstance(made, dict) and "object" in made:
             self._objects[address] = self._n_objects - 1
         return made
 
-    def _make(self, node: Any, loader: str, module: str, last: str, depth: int) -> Any:
+    def _make(self, node: Any, loader: str, depth: int) -> Any:
+        module, last = str(node.get("__module__")), str(node.get("__class__"))
         name, content = f"{module}.{last}", node.get("content")
-        if loader in _VALUES:
-            return self._value(node, loader, depth) if name in _VALUES[loader] else _FOREIGN
+        if name in _VALUES.get(loader, ()):
+            return self._value(node, loader, depth)
         if loader == "NdArrayNode" and module == "numpy":
             return self._array(node, last, depth)
         if loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
@@ -81,10 +76,10 @@ class _Translator:
         if loader == "DTypeNode" and name == "numpy.dtype":
             empty = self.node(content, depth)
             return {"dtype": self.arrays[empty["array"]].dtype.str}
-        if loader == "TypeNode":
-            if module == "builtins" and last in _PLAIN_TYPES:
-                return {"type": last}
-            return {"type": name} if module == "numpy" else _FOREIGN
+        if loader == "TypeNode" and module == "builtins" and last in _PLAIN_TYPES:
+            return {"type": last}
+        if loader == "TypeNode" and module == "numpy":
+            return {"type": name}
         listed = listed_name(module, last)
         if loader == "FunctionNode" and listed in FUNCTIONS:
             return {"function": listed}
@@ -95,7 +90,7 @@ class _Translator:
                 raise CorruptedFileError(f"{self.path} is corrupted: {name} has no state.")
             self._n_objects += 1
             return {"object": listed, "state": dict(pairs)}
-        return _FOREIGN
+        raise foreign(self.path, name)
 
     def _json(self, content: Any) -> Any:
         value = json.loads(content) if isinstance(content, str) else {}

@@ -189,16 +189,15 @@ class ReportData:
         if self.q == 1:
             return [(names[0], 0)]
         firsts = {"worst": order[0], "median": order[(self.q - 1) // 2], "best": order[-1]}
-        shown, seen = [], set()
+        labels: dict[int, str] = {}
         for word, j in firsts.items():
-            if int(j) not in seen:
-                shown.append((f"{names[j]} ({word})", int(j)))
-                seen.add(int(j))
+            labels.setdefault(int(j), f"{names[j]} ({word})")
         evenly = range(self.q) if self.q <= _MOST_OUTPUTS else order[
             np.unique(np.linspace(0, self.q - 1, _MOST_OUTPUTS).astype(int))
         ]  # fmt: skip
-        shown += [(names[j], int(j)) for j in evenly if int(j) not in seen]
-        return shown
+        for j in evenly:
+            labels.setdefault(int(j), names[j])
+        return [(label, j) for j, label in labels.items()]
 
     @cached_property
     def shown_rows(self) -> NDArray:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,29 +57,29 @@ def split_rows(
     """Split text into rows of cells, without blank lines; each with its line number."""
     rows: list[list[str]] = []
     lines: list[int] = []
-    csv.field_size_limit(LONGEST_CELL)
+    for line, cells in _records(path, text, separator, first_line):
+        if cells and not (len(cells) == 1 and not cells[0].strip()):
+            rows.append(cells)
+            lines.append(line)
+            if len(rows) == most:
+                break
+    return rows, lines
+
+
+def _records(path: str, text: str, separator: str, line: int) -> Iterator[tuple[int, list[str]]]:
     # The csv module would see an empty cell between each two of several spaces.
     if separator == " ":
-        for k, content in enumerate(text.split("\n")):
-            if content.strip():
-                rows.append(content.split())
-                lines.append(first_line + k)
-            if most is not None and len(rows) >= most:
-                break
-        return rows, lines
+        yield from enumerate(map(str.split, text.split("\n")), line)
+        return
+    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator, strict=True)
-    line = first_line
+    first = line
     try:
         for cells in reader:
-            if cells and not (len(cells) == 1 and not cells[0].strip()):
-                rows.append(cells)
-                lines.append(line)
-            line = first_line + reader.line_num
-            if most is not None and len(rows) >= most:
-                break
+            yield line, cells
+            line = first + reader.line_num
     except csv.Error as error:
         raise TableError(f"{path}, line {line}: {_plain(error)}.") from error
-    return rows, lines
 
 
 def _plain(error: csv.Error) -> str:

@@ -119,7 +119,7 @@ def read_pair(
     pair = parts[0] if len(parts) == 1 else join_pairs(parts, block_names(x_files))
     _indicate_classes(pair, y, y_reader.levels)
     if groups:
-        pair.groups = _group_numbers(align(first, groups[0], _be_silent))
+        pair.groups = _codes(align(first, groups[0], _be_silent), "group").astype(np.intp)
     return pair
 
 
@@ -155,16 +155,16 @@ def _read(reader: TableReader, parts: list[list[Column]], shared: _Shared) -> li
     return read_groups(reader, [*parts, own] if own else parts)
 
 
-def _group_numbers(table: Table) -> NDArray:
-    """A number per row; every row must have a group."""
-    numbers = table.values[:, 0]
-    without = np.flatnonzero(numbers < 0)
+def _codes(table: Table, what: str) -> NDArray:
+    """The codes of the only column, a group or a class; every row must have one."""
+    codes = table.values[:, 0]
+    without = np.flatnonzero(codes < 0)
     if len(without):
         raise TableError(
-            f"{table.path}: row {table.line(int(without[0]))} has no group in the column "
+            f"{table.path}: row {table.line(int(without[0]))} has no {what} in the column "
             f"{table.names[0]!r}; fill it, or leave the row out."
         )
-    return numbers.astype(np.intp)
+    return codes
 
 
 class _Shared:
@@ -262,14 +262,8 @@ def _indicate_classes(pair: Pair, y: Table, levels: dict[str, list[str]]) -> Non
             f"{y.path}: column {name!r} holds classes, {some(sorted(levels[name]))}, beside other "
             f"outputs; predict it by itself: --target-columns {name}."
         )
-    without = np.flatnonzero(y.values[:, 0] < 0)
-    if len(without):
-        raise TableError(
-            f"{y.path}: row {y.line(int(without[0]))} has no class in the column {name!r}; fill it, or "
-            "leave the row out."
-        )
     labels = sorted(levels[name])
-    pair.Y = indicate(y.values[:, 0], levels[name])
+    pair.Y = indicate(_codes(y, "class"), levels[name])
     pair.target_names = [f"{name}={label}" for label in labels[len(labels) == 2 :]]
     pair.origin["classes"] = {"column": name, "labels": labels}
 

@@ -179,9 +179,8 @@ class TableReader:
             self._check_kind(column)
         id_column = self.id_column
         texts = {c.place for c in self.columns if not c.is_number and c.kind != "index"}
-        unused = {c.place for c in self.columns} - {c.place for c in wanted}
-        asked = {c.place for c in self.columns if c.kind == "index"} & {c.place for c in wanted}
-        texts |= unused - asked  # whatever they hold
+        # What is not wanted may hold anything.
+        texts |= {c.place for c in self.columns} - {c.place for c in wanted}
         for block in self._format.blocks(frozenset(texts)):
             values = np.empty((block.n_rows, len(wanted)))
             for j, column in enumerate(wanted):

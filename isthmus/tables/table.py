@@ -131,12 +131,12 @@ def constant_columns(table: Table) -> list[str]:
         return []
     values = table.values
     first = values[0]
-    same = [
-        column.name
-        for k, column in enumerate(table.columns)
+    # The last row settles most columns at once.
+    return [
+        name
+        for k, name in enumerate(table.names)
         if first[k] == values[-1, k] and (values[:, k] == first[k]).all()
     ]
-    return same
 
 
 _MOST_PAIRS = 100  # of equal columns that are looked for
