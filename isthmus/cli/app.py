@@ -91,13 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with interruption:
             code = command.main(args=given, prog_name="isthmus", standalone_mode=False)
-        if code == INTERRUPTED:
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
             return interruption.end()
         return int(code) if isinstance(code, int) else DONE
-    except typer.Exit as ending:
-        if int(ending.exit_code) != INTERRUPTED:  # what typer makes of Ctrl-C
-            return int(ending.exit_code)
-        return interruption.end()
     except usage as error:
         message = error.format_message().rstrip(".")
         asked = f"{given[0]} " if given and given[0] in COMMANDS else ""

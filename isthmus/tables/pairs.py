@@ -94,19 +94,18 @@ def read_pair(
                     f"{y_reader.path}: nothing to predict; give a second file, or --target-columns."
                 )
             y_reader = shared.open(files[0].partition(":")[0], key="Y")
-        if y_reader is readers[0]:
-            outputs = y_reader.columns_of(target_columns)
-            inputs = _inputs(y_reader, [*outputs, *shared.groups(y_reader)])
-            first, y, *groups = _read(y_reader, [inputs, outputs], shared)
-            tables = [first]
-        else:
-            tables, groups = [], []
-            for reader in readers:
-                table, *own = _read(reader, [_inputs(reader, shared.groups(reader))], shared)
-                tables.append(table)
-                groups += own
-            y, *own = _read(y_reader, [_outputs(y_reader, target_columns, shared)], shared)
-            groups += own
+        tables: list[Table] = []
+        groups: list[Table] = []
+        for reader in dict.fromkeys([*readers, y_reader]):
+            own = shared.groups(reader)
+            outputs = _outputs(reader, target_columns, own) if reader is y_reader else []
+            inputs = _inputs(reader, [*outputs, *own]) if reader in readers else []
+            found = iter(read_groups(reader, [part for part in (inputs, outputs, own) if part]))
+            if inputs:
+                tables.append(next(found))
+            if outputs:
+                y = next(found)
+            groups += found
         for sentence in dict.fromkeys(shared.sentences()):
             reading.tell(sentence)
         shared.check_unused()
@@ -147,12 +146,6 @@ def join_pairs(parts: Sequence[Pair], names: Sequence[str]) -> Pair:
     X = np.hstack([part.X for part in parts])
     origin = {"id_column": blocks[0]["id_column"], "blocks": blocks}
     return Pair(X, parts[0].Y, columns, parts[0].target_names, ids, origin)
-
-
-def _read(reader: TableReader, parts: list[list[Column]], shared: _Shared) -> list[Table]:
-    """Read parts of a table, and the column of the groups behind them if the table has it."""
-    own = shared.groups(reader)
-    return read_groups(reader, [*parts, own] if own else parts)
 
 
 def _codes(table: Table, what: str) -> NDArray:
@@ -245,9 +238,9 @@ def _inputs(reader: TableReader, outputs: Sequence[Column]) -> list[Column]:
     return inputs
 
 
-def _outputs(reader: TableReader, asked: list[str], shared: _Shared) -> list[Column]:
+def _outputs(reader: TableReader, asked: list[str], groups: list[Column]) -> list[Column]:
     """The columns of a table of outputs; a category among them holds classes and needs no option."""
-    columns = reader.columns_of(asked) or _inputs(reader, shared.groups(reader))
+    columns = reader.columns_of(asked) or _inputs(reader, groups)
     return [replace(c, is_asked=True) if c.kind == "category" else c for c in columns]
 
 
