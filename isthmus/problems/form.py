@@ -102,6 +102,7 @@ class Form(ABC):
     y_squares: Array  # diagonal of Y'Y, (q,)
     data: CheckedRows | None  # all rows, of which the form may leave out a fold
 
+    is_squared = False  # X'X or XX' is held, and half of the digits of X
     is_dual = False  # directions are held in the coordinates of the samples, X'a as a
     is_condensed = False  # held as few rows that stand for those of the user
     basis: Array | None = None  # directions A are held in the coordinates of a basis, (p, m)
@@ -167,6 +168,7 @@ class Form(ABC):
 class SquaredForm(Form):
     """A form that holds a symmetric matrix ``second``, X'X or XX'."""
 
+    is_squared = True
     second: Array
     depends = False  # whether centred rows make ``second`` singular
     has_null_space = False  # whether there are fewer rows than ``second`` has columns

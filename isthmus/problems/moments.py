@@ -103,19 +103,9 @@ class MomentForm(SquaredForm):
             y_squares=self.y_squares / y_unit**2,
         )
 
-    def new_scores(self, n_components: int, tol: float) -> MomentScores:
-        """Keep the scores of directions as what is known of them."""
-        norm = float(np.linalg.norm(self.xx))
-        # Two passes: what one leaves along earlier scores grows with every further component.
-        cross = self.xy.T[None]
-        return MomentScores(cross, partial(np.dot, b=self.xx), n_components, norm, n_passes=2)
-
 
 class MomentScores:
     """Scores of a stack of problems of which only products are known: t = X r, X't = X'X r."""
-
-    solver = "moments"
-    vectors: Array | None = None
 
     def __init__(
         self, cross: Array, product: GramProduct, n_components: int, norm: float, n_passes: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -144,22 +143,6 @@ class RowForm(Form):
         squares = self.x_squares / x_unit**2, self.y_squares / y_unit**2
         return RowForm(self.frame, self.Y / y_unit, *squares, self.X / x_unit)
 
-    def new_scores(self, n_components: int, tol: float) -> RowScores:
-        """Keep the scores of directions as vectors; shorter ones than ``tol`` ||X|| are zero."""
-        cross = self.along(self.Y)
-        k, n, p = n_components, len(self.Y), cross.shape[1]
-        return RowScores(
-            rows=self,
-            cross=cross[None],
-            directions=np.zeros((1, k, p)),
-            x_cross=np.zeros((1, k, p)),
-            units=np.zeros((k, n)),
-            lengths=np.zeros(k),
-            # Few rows that stand for those of the user have scores that are nobody's.
-            vectors=None if self.is_condensed else np.zeros((k, n)),
-            smallest=tol * sqrt(self.x_squares.sum()),
-        )
-
 
 class RowFolds(Folds):
     """Every fold from its own rows."""
@@ -170,50 +153,11 @@ class RowFolds(Folds):
         return form
 
 
-@dataclass
-class RowScores:
-    """Scores of one problem as vectors, each made orthogonal to those before it.
-
-    With orthonormal weights W and unit scores T, X W = T R holds to rounding whatever the condition of
-    X, with R upper triangular: all components are the least squares of a QR decomposition.
-    """
-
-    rows: RowForm
-    cross: Array  # Y'X, (1, q, p)
-    directions: Array  # r with t = X r, (1, k, p)
-    x_cross: Array  # X't, (1, k, p)
-    units: Array  # t / ||t||, (k, n)
-    lengths: Array  # ||t||, (k,)
-    vectors: Array | None  # t of the user's rows, (k, n)
-    smallest: float  # shorter scores are rounding errors
-
-    solver = "rows"
-    known_to = 0.0  # vectors have the digits that their problem needs
-
-    def add(self, w: Array, S: Array, i: int) -> tuple[Array, Array]:
-        """Make score i that of the direction w (1, p); return t't, (1,), and Y't, (1, q)."""
-        outputs = np.zeros((1, S.shape[1]))
-        t, overlaps = off(self.rows.times(w[0]), self.units[:i])
-        square = float(t @ t)
-        length = sqrt(square)
-        if length <= self.smallest:
-            return np.zeros(1), outputs
-        # One column of R^-1 by substitution, so that r has all digits that R has.
-        self.directions[0, i] = w[0] - (overlaps / self.lengths[:i]) @ self.directions[0, :i]
-        self.lengths[i] = length
-        np.divide(t, length, out=self.units[i])
-        if self.vectors is not None:
-            self.vectors[i] = t
-        self.x_cross[0, i] = self.rows.along(t)
-        np.dot(t, self.rows.Y, out=outputs[0, : self.rows.Y.shape[1]])
-        return np.array([square]), outputs
-
-
 class ScoreStack:
     """Scores of a stack of problems as vectors, each made orthogonal to those before it.
 
-    The same for many small problems as ``RowScores`` for one: their matrices are multiplied in one call,
-    since the call itself takes longer than the product.
+    The matrices of many small problems are multiplied in one call, since the call itself takes longer than
+    the product.
 
     Parameters
     ----------
@@ -223,7 +167,7 @@ class ScoreStack:
     n_components : int
     """
 
-    known_to = 0.0  # as above
+    known_to = 0.0  # vectors have the digits that their problem needs
 
     def __init__(self, X: Array, Y: Array, n_components: int) -> None:
         b, n, p = X.shape
@@ -262,6 +206,8 @@ def off(v: Array, basis: Array) -> tuple[Array, Array]:
     second round.
     """
     overlaps = basis @ v
+    if not len(basis):
+        return v, overlaps
     left = v - overlaps @ basis
     if left @ left < _KEPT * (v @ v):
         more = basis @ left

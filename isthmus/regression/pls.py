@@ -20,7 +20,7 @@ from isthmus._linalg import EPS, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
-from isthmus.problems.rows import RowScores, ScoreStack, off
+from isthmus.problems.rows import ScoreStack, off
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
@@ -152,26 +152,18 @@ class PLS(LatentRegression):
         n, p = form.frame.n_samples, len(form.frame.x_scale)
         k = min(n - 1, p) if n_components is None else min(n_components, n - 1, p)
         tolerance = EPS * max(n, p)
-        has_digits = True
+        factors: Factors | None
         if form.is_dual:
             factors = solve_dual(form, k, tolerance)
+        elif form.is_squared:
+            factors = moment_pls(form, k, tolerance, self.algorithm == "simpls")
         else:
-            scores = form.new_scores(k, tolerance)
-            path = primal_pls(scores, k, tolerance, self.algorithm == "simpls")
-            has_digits = path.is_trusted[0]
-            k = int(path.n_found[0])
-            factors = Factors(
-                rotations=path.rotations[0, :k].T,
-                y_loadings=path.y_loadings[0, :k].T,
-                weights=path.weights[0, :k].T,
-                x_cross=path.x_cross[0, :k].T,
-                y_cross=path.score_norms[0, :k, None] * path.y_loadings[0, :k],
-                gram=np.diag(path.score_norms[0, :k]),
-                solver=scores.solver,
-                scores=None if scores.vectors is None else scores.vectors[:k].T,
-            )
-        if factors is None or not has_digits:
+            factors = row_pls(form, k, tolerance, self.algorithm == "simpls")
+        if factors is None:
             return self._solve(form.exactly(), n_components)
+        if self.algorithm == "simpls":  # rotations of unit length, which are its weights
+            lengths = np.linalg.norm(factors.rotations, axis=0)
+            factors.turn(np.diag(1.0 / lengths), np.diag(lengths))
         found, wanted = factors.y_loadings.shape[1], n_components or 0
         if found < wanted:
             factors.warning = (
@@ -206,6 +198,93 @@ class PLS(LatentRegression):
             yield i, [FoldPath(T, loadings, stack.y_mean[b])]
 
 
+def row_pls(form: RowForm, n_components: int, tol: float, simpls: bool) -> Factors:
+    """NIPALS or SIMPLS components of one problem whose scores are kept as vectors, see ``primal_pls``.
+
+    With orthonormal weights W and unit scores T, X W = T R holds to rounding whatever the condition of
+    X, with R upper triangular: all components are the least squares of a QR decomposition.
+    """
+    S = form.along(form.Y)  # what is left of Y'X, (q, p)
+    q, p = S.shape
+    k = n_components
+    weights = np.zeros((k, p))
+    rotations = np.zeros((k, p))
+    x_cross = np.zeros((k, p))
+    y_loadings = np.zeros((k, q))
+    basis = np.zeros((k if simpls else 0, p))  # orthonormal, of the loadings
+    units = np.zeros((k, len(form.Y)))  # t / ||t||
+    lengths = np.zeros(k)  # ||t||
+    floor = tol * sqrt(np.vdot(S, S))
+    shortest = tol * sqrt(form.x_squares.sum())
+    found = 0
+    for i in range(k):
+        # The weight, through the smaller of the two Gram matrices of S.
+        if q <= p:
+            w = leading_eigenvector(S @ S.T)[1] @ S
+            strength = sqrt(w @ w)
+        else:
+            square, w = leading_eigenvector(S.T @ S)
+            strength = sqrt(max(float(square), 0.0))
+        if strength <= floor:
+            break
+        w = off(w, weights[:i])[0]
+        w /= sqrt(w @ w)
+        # The score, and X and Y along it.
+        t, overlaps = off(form.times(w), units[:i])
+        length = sqrt(t @ t)
+        if length <= shortest:
+            break
+        found = i + 1
+        weights[i] = w
+        # One column of R^-1 by substitution, so that a rotation has all digits that R has.
+        rotations[i] = w - (overlaps / lengths[:i]) @ rotations[:i]
+        x_cross[i] = form.along(t)
+        y_loadings[i] = (t @ form.Y) / length**2
+        units[i] = t / length
+        lengths[i] = length
+        # What is left of S.
+        if simpls:
+            v = off(x_cross[i], basis[:i])[0]
+            basis[i] = v / (np.linalg.norm(v) or 1.0)
+            S -= (S @ basis[i])[:, None] * basis[i]
+        else:
+            S -= y_loadings[i, :, None] * x_cross[i]
+    norms = lengths[:found] ** 2
+    return Factors(
+        rotations=rotations[:found].T,
+        y_loadings=y_loadings[:found].T,
+        weights=weights[:found].T,
+        x_cross=x_cross[:found].T,
+        y_cross=norms[:, None] * y_loadings[:found],
+        gram=np.diag(norms),
+        solver="rows",
+        # Few rows that stand for those of the user have scores that are nobody's.
+        scores=None if form.is_condensed else units[:found].T,
+    )
+
+
+def moment_pls(form: MomentForm, n_components: int, tol: float, simpls: bool) -> Factors | None:
+    """The same from moments; None where they lack digits for as many components."""
+    norm = float(np.linalg.norm(form.xx))
+    product = partial(np.dot, b=form.xx)
+    # Two passes: what one leaves along earlier scores grows with every further component.
+    scores = MomentScores(form.xy.T[None], product, n_components, norm, n_passes=2)
+    path = primal_pls(scores, n_components, tol, simpls)
+    if not path.is_trusted[0]:
+        return None
+    k = np.count_nonzero(path.score_norms[0])
+    norms, y_loadings = path.score_norms[0, :k], path.y_loadings[0, :k]
+    return Factors(
+        rotations=path.rotations[0, :k].T,
+        y_loadings=y_loadings.T,
+        weights=path.weights[0, :k].T,
+        x_cross=path.x_cross[0, :k].T,
+        y_cross=norms[:, None] * y_loadings,
+        gram=np.diag(norms),
+        solver="moments",
+    )
+
+
 @dataclass
 class PrimalPath:
     """Components of a stack of ``b`` problems, one component per row: (b, k, p) and (b, k, q)."""
@@ -215,15 +294,11 @@ class PrimalPath:
     x_cross: Array  # X'T
     y_loadings: Array
     score_norms: Array  # t't, (b, k)
-    n_found: Array  # (b,)
     is_trusted: NDArray  # whether a problem has the digits that its scores need, (b,)
 
 
 def primal_pls(
-    scores: RowScores | ScoreStack | MomentScores,
-    n_components: int,
-    tol: float,
-    simpls: bool = False,
+    scores: ScoreStack | MomentScores, n_components: int, tol: float, simpls: bool = False
 ) -> PrimalPath:
     r"""NIPALS or SIMPLS components from what is known of the scores of directions.
 
@@ -235,8 +310,8 @@ def primal_pls(
 
     with loadings :math:`p_i = X^\top t_i / t_i^\top t_i`, :math:`q_i = Y^\top t_i / t_i^\top t_i` and
     :math:`S_{i+1} = S_i - (t_i^\top t_i)\, p_i q_i^\top`. SIMPLS [dJ1993]_ projects :math:`S` off the span
-    of the loadings instead; its rotations are shown with unit length. A problem of the stack ends when
-    its leading singular value falls to ``tol`` times the norm of X'Y; its later components are zero.
+    of the loadings instead. A problem of the stack ends when its leading singular value falls to ``tol``
+    times the norm of X'Y; its later components are zero.
     """
     b, n_outputs, p = scores.cross.shape
     k = n_components
@@ -288,26 +363,11 @@ def primal_pls(
         else:
             S -= np.multiply(y_loading[:, :, None], h[:, None, :], out=step)
     lengths = np.einsum("bkp,bkp->bk", scores.directions, scores.directions)
-    path = PrimalPath(
+    return PrimalPath(
         weights,
         scores.directions,
         scores.x_cross,
         y_loadings[:, :, :n_outputs],
         score_norms,
-        n_found=np.count_nonzero(score_norms, axis=1),
         is_trusted=(scores.known_to * lengths <= score_norms).all(axis=1),
     )
-    if simpls:
-        _shorten(path)
-    return path
-
-
-def _shorten(path: PrimalPath) -> None:
-    """Show rotations with unit length, which are the weights of SIMPLS."""
-    lengths = np.linalg.norm(path.rotations, axis=2)
-    lengths = np.where(lengths > 0, lengths, 1.0)
-    path.rotations = path.rotations / lengths[:, :, None]
-    path.x_cross = path.x_cross / lengths[:, :, None]
-    path.y_loadings = path.y_loadings * lengths[:, :, None]
-    path.score_norms = path.score_norms / lengths**2
-    path.weights = path.rotations
