@@ -71,7 +71,7 @@ def check_array(array: Any, **options: Any) -> Any:
 
 def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
     """As in scikit-learn; Dask collections are refused."""
-    if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray)):
+    if not (isinstance(X, np.ndarray) and isinstance(y, np.ndarray | str)):
         refuse_dask(X=X, y=y)
     return _validate_data(estimator, X, y, **options)
 

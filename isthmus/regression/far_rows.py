@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,14 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     n_fitted = X.shape[1] if model._inverts_covariance else k
     if len(X) < _FEWEST_ROWS or k == 0 or n < 2 * (n_fitted + 1) or model.solver_ == "proximal":
         return
-    rows = np.asarray(X[:: -(-len(X) // _MOST_ROWS)], dtype=np.float64)
+    rows = X[:: -(-len(X) // _MOST_ROWS)]
+    n_far = len(rows) - len(rows) // 2  # as many are at least as far out as the median
     with np.errstate(all="ignore"):  # rows may be as far out as numbers go
-        ratios = _ratios(model, rows)
-    largest = ratios.max(axis=0)
-    largest.sort()
-    median = float(largest[len(rows) // 2])
+        T, weighted, residuals = _products(model, rows)
+        if np.vdot(T, weighted) + np.vdot(residuals, residuals) <= _FAR * n_far:
+            return  # so many far rows would have a larger sum
+        ratios = _row_sums(T, weighted, residuals)
+    median = float(np.sort(ratios.max(axis=0))[-n_far])
     if not median > _FAR:  # neither is NaN, where numbers ended
         return
     name = ("Hotelling's T2", "the Q residual")[int(np.median(ratios, axis=1).argmax())]
@@ -51,27 +54,33 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     )
 
 
-def _ratios(model: Any, X: Array) -> Array:
-    """T2 and Q of some rows over their means at the fit, (2, n_rows); zero where a mean is not known."""
+def _products(model: Any, X: Array) -> tuple[Array, Array, Array]:
+    """Scores, scores over their covariance and residuals: their products are T2 and Q, over the means of
+    these at the fit; zeros where a mean is not known.
+    """
     n, k = model.n_samples_, model.n_components_
     loadings, gram = model.x_loadings_, model.score_gram_
-    has_varied = np.einsum("pk,pk->p", loadings, loadings) > 0
-    Z = (X - model.x_mean_) * (has_varied / model.x_scale_)
+    Z = X - model.x_mean_
+    Z /= model.x_scale_
+    if not loadings.all():
+        Z *= loadings.any(axis=1)  # columns that did not vary
     T = Z @ model.x_rotations_
-    found = np.zeros((2, len(X)))
     *_, solved, info = lapack.dposv(gram, T.T)
     if info:  # weights out of range of their squares
-        return found
+        return T, np.zeros_like(T), np.zeros_like(Z)
     # k directions were fitted to the training rows, so that their own means are too small.
     freedom = (n - 1 - k) / n
-    found[0] = np.einsum("nk,kn->n", T, solved) * (model.weight_ / k * freedom)
+    solved *= model.weight_ / k * freedom
     share = float(model.x_explained_variance_ratio_.sum())
-    if share < 1:
-        inner = loadings.T @ loadings
-        explained = float(np.vdot(inner, gram))  # squares of all training rows
-        mean = max(1 - share, _ROUNDING) * explained / (share * model.weight_)
-        # ||z - P t||^2 from products: digits that cancel are below what counts as rounding.
-        beside = np.einsum("np,np->n", Z, Z)
-        beside += np.einsum("nk,nk->n", T, T @ inner - 2.0 * (Z @ loadings))
-        found[1] = beside * (freedom / mean)
-    return found
+    if share >= 1:
+        return T, solved.T, np.zeros_like(Z)
+    explained = float(np.vdot(loadings.T @ loadings, gram))  # squares of all training rows
+    mean = max(1 - share, _ROUNDING) * explained / (share * model.weight_)
+    Z -= T @ loadings.T
+    Z *= sqrt(freedom / mean)
+    return T, solved.T, Z
+
+
+def _row_sums(T: Array, weighted: Array, residuals: Array) -> Array:
+    """T2 and Q of each row, (2, n_rows)."""
+    return np.array([(T * weighted).sum(axis=1), (residuals * residuals).sum(axis=1)])

@@ -102,7 +102,7 @@ class FittedMap(
         if source is None:
             with allow_far_rows():  # a score tells by itself that rows are predicted badly
                 return float(super().score(X, y, sample_weight))
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return score_source(self, source, len(self.y_mean_))
 
     @by_blocks
@@ -128,7 +128,7 @@ class FittedMap(
     @property
     def coef_path_(self) -> NDArray:
         """Coefficients of 1..``n_components_`` components, (n_components_[, n_targets], n_features)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         rotations, loadings = self._path_factors()
         steps = loadings.T[:, :, None] * rotations.T[:, None, :]
         path = np.cumsum(steps, axis=0, out=steps)
@@ -174,7 +174,7 @@ class FittedMap(
         X_original : ndarray of shape (n_samples, n_features)
             ``(X @ x_loadings_.T) * x_scale_ + x_mean_``.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         T = check_array(X, dtype=FLOATS, input_name="X", ensure_min_features=0)
         if T.shape[1] != self.n_components_:
             raise ValueError(
@@ -197,7 +197,7 @@ class FittedMap(
         U : ndarray of shape (n_samples, n_components_)
             Minimum norm coordinates where there are more components than targets.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         Y = check_array(y, dtype=FLOATS, ensure_2d=False, input_name="y")
         Y = Y.reshape(len(Y), -1)
         if Y.shape[1] != len(self.y_mean_):
@@ -206,7 +206,7 @@ class FittedMap(
         return (Z @ np.linalg.pinv(self.y_loadings_.T)).astype(Y.dtype, copy=False)
 
     def _check_new(self, X: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         model = getattr(self, "missing_model_", None)
         try:
             X = validate_data(

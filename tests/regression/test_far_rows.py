@@ -21,7 +21,12 @@ from isthmus.datasets import make_spectra
 from isthmus.features import SavitzkyGolay
 from isthmus.inspection import OutsideDomainWarning, Trusted, hotelling_t2, q_residuals
 from isthmus.regression import OPLS
-from isthmus.regression.far_rows import _FAR, _ratios
+from isthmus.regression.far_rows import _FAR, _products, _row_sums
+
+
+def _ratios(model, rows):
+    return _row_sums(*_products(model, rows))
+
 
 ESTIMATORS = [
     PLS(3),
