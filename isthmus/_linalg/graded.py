@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
@@ -90,8 +92,6 @@ def graded_svd(A: Array, norms: Array, tolerance: float = 1e-14) -> tuple[Array,
     return U, s, np.where(small, projected, right)
 
 
-def rounding_units(Vt: Array, norms: Array) -> Array:
+def rounding_units(Vt: Array, norms: Array) -> Any:
     """Return what each singular value of columns of these norms is known relative to."""
-    if not is_graded(norms):
-        return np.full(len(Vt), np.linalg.norm(norms))
-    return np.asarray(np.abs(Vt) @ norms, dtype=np.float64)
+    return np.abs(Vt) @ norms if is_graded(norms) else np.linalg.norm(norms)

@@ -57,12 +57,12 @@ def expanded_errors(gram: Array, cross: Array, squares: Array, loadings: Array) 
     L = loadings.T
     errors = np.empty((len(L) + 1, len(squares)))
     errors[0] = squares
-    np.multiply(L, (gram * _pairs(len(L))) @ L - 2.0 * cross, out=errors[1:])
+    np.multiply(L, (gram * pairs(len(L))) @ L - 2.0 * cross, out=errors[1:])
     return np.cumsum(errors, axis=0, out=errors)
 
 
 @cache
-def _pairs(k: int) -> Array:
+def pairs(k: int) -> Array:
     """How often the product of two components counts in a square: twice before, once with itself."""
     return np.tri(k) + np.tri(k, k=-1)
 

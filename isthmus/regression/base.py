@@ -35,7 +35,7 @@ from isthmus.problems import (
     Split,
 )
 from isthmus.problems.missing import expected_form
-from isthmus.problems.paths import FoldPath
+from isthmus.problems.paths import FoldPath, pairs
 from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components, fold_paths
@@ -367,8 +367,7 @@ class LatentRegression(FittedMap, ABC):
                 self.x_loadings_ = loadings * signs
                 x_squares = np.einsum("pk,pk->k", loadings, x_cross)
         else:
-            overlap = np.tril(gram * (Q.T @ Q))
-            y_squares -= 2 * overlap.sum(axis=1) - overlap.diagonal()
+            y_squares -= np.einsum("jk,jk->j", gram * (Q.T @ Q), pairs(len(gram)))
             inverse = inverse_root(gram)
             V = inverse @ factors.along_scores.T  # X' along orthonormal scores
             self.x_loadings_ = V.T @ (inverse * signs)

@@ -249,7 +249,8 @@ def row_pls(form: RowForm, n_components: int, tol: float, simpls: bool) -> Facto
             S -= (S @ basis[i])[:, None] * basis[i]
         else:
             S -= y_loadings[i, :, None] * x_cross[i]
-    norms = lengths[:found] ** 2
+    lengths = lengths[:found]
+    norms = lengths**2
     return Factors(
         rotations=rotations[:found].T,
         y_loadings=y_loadings[:found].T,
@@ -259,7 +260,7 @@ def row_pls(form: RowForm, n_components: int, tol: float, simpls: bool) -> Facto
         gram=np.diag(norms),
         solver="rows",
         # Few rows that stand for those of the user have scores that are nobody's.
-        scores=None if form.is_condensed else units[:found].T,
+        scores=None if form.is_condensed else units[:found].T * lengths,
     )
 
 

@@ -265,6 +265,7 @@ def check_finite(values: NDArray, loss: Loss) -> None:
 def squared_objective(form: Any, factors: Factors, alpha: float) -> float:
     """Half of ||Y - XC||^2 + alpha ||C||^2, from the products that the factors carry."""
     Q = factors.y_loadings
-    fitted = 2 * (factors.y_cross * Q.T).sum() - (factors.gram * (Q.T @ Q)).sum()
-    coef = ((factors.rotations.T @ factors.rotations) * (Q.T @ Q)).sum()
+    products = Q.T @ Q
+    fitted = 2 * np.vdot(factors.y_cross, Q.T) - np.vdot(factors.gram, products)
+    coef = np.vdot(factors.rotations.T @ factors.rotations, products)
     return 0.5 * float(form.y_squares.sum() - fitted + alpha * coef)
