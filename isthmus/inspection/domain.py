@@ -189,7 +189,7 @@ class Domain:
                 in_time = renumber(later[1], kept, len(rows))
                 between, errors = (folds, errors), of_later
                 if "plane" in self.parts:  # rows of a Gram matrix are no points
-                    self.spacing, errors = find_spacing(Z, scale, between, (in_time, of_later))
+                    self.spacing, errors = find_spacing(Z, between, (in_time, of_later))
             self.scaled_errors = sorted_errors(errors[np.isfinite(errors).any(axis=1)])
             found["output"] = np.concatenate(beyond)
         self.limits = joint_limits(found)

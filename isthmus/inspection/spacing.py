@@ -62,7 +62,7 @@ class Spacing:
 
 
 def find_spacing(
-    Z: Array, scale: bool, between: tuple[Folds, Array], later: tuple[Folds, Array]
+    Z: Array, between: tuple[Folds, Array], later: tuple[Folds, Array]
 ) -> tuple[Spacing | None, Array]:
     """Return the spacing of ordered rows, and the errors of later rows over their growth.
 
@@ -70,8 +70,6 @@ def find_spacing(
     ----------
     Z : ndarray of shape (n_samples, n_features)
         Rows as the model sees them.
-    scale : bool
-        Whether columns are divided by their standard deviations.
     between, later : tuple of folds and ndarray of shape (n_samples, n_targets)
         Shuffled folds and folds in time, with the absolute errors of the rows that they leave out, NaN for
         others.
@@ -82,7 +80,7 @@ def find_spacing(
         None if errors do not grow with the distance, or many rows have a copy, which tells nothing.
     errors : ndarray of shape (n_samples, n_targets)
     """
-    axes = PrincipalAxes(Z, scale)
+    axes = PrincipalAxes(Z)
     plane = axes.plane(len(axes.variances))
     points = plane.standardise(Z) @ plane.rotations
     distances = cdist(points, points)

@@ -41,7 +41,7 @@ def planted(rows, power, rng=None):
         np.column_stack([4.0 * np.maximum(d, least) ** power * own, np.maximum(d, least) ** power])
         for d, own in zip((near, far), noise, strict=True)
     )
-    return find_spacing(X, True, (FOLDS, between), (IN_TIME, later)), least, far, later
+    return find_spacing(X, (FOLDS, between), (IN_TIME, later)), least, far, later
 
 
 @pytest.mark.parametrize("power", [0.2, 0.6, 0.9])
@@ -78,14 +78,14 @@ def test_a_drift_that_the_inputs_do_not_show_leaves_the_errors_as_they_are(rows,
     between, later = rng.uniform(1, 2, (120, 1)), rng.uniform(3, 6, (120, 1))
     flat = np.ones((120, 1))
     for own in ((between, later), (flat, 3 * flat)):
-        spacing, errors = find_spacing(X, True, (FOLDS, own[0]), (IN_TIME, own[1]))
+        spacing, errors = find_spacing(X, (FOLDS, own[0]), (IN_TIME, own[1]))
         assert spacing is None and errors is own[1]
 
 
 def test_later_errors_that_are_no_larger_leave_the_errors_as_they_are(rows):
     X, Z = rows
     near, far = nearest(Z, FOLDS)[:, None], nearest(Z, IN_TIME)[:, None]
-    spacing, errors = find_spacing(X, True, (FOLDS, near), (IN_TIME, 0.1 * far))
+    spacing, errors = find_spacing(X, (FOLDS, near), (IN_TIME, 0.1 * far))
     assert spacing is None and errors.shape == (120, 1)
 
 
@@ -94,7 +94,7 @@ def test_copies_of_rows_tell_nothing_of_the_distance(rng):
     near = nearest(X, FOLDS)[:, None]
     assert np.mean(near == 0) > 0.1
     later = 1 + nearest(X, IN_TIME)[:, None]
-    assert find_spacing(X, True, (FOLDS, 1 + near), (IN_TIME, later))[0] is None
+    assert find_spacing(X, (FOLDS, 1 + near), (IN_TIME, later))[0] is None
 
 
 def path(rng, n):
