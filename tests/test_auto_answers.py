@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
 from isthmus.auto import ladder as ladder_module
+from isthmus.auto import trees
 from isthmus.auto.answers import Answers
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import best_shares, blend_weights
@@ -196,8 +197,6 @@ def test_rows_that_no_fold_leaves_out_have_no_error():
     ],
 )
 def test_tables_predict_as_the_trees_do(kind, n, ranked, shares, monkeypatch):
-    from isthmus.auto import trees
-
     A, B = np.vstack([X, X + 0.1])[:n], np.vstack([Y, -Y])[:n]
     grown = []
     tables = trees._tables
@@ -256,6 +255,29 @@ def test_settings_share_the_trees_by_how_sure_the_rows_are():
     losses = np.stack([first, losses[1], losses[2]])[:, :, None]
     expected = np.exp([0, -0.5, -4.5])
     assert_allclose(best_shares(losses)[:, 0], expected / expected.sum(), rtol=1e-10)
+
+
+def test_outputs_have_a_say_in_the_splits_by_what_is_predicted_of_them():
+    """Left-out errors of 0.1, 0.55 and more than all of the variance, over the best."""
+    errors = np.tile([0.1, 0.55, 1.3], (20, 1))
+    assert_allclose(trees._output_weights(errors), [1.0, 0.5, 0.02])
+
+
+def test_outputs_of_noise_do_not_choose_the_splits():
+    """One output that is predicted beside seven that are not, against trees that weigh all alike.
+
+    In twenty draws the squared error was 0.17 to 0.69 of theirs; without the rule, in eight, 1.02 to 1.45.
+    """
+    draw = np.random.default_rng(11)
+    A = draw.uniform(size=(400, 8))
+    signal = 4 * A[:, 0] * A[:, 1]
+    B = np.column_stack([signal, draw.normal(size=(400, 7))])
+    own = TreeSearch(cv=3).fit(A[:200], B[:200]).predict(A[200:])[:, 0]
+    scale = B[:200].std(axis=0)
+    peer = ExtraTreesRegressor(100, random_state=0).fit(A[:200], B[:200] / scale)
+    equal = peer.predict(A[200:])[:, 0] * scale[0]
+    truth = signal[200:]
+    assert np.mean((own - truth) ** 2) < 0.9 * np.mean((equal - truth) ** 2)
 
 
 @pytest.mark.parametrize(

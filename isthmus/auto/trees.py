@@ -25,6 +25,7 @@ _EXTRA = {(False, 1): 0.5, (False, 4): 0.25, (True, 1): 0.25}
 _BOOSTED = {(True, 20): 1.0}
 _ROWS_TO_CHOOSE = 100  # fewer cannot tell settings apart: the shares stay as they are
 _LEAST_SHARE = 0.1  # settings with fewer of the trees are left out
+_LEAST_WEIGHT = 0.02  # of an output in the splits, however badly it is predicted
 _STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
 _BLOCK = 256  # rows walked down all trees at a time
 _DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
@@ -79,12 +80,12 @@ class TreeSearch(InnerSearch):
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
     their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
-    bins, and ranks. Outputs are in units of their spreads. Settings share the trees: those of
-    scikit-learn have half of them beforehand, and a hundred rows or more change this by how sure left-out
-    rows are that another is better. With few rows, or a few large outputs, the best setting of left-out
-    rows is often not the best for new rows. Errors are those of infinitely many trees: of ``m`` trees less
-    ``1 / m`` of the variance between them, since with few trees large leaves would win only because they
-    vary less.
+    bins, and ranks. Outputs are in units of their spreads; in splits that several share, what is predicted
+    of an output in left-out rows is its weight. Settings share the trees: those of scikit-learn have half
+    of them beforehand, and a hundred rows or more change this by how sure left-out rows are that another is
+    better. With few rows, or a few large outputs, the best setting of left-out rows is often not the best
+    for new rows. Errors are those of infinitely many trees: of ``m`` trees less ``1 / m`` of the variance
+    between them, since with few trees large leaves would win only because they vary less.
 
     Parameters
     ----------
@@ -126,17 +127,23 @@ class TreeSearch(InnerSearch):
         scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
         if len(settings) > 1 and len(rows) >= _ROWS_TO_CHOOSE:
             folds = list(check_cv(self.cv).split(rows, Y))
-            losses = [self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
-                      for ranked, leaf in settings]  # fmt: skip
-            shares = shares * best_shares(np.stack(losses)[:, :, None])[:, 0]
+            losses = np.stack([self._errors(scales[ranked][0], Y, folds, sample_weight, leaf)
+                               for ranked, leaf in settings])  # fmt: skip
+            shares = shares * best_shares(losses.mean(axis=2)[:, :, None])[:, 0]
             shares /= shares.sum()
             shares = np.where(shares < _LEAST_SHARE, 0.0, shares)
             shares /= shares.sum()
+            weights = _output_weights(losses[0])
+            Y *= weights
+            unit = unit / weights
+        n_trees = _N_TREES
+        if rows.shape[1] > _WIDE or len(rows) < _ROWS_TO_CHOOSE:
+            n_trees //= 2
         forests = []
         for k in np.flatnonzero(shares):
             (ranked, leaf), (places, ends) = settings[k], scales[settings[k][0]]
-            n_trees = max(1, round(shares[k] * _N_TREES))
-            tables = _tables(self._grow(leaf, places, Y, sample_weight, n_trees))
+            own = max(1, round(shares[k] * n_trees))
+            tables = _tables(self._grow(leaf, places, Y, sample_weight, own))
             forests.append(_forest(tables, ends, unit * shares[k], means * shares[k]))
         ranked, leaf = settings[int(shares.argmax())]
         self.best_params_ = {
@@ -151,7 +158,7 @@ class TreeSearch(InnerSearch):
     def _errors(
         self, places: NDArray, Y: Array, folds: Any, weights: Array | None, leaf: int
     ) -> Array:
-        """Squared error of each left-out row, less what more trees would take away."""
+        """Squared errors of each left-out row, less what more trees would take away."""
         squares = np.full(Y.shape, np.nan)
         for train, test in folds:
             own = None if weights is None else weights[train]
@@ -161,8 +168,9 @@ class TreeSearch(InnerSearch):
             squares[test] = (Y[test] - each.mean(axis=0)) ** 2 - each.var(axis=0, ddof=1) / len(
                 each
             )
-        own = squares.mean(axis=1) if weights is None else squares.mean(axis=1) * weights
-        return own[np.isfinite(own)]
+        if weights is not None:
+            squares *= (weights / weights.mean())[:, None]
+        return squares[np.isfinite(squares).all(axis=1)]
 
     def _grow(
         self, leaf: int, places: NDArray, Y: Array, weights: Array | None, n_trees: int
@@ -174,12 +182,20 @@ class TreeSearch(InnerSearch):
                 min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
             )
             return [clone(start).fit(places, column, sample_weight=weights) for column in Y.T]
-        half = places.shape[1] > _WIDE or len(places) < _ROWS_TO_CHOOSE
         trees = ExtraTreesRegressor(
-            n_trees // 2 if half else n_trees, min_samples_leaf=leaf,
-            n_jobs=self.n_jobs, random_state=self.random_state,
-        )  # fmt: skip
+            n_trees, min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state
+        )
         return [trees.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+
+
+def _output_weights(errors: Array) -> Array:
+    """Weights of outputs in the splits: how much of each is predicted in left-out rows, over the most.
+
+    A split that all outputs share is chosen by the sum of what it explains of each. What it explains of an
+    output that nothing predicts is chance, and would choose as often as the others.
+    """
+    explained = np.maximum(1.0 - errors.mean(axis=0), _LEAST_WEIGHT)
+    return np.round(explained / explained.max(), 2)
 
 
 Tables = tuple[list[Any], NDArray]
