@@ -9,20 +9,21 @@ calls (median in brackets):
 ================================  ====================  =============================================
 call                              ratio                 what is left
 ================================  ====================  =============================================
-fits below 1 ms                   1.23 to 1.53 (1.35)   scikit-learn's checks, see below
-fits from 1 to 2 ms               0.70 to 1.32 (1.10)   the same
-PLS, 2 ms and more                0.71 to 1.18 (0.95)   ten scores are orthogonalised twice
-PCR, 2 ms and more                1.01 to 1.14 (1.08)   checks
-reduced rank, alpha=1, 2 ms       0.96 to 1.07 (1.02)   checks
-reduced rank, default, 2 ms       0.98 to 1.26 (1.08)   ||X||^2, see below
-Stiefel, alpha=1, 2 ms            0.85 to 1.09 (1.07)   checks
-Stiefel, default, 2 ms            0.97 to 1.25 (1.10)   ||X||^2
-ManifoldPLS, 2 ms and more        0.95 to 1.09 (1.04)   checks
-predict                           1.12 to 1.86 (1.31)   a look for rows that are far out, 0.05 to 0.1 ms
-transform                         0.94 to 1.05 (1.02)
-n_components="auto"               0.73 to 1.22 (1.02)
-ComponentSearchCV                 0.50 to 1.21 (1.10)   cv_results_ as in scikit-learn
+fits below 1 ms                   0.68 to 1.49 (1.22)   scikit-learn's checks, see below
+fits from 1 to 2 ms               0.72 to 1.31 (1.12)   the same
+PLS, 2 ms and more                0.63 to 1.17 (0.80)
+PCR, 2 ms and more                1.01 to 1.13 (1.06)   checks
+reduced rank, alpha=1, 2 ms       0.81 to 1.18 (1.05)   checks
+reduced rank, default, 2 ms       0.98 to 1.27 (1.18)   ||X||^2, see below
+Stiefel, alpha=1, 2 ms            1.02 to 1.15 (1.10)   checks
+Stiefel, default, 2 ms            0.97 to 1.29 (1.12)   ||X||^2
+ManifoldPLS, 2 ms and more        0.97 to 1.21 (1.04)   checks
+predict                           1.04 to 1.38 (1.22)   a look for rows that are far out, 0.03 to 0.07 ms
+transform                         0.92 to 1.01 (0.99)
+n_components="auto"               0.69 to 1.24 (0.97)
+ComponentSearchCV                 0.53 to 1.28 (1.04)   cv_results_ as in scikit-learn
 SIR, COIR, MORP                   0.25 to 0.26
+all                               0.25 to 1.49 (1.03)
 ================================  ====================  =============================================
 
 That commit had checks of its own for float64 arrays, 0.01 ms. ``validate_data`` of scikit-learn 1.9 takes
