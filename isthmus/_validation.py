@@ -78,7 +78,9 @@ def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **options: A
 
 def check_rank(value: Any, *, minimum: int, allowed: str = "None") -> int | None:
     """Return ``n_components`` as an int, or None where it asks for all there are."""
-    return None if value is None else check_count("n_components", value, minimum, allowed)
+    if value is None:
+        return None
+    return check_count("n_components", value, minimum, allowed)
 
 
 def check_alpha(value: Any, *, allowed: str = "") -> float:

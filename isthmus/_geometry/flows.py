@@ -62,7 +62,8 @@ def _great_circle(point: Array, velocity: Array, time: float) -> tuple[Array, Ar
     speed = float(np.sqrt((velocity * velocity).sum()))
     if speed == 0.0:
         return point, velocity
-    c, s = np.cos(speed * time), np.sin(speed * time)
+    c = np.cos(speed * time)
+    s = np.sin(speed * time)
     moved = c * point + (s / speed) * velocity
     moved /= np.sqrt((moved * moved).sum())
     turned = c * velocity - (s * speed) * point

@@ -91,7 +91,8 @@ def orthonormal_basis(A: Array) -> tuple[Array, Array]:
             factor = np.linalg.cholesky(Q.T @ Q).T
         except np.linalg.LinAlgError:
             break
-        Q, R = blas.dtrmm(1.0, lapack.dtrtri(factor)[0], Q, side=1), factor @ R
+        Q = blas.dtrmm(1.0, lapack.dtrtri(factor)[0], Q, side=1)
+        R = factor @ R
         # Products with few vectors show how far from orthonormal the columns are.
         if np.abs(Q.T @ (Q @ probes) - probes).max(initial=0.0) < _ORTHONORMAL:
             return Q, R
@@ -169,7 +170,8 @@ def spreads(Y: NDArray) -> Array:
         return np.array([spreads(y[s, None])[0] if s.any() else 1.0 for y, s in zip(Y.T, seen.T)])
     unit = np.array([power_of_two(y) for y in Y.T])
     Z = Y / unit
-    mean, deviation = Z.mean(axis=0), Z.std(axis=0)
+    mean = Z.mean(axis=0)
+    deviation = Z.std(axis=0)
     return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
 
 

@@ -112,7 +112,8 @@ def rows_of_moments(xx: Array, xy: Array, live: NDArray) -> tuple[Rows, float]:
     scales = np.sqrt(xx.diagonal()[live])
     values, vectors = np.linalg.eigh(xx[np.ix_(live, live)] / scales[:, None] / scales)
     keep = values > len(values) * EPS * values[-1]
-    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    roots = np.sqrt(values[keep])
+    vectors = vectors[:, keep]
     X = roots[:, None] * vectors.T * scales
     Y = (vectors.T @ (xy[live] / scales[:, None])) / roots[:, None]
     return (_spread(X, live), Y), digits_of(float(values[keep][0] / values[-1]))
@@ -145,7 +146,8 @@ def downdated(rows: Rows, removed: Rows) -> tuple[Rows, float]:
     left, vectors = np.linalg.eigh(np.eye(len(d)) - W.T @ W)
     # All of a direction may be gone; what rounding leaves of it then is no direction.
     keep = left > 64 * (len(d) + len(Z)) * EPS
-    roots, vectors = np.sqrt(left[keep]), vectors[:, keep]
+    roots = np.sqrt(left[keep])
+    vectors = vectors[:, keep]
     rest_x = roots[:, None] * ((vectors.T * d) @ Vt)
     rest_y = (vectors.T @ (U.T @ Y - W.T @ G)) / roots[:, None]
     digits = digits_of(float(left[keep][0])) if keep.any() else digits_of(1.0)

@@ -199,7 +199,8 @@ def cross_entropy(
         values = np.asarray(loss(codes), dtype=np.float64)
         order = np.argsort(values, kind="stable")
         if values[order[0]] < value or best is None:
-            best, value = codes[order[0]].copy(), float(values[order[0]])
+            best = codes[order[0]].copy()
+            value = float(values[order[0]])
         level = float(values[order[n_elite - 1]])
         levels.append(level)
         if level < lowest:

@@ -38,7 +38,8 @@ def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array
     in_use = [int(np.abs(products).argmax())]
     dependent = np.zeros(len(gram), dtype=bool)
     penalty = float(np.abs(products).max())
-    penalties, coefs = [penalty], [np.zeros(len(gram))]
+    penalties = [penalty]
+    coefs = [np.zeros(len(gram))]
     for _ in range(_MOST_PIECES * len(gram)):
         if penalty <= least:
             break

@@ -32,7 +32,8 @@ def wolfe(
     optimum, where the decrease drowns in the rounding of the value, the slope at the end decides
     instead of the value ([HZ2005]_).
     """
-    low, high = _Trial(0.0, start.value, slope), None
+    low = _Trial(0.0, start.value, slope)
+    high = None
     length, best = first, None
     for _ in range(MAX_TRIALS):
         end = problem.move(start, length * direction)

@@ -90,7 +90,8 @@ def hmc_step(
         for _ in range(n_steps):
             velocities = _kick(flows, point, velocities, slopes, step / 2)
             moved = [flow.move(x, v, step) for flow, x, v in zip(flows, point, velocities)]
-            point, velocities = [x for x, _ in moved], [v for _, v in moved]
+            point = [x for x, _ in moved]
+            velocities = [v for _, v in moved]
             new_value, slopes = log_density(point)
             if not (np.isfinite(new_value) and all(np.isfinite(g).all() for g in slopes)):
                 new_value = -np.inf

@@ -45,7 +45,8 @@ def psis_loo(log_likelihood: ArrayLike) -> LeaveOneOut:
         Log density of each row under each posterior draw.
     """
     logs = np.asarray(log_likelihood, dtype=float)
-    scores, shapes = np.empty(logs.shape[1]), np.empty(logs.shape[1])
+    scores = np.empty(logs.shape[1])
+    shapes = np.empty(logs.shape[1])
     for i, column in enumerate(logs.T):
         weights, shapes[i] = smooth_weights(-column)
         scores[i] = logsumexp(weights + column)

@@ -60,13 +60,17 @@ class Answers:
         simple = self.trials[simplest_good(self.trials)]
         best = max(done, key=lambda trial: trial.score)
         if prefer == "accurate":
-            return best if self.blend is None or _is_better(best, self.blend) else self.blend
+            if self.blend is None or _is_better(best, self.blend):
+                return best
+            return self.blend
         if prefer == "simple":
             return simple
         low = [trial for trial in done if trial.rung.name in _SMALL]
         kernels = [trial for trial in done if trial.rung.name.endswith("kernel")]
         if not low:
-            return max(kernels, key=lambda trial: trial.score) if kernels else simple
+            if kernels:
+                return max(kernels, key=lambda trial: trial.score)
+            return simple
         linear = max(low, key=lambda trial: trial.score)
         if kernels:
             # An expansion holds a hundred times the numbers of a map: it must halve the error.
@@ -77,7 +81,9 @@ class Answers:
 
     def choose_shown(self, chosen: Trial) -> Trial:
         """The chosen method, or the map of low rank if that has no components."""
-        return self.choose("small") if chosen.rung.name in _WITHOUT_COMPONENTS else chosen
+        if chosen.rung.name in _WITHOUT_COMPONENTS:
+            return self.choose("small")
+        return chosen
 
     def has_time(self, trial: Trial, limit: float) -> bool:
         """Whether a trial can be fitted to all rows before the clock shows ``limit``."""

@@ -63,7 +63,8 @@ class BlockSearch(InnerSearch):
     def fit(self, X: ArrayLike, y: ArrayLike) -> BlockSearch:
         """Choose, then fit."""
         check_option("map", self.map, ("ridge", "pls"))
-        rows, Y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        rows = np.asarray(X, dtype=np.float64)
+        Y = np.asarray(y, dtype=np.float64)
         folds = list(check_cv(self.cv).split(rows, Y))
         names = self._choose(rows, Y, folds)
         steps = [self._step(name) for name in names]
@@ -126,7 +127,8 @@ def join_inputs(
     if not are_blocks(X):
         if blocks is None:
             return X, None, feature_names
-        n, names = np.shape(X)[1], getattr(X, "columns", feature_names)
+        n = np.shape(X)[1]
+        names = getattr(X, "columns", feature_names)
         given = blocks if isinstance(blocks, Mapping) else _numbered(blocks)
         columns = resolve_blocks(list(given.values()), n, None if names is None else list(names))
         return X, dict(zip(map(str, given), columns, strict=True)), feature_names

@@ -92,7 +92,9 @@ def robust(problem: Problem) -> Any:
 
 def kernel(problem: Problem) -> Any:
     search = kernels(problem, SMOOTH if problem.kernel == "auto" else problem.kernel)
-    return search if problem.treatments else search.set_params(tails=problem.tails)
+    if problem.treatments:
+        return search
+    return search.set_params(tails=problem.tails)
 
 
 def rough_kernel(problem: Problem) -> Any:

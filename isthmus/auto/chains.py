@@ -97,7 +97,9 @@ def _left_out(spectrum: RidgeSpectrum, Y: Array, folds: Any, alpha: Array) -> Ar
 def _corrections(features: Array, Y: Array, weights: Array) -> list[tuple[Array, Array]]:
     """Ridge regressions of the errors on the predictions, one for each ridge weight."""
     known = np.isfinite(features).all(axis=1)
-    F, errors, share = features[known], (Y - features)[known], weights[known] / weights[known].sum()
+    F = features[known]
+    errors = (Y - features)[known]
+    share = weights[known] / weights[known].sum()
     centre, shift = share @ F, share @ errors
     F = F - centre
     values, vectors = np.linalg.eigh(F.T @ (share[:, None] * F))

@@ -186,7 +186,9 @@ class KernelSearch(InnerSearch):
                 middle = getattr(
                     resolve_kernel(name, Z, random_state=self.random_state), "gamma", None
                 )
-        return [None] if middle is None else [float(middle * factor) for factor in widths]
+        if middle is None:
+            return [None]
+        return [float(middle * factor) for factor in widths]
 
     def _try(
         self, name: str, gamma: float | None, Z: Array, Y: Array, folds: Folds,
@@ -277,7 +279,8 @@ def choose_alphas(spectrum: RidgeSpectrum, Y: Array, folds: Folds, choice: Choic
     choice.alpha = np.zeros(Y.shape[1])
     choice.left_out = np.full(Y.shape, np.nan)
     rows = np.sort(np.concatenate([test for _, test in folds]))
-    observed, root = Y[rows], (spectrum.root[rows] / np.sqrt(len(rows)))[:, None]
+    observed = Y[rows]
+    root = (spectrum.root[rows] / np.sqrt(len(rows)))[:, None]
     # From the largest down: of two that are as good the larger is kept.
     alphas = spectrum.alphas[::-1]
     paths = spectrum.left_out(Y, folds, alphas)

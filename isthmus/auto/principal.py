@@ -94,7 +94,8 @@ class _Path:
         columns = own.mean(axis=0)
         centred = own - columns - columns[:, None] + columns.mean()
         values, vectors = eigh(centred, check_finite=False, driver="evd")
-        values, vectors = values[: -most - 1 : -1], vectors[:, : -most - 1 : -1]
+        values = values[: -most - 1 : -1]
+        vectors = vectors[:, : -most - 1 : -1]
         means = Y[train].mean(axis=0)
         new = products[np.ix_(test, train)] - columns
         # Eigenvectors sum to zero, so that what is constant in a row of products does not count.

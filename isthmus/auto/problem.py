@@ -92,7 +92,9 @@ class Problem:
 
     def ranks(self, most: int) -> Any:
         """Candidates for the rank, no more than there are, for ComponentSearchCV."""
-        return None if self.n_components is None else [min(self.n_components, max(most, 1))]
+        if self.n_components is None:
+            return None
+        return [min(self.n_components, max(most, 1))]
 
 
 @dataclass(frozen=True)

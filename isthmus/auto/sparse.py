@@ -74,7 +74,8 @@ def _paths(Z: Array, Y: Array, weights: Array, penalties: Array) -> tuple[Array,
     share = weights / weights.sum()
     centre, means = share @ Z, share @ Y
     rows = (Z - centre) * np.sqrt(share)[:, None]
-    gram, products = rows.T @ rows, rows.T @ (np.sqrt(share)[:, None] * (Y - means))
+    gram = rows.T @ rows
+    products = rows.T @ (np.sqrt(share)[:, None] * (Y - means))
     coef = np.stack(
         [_path(gram, own, steps) for own, steps in zip(products.T, penalties, strict=True)]
     )

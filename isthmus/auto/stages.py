@@ -85,11 +85,9 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _units(self, Y: Array) -> Array:
         """Spreads of the outputs without their wild cells; ones where a loss is not of residuals."""
         columns = Y.reshape(len(Y), -1)
-        return (
-            np.ones(columns.shape[1])
-            if get_loss(self.loss).has_link
-            else spreads(_pulled_in(columns))
-        )
+        if get_loss(self.loss).has_link:
+            return np.ones(columns.shape[1])
+        return spreads(_pulled_in(columns))
 
     def _scaled_loss(self, X: ArrayLike, y: ArrayLike) -> Any:
         """The loss; where the pilot all but interpolates, with the scale of rows left out.
@@ -98,7 +96,8 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         than rows these tend to zero, and every row that is left out would be an outlier.
         """
         loss = get_loss(self.loss)
-        rows, Y = np.asarray(X, dtype=np.float64), _pulled_in(y)
+        rows = np.asarray(X, dtype=np.float64)
+        Y = _pulled_in(y)
         pilot = ReducedRankRegression(scale=self.scale, **self.best_params_)
         fitted = robust_scale(Y - pilot.fit(rows, Y).predict(rows))
         left_out = np.zeros_like(Y)

@@ -180,7 +180,8 @@ class PathSearch(InnerSearch):
         """Weights of the ranks for each target, from squared errors (n_ranks, n_samples, n_targets)."""
         errors = np.nanmean(squares, axis=1)
         if self.rule == "one_se":
-            best, everywhere = errors.argmin(axis=0), np.arange(errors.shape[1])
+            best = errors.argmin(axis=0)
+            everywhere = np.arange(errors.shape[1])
             least = squares[best, :, everywhere]
             spread = np.nanstd(least, axis=1, ddof=1) / np.sqrt(np.isfinite(least).sum(axis=1))
             fewest = (errors <= errors[best, everywhere] + spread).argmax(axis=0)

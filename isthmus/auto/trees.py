@@ -123,7 +123,8 @@ class TreeSearch(InnerSearch):
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
         before = _EXTRA if self.kind == "extra" else _BOOSTED
-        settings, shares = list(before), np.array(list(before.values()))
+        settings = list(before)
+        shares = np.array(list(before.values()))
         scales = {ranked: _places(rows, ranked) for ranked in {ranked for ranked, _ in settings}}
         if len(settings) > 1 and len(rows) >= _ROWS_TO_CHOOSE:
             folds = list(check_cv(self.cv).split(rows, Y))

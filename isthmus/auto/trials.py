@@ -115,12 +115,16 @@ class Trial:
         known = np.isfinite(squares)
         with np.errstate(invalid="ignore"):  # a row without any output has no loss: NaN
             losses = np.where(known, squares, 0.0).sum(axis=1) / known.sum(axis=1)
-        return losses if self.weights is None else losses * (self.weights / self.weights.mean())
+        if self.weights is None:
+            return losses
+        return losses * (self.weights / self.weights.mean())
 
     @property
     def rows_per_second(self) -> float:
         """Rows predicted in a second; NaN where not all were predicted."""
-        return len(self.X) / max(self.predict_seconds, 1e-9) if self.is_done else np.nan
+        if self.is_done:
+            return len(self.X) / max(self.predict_seconds, 1e-9)
+        return np.nan
 
     def run(self, tell: Progress, limit: float, rivals: Sequence[Trial] = ()) -> None:
         """Fit and predict in every fold, and be able to fit all rows before the clock shows ``limit``.
@@ -359,7 +363,9 @@ def _differences(trials: Sequence[Trial]) -> Array:
 def standard_error(folds: Array) -> Any:
     """Of the mean along the last axis; zero of a single fold."""
     n = folds.shape[-1]
-    return folds.std(axis=-1, ddof=1) / np.sqrt(n) if n > 1 else 0 * folds[..., 0]
+    if n > 1:
+        return folds.std(axis=-1, ddof=1) / np.sqrt(n)
+    return 0 * folds[..., 0]
 
 
 def _ranks(scores: Array) -> NDArray:

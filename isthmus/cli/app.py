@@ -159,7 +159,9 @@ def _explain(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(lines[:2]) if lines else "no message"
     known = (InputError, ValueError, ImportError, OSError, TypeError)
-    return text if isinstance(error, known) else f"{type(error).__name__}: {text}"
+    if isinstance(error, known):
+        return text
+    return f"{type(error).__name__}: {text}"
 
 
 def _fail(message: str, code: int) -> int:

@@ -136,4 +136,6 @@ def _plain(value: Any) -> Any:
     # JSON has neither NaN nor infinity.
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
-    return value if isinstance(value, int | str | bool | type(None)) else str(value)
+    if isinstance(value, int | str | bool | type(None)):
+        return value
+    return str(value)

@@ -53,7 +53,9 @@ def _counting_rule(reader: TableReader) -> str:
     if reader.place == "line":
         return "lines of the file, header included"
     is_sheet = reader.facts["format"] == "spreadsheet"
-    return "rows of the sheet, header included" if is_sheet else "rows of data, from 1"
+    if is_sheet:
+        return "rows of the sheet, header included"
+    return "rows of data, from 1"
 
 
 def _row(column: Column, told: dict[str, str], table: Table, reader: TableReader) -> list[str]:

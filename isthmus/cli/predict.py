@@ -253,4 +253,6 @@ def _write(
 
 def _free_name(name: str, taken: list[str]) -> str:
     """A name that no output has."""
-    return name if name not in taken else _free_name(f"{name} of the row", taken)
+    if name not in taken:
+        return name
+    return _free_name(f"{name} of the row", taken)

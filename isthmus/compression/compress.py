@@ -171,7 +171,8 @@ def compress(
         choice = _construct(problem, choice, rows, max_iter)
     elif is_open and by_size and refit is not None:
         if _should_move(problem, choice, rows, max_iter, exchange):
-            choice, method = _construct(problem, choice, rows, max_iter), "construct"
+            choice = _construct(problem, choice, rows, max_iter)
+            method = "construct"
     points, order, pursuit = choice
     fit = None if refit is None else rows.fit(points, order, pursuit)
     path = CompressionPath(

@@ -318,7 +318,9 @@ def _kind(model: Any) -> type[Compressed]:
         return CompressedClassifier
     if isinstance(model, OutlierMixin):
         return CompressedOutlierDetector
-    return CompressedRegressor if hasattr(model, "predict") else CompressedTransformer
+    if hasattr(model, "predict"):
+        return CompressedRegressor
+    return CompressedTransformer
 
 
 def _votes(first_wins: NDArray[np.bool_], margins: Array, n_classes: int) -> Array:

@@ -40,7 +40,8 @@ def sigmoid_parameters(model: Any) -> tuple[Array, Array] | None:
         return None
     with warnings.catch_warnings():  # scikit-learn 1.9 says that they will go
         warnings.simplefilter("ignore", FutureWarning)
-        slopes, offsets = np.asarray(model.probA_), np.asarray(model.probB_)
+        slopes = np.asarray(model.probA_)
+        offsets = np.asarray(model.probB_)
     # Of two classes libsvm's sigmoid is that of the first, and its decision value has the other sign.
     return slopes, -offsets if len(model.classes_) == 2 else offsets
 

@@ -86,8 +86,10 @@ def greedy_pursuit(
     """
     N, p = correlations.shape
     n_points = min(n_points, N)
-    C, d = correlations.copy(), np.array(diagonal, dtype=np.float64)
-    L, T = np.zeros((n_points, N)), np.zeros((n_points, p))
+    C = correlations.copy()
+    d = np.array(diagonal, dtype=np.float64)
+    L = np.zeros((n_points, N))
+    T = np.zeros((n_points, p))
     order: list[int] = [] if first is None else [int(i) for i in first]
     q = len(order)
     if q:
@@ -100,7 +102,8 @@ def greedy_pursuit(
         d[order] = 0.0
     squared = np.einsum("ij,ij->i", C, C)
     lefts = float(squared_norm) - np.cumsum([0.0, *(T[:q] ** 2).sum(axis=1)])
-    left, errors = float(lefts[-1]), [max(float(x), 0.0) for x in lefts]
+    left = float(lefts[-1])
+    errors = [max(float(x), 0.0) for x in lefts]
     floor = DEPENDENT * np.maximum(diagonal, 0.0)
     for j in range(q, n_points):
         usable = d > floor

@@ -72,7 +72,8 @@ class OutputFit:
         constant = self.QtC[0] / self.R[0, 0]
         A = (rows[:, :size] - mean) @ vectors
         b = vectors.T @ (R.T @ self.QtC[1 : size + 1])
-        weights, errors = np.concatenate([[0.0], _WEIGHTS * scale]), []
+        weights = np.concatenate([[0.0], _WEIGHTS * scale])
+        errors = []
         for weight in weights:
             left = outputs - constant - A @ (b / (values + weight)[:, None])
             leverage = 1.0 / self.R[0, 0] ** 2 + A**2 @ (1.0 / (values + weight))
@@ -150,4 +151,6 @@ def _no_points(F: Array, lengths: Array, share: float) -> NDArray:
     outside = lengths - np.einsum("ij,ij->i", F, F) > _SPANNED * lengths
     rows = np.flatnonzero(outside)
     most = int(np.ceil(share * _MOST_ROWS))
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]

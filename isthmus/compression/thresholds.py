@@ -18,7 +18,8 @@ def class_thresholds(model: Any, small: Expansion, X: Any, y: Any) -> Array:
     Two classes: one threshold. More: one per pair of classes, on the rows of the two; of one against the
     rest the largest value counts, so that there are no thresholds to be set apart from each other.
     """
-    classes, y = np.asarray(model.classes_), np.asarray(y)
+    classes = np.asarray(model.classes_)
+    y = np.asarray(y)
     values = small(X)
     if values.ndim == 1:
         return np.asarray(small.intercept + _shift(values, y == classes[1]))

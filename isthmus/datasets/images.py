@@ -140,7 +140,8 @@ def load_silhouette_pose() -> Bunch:
     """
     wanted = ("X_train", "Y_train", "X_test", "Y_test")
     arrays, description = read_set("single", "silhouette_pose", wanted)
-    n, n_test = len(arrays["X_train"]), len(arrays["X_test"])
+    n = len(arrays["X_train"])
+    n_test = len(arrays["X_test"])
     rows = np.arange(n)
     sequence = np.searchsorted(_BREAKS, rows, side="right") - 1
     return Bunch(

@@ -90,7 +90,8 @@ def load_nir(name: str | None = None, *, instrument: str = "m5") -> Bunch:
         key, target_name = _TARGETS[name]
         target, target_names = arrays[key], [target_name]
     else:
-        target, target_names = arrays["Y"], [str(each) for each in arrays["y_names"]]
+        target = arrays["Y"]
+        target_names = [str(each) for each in arrays["y_names"]]
     train = np.flatnonzero(arrays["train"]) if "train" in arrays else None
     extra = {}
     if name == "tecator":

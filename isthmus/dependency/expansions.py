@@ -33,14 +33,17 @@ class ExpansionMixin:
         With any other output kernel the values are those of ``predict_embedding``.
         """
         inner = self.inner_expansion()
-        coef, constant = inner.coef.reshape(inner.n_points, -1), inner.intercept
+        coef = inner.coef.reshape(inner.n_points, -1)
+        constant = inner.intercept
         values = None if inner.values is None else inner.values.reshape(coef.shape)
         if self.y_loadings_ is not None:
             V = self.y_loadings_
             constant = np.broadcast_to(constant, (V.shape[1],)) @ V.T
-            coef, values = coef @ V.T, None if values is None else values @ V.T
+            coef = coef @ V.T
+            values = None if values is None else values @ V.T
         constant = constant + self.embedding_intercept_
-        coef, constant = self._in_units(coef), self._in_units(constant)
+        coef = self._in_units(coef)
+        constant = self._in_units(constant)
         values = None if values is None else self._in_units(values)
         if self.outputs_ is None and self._y_is_1d:
             coef, constant = coef[:, 0], constant[0]
@@ -54,7 +57,8 @@ class ExpansionMixin:
         if expansion.n_outputs != q:
             raise ValueError(f"expansion has {expansion.n_outputs} outputs, must have {q}.")
         other = copy.copy(self)
-        coef, constant = expansion.coef.reshape(-1, q), np.broadcast_to(expansion.intercept, (q,))
+        coef = expansion.coef.reshape(-1, q)
+        constant = np.broadcast_to(expansion.intercept, (q,))
         other.expansion_ = Expansion(expansion.points, coef, expansion.kernel)
         other.y_scale_ = None  # they are in the units of the outputs
         other.y_loadings_, other.embedding_intercept_ = None, np.array(constant)

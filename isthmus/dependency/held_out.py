@@ -31,7 +31,9 @@ _MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty w
 def rows_of_regression(X: Any, y: Any) -> NDArray[np.int64]:
     """All rows, or as many as a kernel regression takes, in order."""
     n = len(y)
-    return np.arange(n) if n <= _MOST_ROWS else np.sort(content_order(X, y)[:_MOST_ROWS])
+    if n <= _MOST_ROWS:
+        return np.arange(n)
+    return np.sort(content_order(X, y)[:_MOST_ROWS])
 
 
 def total(losses: Array, log_p: Array, weight: float) -> Array:
@@ -206,7 +208,9 @@ def propose(generator: Any, X: Any, n_best: int) -> list[tuple[list[Any], Array]
 
 def _n_symbols(sequence: Any) -> int:
     """Length of a sequence; 0 of an object that has none, such as a graph."""
-    return len(sequence) if isinstance(sequence, (str, list, tuple, np.ndarray)) else 0
+    if isinstance(sequence, (str, list, tuple, np.ndarray)):
+        return len(sequence)
+    return 0
 
 
 def _wrong_places(truth: Any, answer: Any) -> int:

@@ -50,10 +50,8 @@ def solve_dual(
     if inputs.solver not in ("auto", "exact"):
         return None
     n, q = Psi.shape
-    n_bytes, what = (
-        8.0 * (2.0 * n * n + 7.0 * n * q),
-        f"Ridge regression of {n} rows on {q} outputs",
-    )
+    n_bytes = 8.0 * (2.0 * n * n + 7.0 * n * q)
+    what = f"Ridge regression of {n} rows on {q} outputs"
     if inputs.solver == "auto":
         factor = 1.0 if leave_one_out else 1.0 / 3.0  # n^3: Cholesky factor and inverse, or factor
         operations = factor * float(n) ** 3 + 2.0 * n * n * q
@@ -167,7 +165,9 @@ def ridge_weights(map_: Any) -> tuple[float, ...]:
     """Return the weight of a ridge regression, or those that it chooses from; none if it is no ridge."""
     if type(map_) is RidgeCV:
         alphas = np.atleast_1d(np.asarray(map_.alphas, dtype=np.float64))
-        return tuple(map(float, alphas)) if map_.fit_intercept and (alphas > 0).all() else ()
+        if map_.fit_intercept and (alphas > 0).all():
+            return tuple(map(float, alphas))
+        return ()
     alpha = None if map_ is None else ridge_weight(map_)
     return () if alpha is None else (alpha,)
 

@@ -51,7 +51,8 @@ def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | N
     if max(len(y) for y in trial.y) > _LONGEST:
         return None
     folds = _folds(trial)
-    pieces, at_places = of_strings(), KernelMap(kernel=PositionKernel(width=_WIDTH))
+    pieces = of_strings()
+    at_places = KernelMap(kernel=PositionKernel(width=_WIDTH))
     both = KernelMap(kernel=pieces.kernel + PositionKernel(width=0.5, normalise=True))
 
     def ask(inputs: KernelMap, outputs: KernelMap, alpha: float) -> OpenChoice:

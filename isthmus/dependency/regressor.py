@@ -342,7 +342,8 @@ class DependencyRegressor(
         """
         check_is_fitted(self)
         X = self._check_new(X)
-        scores, dtype = self._scores(X), self._out_dtype(X)
+        scores = self._scores(X)
+        dtype = self._out_dtype(X)
         self._warn_unrelated(X, scores)
         if self.outputs_ is None:
             if return_loss or options:

@@ -208,7 +208,8 @@ class StagesMixin:
             return inputs
         if obstacle:
             raise ValueError(f"candidates == {generator!r} {obstacle}")
-        kernel_x, kernel_y = inputs._resolve(X), clone(self._phi_y)._resolve(Y)
+        kernel_x = inputs._resolve(X)
+        kernel_y = clone(self._phi_y)._resolve(Y)
         tried = generators_to_compare(X, kernel_x) if is_auto else {"given": generator}
         trial = HeldOut(X, Y, rows_of_regression(X, Y), N_CANDIDATES)
         if tried:

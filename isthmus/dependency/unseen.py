@@ -72,8 +72,10 @@ class Training:
 
     def part(self, out: NDArray) -> tuple[Training, Any]:
         """Return the same without some samples, and the inputs of those."""
-        held, kept = np.flatnonzero(out), np.flatnonzero(~out)
-        X, new = take(self.X, kept), take(self.X, held)
+        held = np.flatnonzero(out)
+        kept = np.flatnonzero(~out)
+        X = take(self.X, kept)
+        new = take(self.X, held)
         if get_tags(self.model).input_tags.pairwise:
             X, new = X[:, kept], new[:, kept]
         model = clone(self.model)
@@ -103,7 +105,10 @@ def prepare_learned(method: Learned, training: Training, Y: Any) -> Array:
 
 def unseen_scores(training: Training) -> Array:
     """Return output scores predicted for held-out samples."""
-    model, X, Psi, folds = training.model, training.X, training.Psi, training.folds
+    model = training.model
+    X = training.X
+    Psi = training.Psi
+    folds = training.folds
     if hasattr(model, "_loo_scores"):
         scores: Array = model._loo_scores
         return scores
@@ -138,6 +143,7 @@ def held_out_alpha(method: Learned, training: Training, Y: Any) -> float:
     part, X_held = training.part(out)
     predicted = part.fit()._scores(X_held)
     own = None if weights is None else weights[out]
-    seen, held = (Y[~out], unseen_scores(part)), (Y[out], predicted)
+    seen = (Y[~out], unseen_scores(part))
+    held = (Y[out], predicted)
     errors = method.held_out_errors(*seen, *held, part.weights, own)
     return float(method.alphas()[int(np.argmin(errors))])

@@ -110,7 +110,8 @@ class Expansion:
     def without_intercept(self, X: Any) -> Array:
         """Return ``sum_i a_i k(x_i, x)``, without the intercept."""
         X = _rows(X)
-        n, size = length(X), max(1, _BLOCK // max(self.n_points, 1))
+        n = length(X)
+        size = max(1, _BLOCK // max(self.n_points, 1))
         values = np.empty((n, *self.coef.shape[1:]))
         for begin in range(0, n, size):
             end = min(begin + size, n)

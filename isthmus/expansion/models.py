@@ -93,7 +93,8 @@ def _svm(model: Any) -> Expansion:
         points = model.support_
     coef = _dense(model.dual_coef_).T
     if isinstance(model, (SVC, NuSVC)) and len(model.classes_) > 2:
-        coef, intercept = _pairs_of_classes(model), model.intercept_
+        coef = _pairs_of_classes(model)
+        intercept = model.intercept_
     else:
         # scikit-learn turns the sign of its private copy for two classes; these are the public ones.
         coef, intercept = coef[:, 0], model.intercept_[0]
@@ -105,7 +106,8 @@ def _pairs_of_classes(model: Any) -> Array:
 
     A support vector of class i has its coefficient against class j in row ``j - 1`` (j > i) or ``j``.
     """
-    packed, n_classes = _dense(model.dual_coef_), len(model.classes_)
+    packed = _dense(model.dual_coef_)
+    n_classes = len(model.classes_)
     ends = np.concatenate([[0], np.cumsum(model.n_support_)])
     columns = []
     for i in range(n_classes):
@@ -149,7 +151,8 @@ def _kernel_pca(model: Any) -> Expansion:
 
 
 def _gp_regressor(model: Any) -> Expansion:
-    alpha, mean = model.alpha_, np.asarray(model._y_train_mean, dtype=np.float64)
+    alpha = model.alpha_
+    mean = np.asarray(model._y_train_mean, dtype=np.float64)
     alpha = alpha * (model._y_train_std if alpha.ndim == 1 else np.atleast_1d(model._y_train_std))
     kernel = resolve_kernel(model.kernel_, model.X_train_)
     if alpha.ndim == 2 and alpha.shape[1] > 1:

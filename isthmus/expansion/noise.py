@@ -23,11 +23,16 @@ def _left(kernel: Any) -> Any:
     if isinstance(kernel, WhiteKernel):
         return None
     if isinstance(kernel, Sum | Product):
-        first, second = _left(kernel.k1), _left(kernel.k2)
+        first = _left(kernel.k1)
+        second = _left(kernel.k2)
         if first is kernel.k1 and second is kernel.k2:
             return kernel
         if first is None or second is None:
-            return None if isinstance(kernel, Product) else first if second is None else second
+            if isinstance(kernel, Product):
+                return None
+            if second is None:
+                return first
+            return second
         return type(kernel)(first, second)
     if isinstance(kernel, Exponentiation) and kernel.exponent > 0:
         inner = _left(kernel.kernel)

@@ -35,7 +35,9 @@ class MapOptions:
 
     def rank_tol(self, dtype: Any) -> float:
         """Return the fraction of the largest eigenvalue below which others count as zero."""
-        return max(self.map.tol, FLOAT32_TOL) if dtype == np.float32 else self.map.tol
+        if dtype == np.float32:
+            return max(self.map.tol, FLOAT32_TOL)
+        return self.map.tol
 
 
 @dataclass(frozen=True)

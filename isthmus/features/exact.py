@@ -40,10 +40,13 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         K, row_means, mean = center_train(K, copy=False, share=share)
         lengths = K.diagonal().astype(np.float64)
     else:
-        row_means, mean, lengths = np.zeros(n), 0.0, diagonal
+        row_means = np.zeros(n)
+        mean = 0.0
+        lengths = diagonal
     counted = lengths
     if weights is not None:
-        counted, root = lengths * weights, np.sqrt(weights)
+        counted = lengths * weights
+        root = np.sqrt(weights)
         K *= root[:, None]
         K *= root
     values, vectors = _spectrum(kernel, K, dtype, noise, options)
@@ -56,7 +59,8 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         tol=options.rank_tol(dtype),
         noise=noise,
     )
-    values, vectors = values[:r].astype(np.float64), vectors[:, :r]
+    values = values[:r].astype(np.float64)
+    vectors = vectors[:, :r]
     if weights is not None:  # from eigenvectors of weighted rows to the rows themselves
         vectors = vectors / root[:, None]
     scores = vectors * (np.sqrt(values) * column_signs(vectors))

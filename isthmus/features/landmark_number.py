@@ -64,7 +64,8 @@ def choose_landmarks(
     rng = check_random_state(random_state)
     order = rng.permutation(length(X))
     n_held = min(HELD_OUT, int(_HELD_SHARE * len(order)))
-    held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
+    held = np.sort(order[:n_held])
+    others = np.sort(order[n_held:])
     if n_held < 2:  # too few to ask any of them
         return np.arange(len(order)), 0.0
     seed = rng.randint(np.iinfo(np.int32).max)
@@ -131,4 +132,6 @@ def trace_errors(
 
 def _rows(kernel: Any, X: Any, places: NDArray) -> Any:
     """Some of the samples, as a choice among them takes them."""
-    return X[np.ix_(places, places)] if isinstance(kernel, Precomputed) else take(X, places)
+    if isinstance(kernel, Precomputed):
+        return X[np.ix_(places, places)]
+    return take(X, places)

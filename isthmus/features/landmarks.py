@@ -171,7 +171,9 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = check_samples(self, X, self.kernel, reset=True)
         X, weights = weighted_samples(self.kernel, X, sample_weight)
         n = length(X)
-        distinct, counts, among = np.arange(n), np.ones(n) if weights is None else weights, X
+        distinct = np.arange(n)
+        counts = np.ones(n) if weights is None else weights
+        among = X
         if not is_precomputed(self.kernel):
             distinct, counts = distinct_samples(X, weights)
             among = take(X, distinct)
@@ -205,7 +207,8 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     UserWarning,
                     stacklevel=4,
                 )
-            m, selection = min(m, len(distinct)), self._selection(X)
+            m = min(m, len(distinct))
+            selection = self._selection(X)
             chosen = select_landmarks(self.kernel_, among, m, selection, self.random_state, counts)
         chosen = distinct[chosen] if chosen.ndim == 1 else chosen
         self.indices_ = chosen if chosen.ndim == 1 else None

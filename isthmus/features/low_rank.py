@@ -27,7 +27,8 @@ def landmark_features(
     kernel: Any, X: Any, lengths: NDArray, options: MapOptions
 ) -> tuple[Landmarks, NDArray]:
     """Choose landmarks, as many as a ridge asks for if there is one; return them and the features."""
-    number, most = options.n_landmarks, most_landmarks(length(X), EIGEN_OPERATIONS)
+    number = options.n_landmarks
+    most = most_landmarks(length(X), EIGEN_OPERATIONS)
     if options.ridge is not None:
         counted = lengths if options.sample_weight is None else lengths * options.sample_weight
         number, most = share_for_ridge(options.ridge, float(counted.sum())), int(number)
@@ -104,7 +105,9 @@ def describe_axes(
 def _means(F: NDArray, options: MapOptions) -> NDArray:
     if options.map.center and options.sample_weight is not None:
         return np.asarray(options.shares(len(F)) @ F)
-    return F.mean(axis=0, dtype=np.float64) if options.map.center else np.zeros(F.shape[1])
+    if options.map.center:
+        return F.mean(axis=0, dtype=np.float64)
+    return np.zeros(F.shape[1])
 
 
 def _principal_axes(

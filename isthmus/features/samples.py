@@ -72,7 +72,8 @@ def check_finite(X: Any, name: str = "X") -> None:
     if bad.any():
         if issparse(X):
             places = X.tocoo()
-            row, column = places.row[bad.argmax()], places.col[bad.argmax()]
+            row = places.row[bad.argmax()]
+            column = places.col[bad.argmax()]
         else:
             row, column = np.argwhere(bad)[0]
         raise ValueError(

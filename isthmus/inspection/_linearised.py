@@ -61,7 +61,9 @@ def linearise(
 ) -> Linearised:
     """Move the outputs of the fit and see how its coefficients follow."""
     unit = power_of_two(Y)  # squares of huge or tiny outputs leave the range of numbers
-    Y, y_mean, coef = Y / unit, model.y_mean_ / unit, coef_2d(model) / unit
+    Y = Y / unit
+    y_mean = model.y_mean_ / unit
+    coef = coef_2d(model) / unit
     roots = np.sqrt(weights)[:, None]
     centred = X - model.x_mean_
     # A fit sees Y through X'Y: only moves in the range of X change it, and the mean, known apart.

@@ -64,7 +64,9 @@ class Subspace:
 
     def residuals(self, Z: Array) -> Array:
         """The same in its usual spreads, if they are known."""
-        return self.beside(Z) if self.noise is None else self.beside(Z) / self.noise
+        if self.noise is None:
+            return self.beside(Z)
+        return self.beside(Z) / self.noise
 
     def statistics(self, X: Array) -> dict[str, Array]:
         """T2 and, where there is anything beside the plane, Q and the largest part of it."""

@@ -266,7 +266,8 @@ class Domain:
         Z = self.before_model(rows)
         names, ratios, statistics = self._ratios(rows, Z, guess)
         distance = ratios.max(axis=1)
-        reasons, causes = [""] * len(rows), [""] * len(rows)
+        reasons = [""] * len(rows)
+        causes = [""] * len(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # rows may be as far out as numbers go
             for i in np.flatnonzero(distance > 1):
                 worst, ratio = worst_statistic(names, ratios[i])
@@ -295,8 +296,10 @@ class Domain:
         predictions : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Of the model for these rows.
         """
-        rows, guess = self._filled(X), _columns(predictions)
-        distance, causes = np.zeros(len(rows)), Counter[str]()
+        rows = self._filled(X)
+        guess = _columns(predictions)
+        distance = np.zeros(len(rows))
+        causes = Counter[str]()
         for part in row_blocks(len(rows), _BLOCK):
             inputs = rows[part]
             outputs = None if guess is None else guess[part]

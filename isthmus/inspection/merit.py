@@ -115,7 +115,8 @@ def figures_of_merit(y: ArrayLike, prediction: ArrayLike) -> FiguresOfMerit:
     P = check_array(prediction, input_name="prediction", **options)
     check_consistent_length(Y, P)
     is_1d = Y.ndim == 1
-    Y, P = Y.reshape(len(Y), -1), P.reshape(len(P), -1)
+    Y = Y.reshape(len(Y), -1)
+    P = P.reshape(len(P), -1)
     if Y.shape != P.shape:
         raise ValueError(
             f"y has {Y.shape[1]} outputs and prediction {P.shape[1]}: they must be the same."

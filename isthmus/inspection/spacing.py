@@ -86,7 +86,8 @@ def find_spacing(
     distances = cdist(points, points)
     near = _nearest(distances, between[0])
     far = _nearest(distances, later[0])
-    least, unit = float(np.nanquantile(near, _NEAREST)), float(np.nanmedian(far))
+    least = float(np.nanquantile(near, _NEAREST))
+    unit = float(np.nanmedian(far))
     if not least > 0 or not unit > 0:
         return None, later[1]
     if not _grow_within((near, *between), (far, *later)):
@@ -101,7 +102,9 @@ def find_spacing(
             for own, (_, errors) in ((far, later), (near, between))
         ]
         known = (sizes[0] > 0) & (sizes[1] > 0)
-        return float(np.log(sizes[0][known] / sizes[1][known]).mean()) if known.any() else 0.0
+        if known.any():
+            return float(np.log(sizes[0][known] / sizes[1][known]).mean())
+        return 0.0
 
     if excess(0.0) <= 0:
         return None, later[1]
@@ -130,7 +133,8 @@ def _grow_within(*kinds: tuple[Array, Folds, Array]) -> bool:
                 sizes.append(size - size.mean())
     if not steps:
         return False
-    x, y = np.concatenate(steps), np.concatenate(sizes)
+    x = np.concatenate(steps)
+    y = np.concatenate(sizes)
     slope = x @ y / max(x @ x, np.finfo(float).tiny)
     return bool(slope * np.linalg.norm(x) > _SURE * np.std(y - slope * x))
 

@@ -65,7 +65,8 @@ def _widen_ranges(ranges: Ranges, primary: Array, left_out: Array) -> Ranges:
     spread = primary.var(axis=0)
     error = ((left_out - primary) ** 2).mean(axis=0)
     factor = np.sqrt(1 + np.divide(error, spread, out=np.zeros_like(error), where=spread > 0))
-    middle, half = (ranges.upper + ranges.lower) / 2, (ranges.upper - ranges.lower) / 2
+    middle = (ranges.upper + ranges.lower) / 2
+    half = (ranges.upper - ranges.lower) / 2
     return Ranges(np.stack([middle - factor * half, middle + factor * half]))
 
 

@@ -112,4 +112,6 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     place = int(np.searchsorted(sums, half * (1.0 - _HALF)))
     # As among repeated values: of an even number the two in the middle are averaged.
     is_between = abs(sums[place] - half) <= _HALF * sums[-1]
-    return float(values[place] + values[place + 1]) / 2 if is_between else float(values[place])
+    if is_between:
+        return float(values[place] + values[place + 1]) / 2
+    return float(values[place])

@@ -126,7 +126,8 @@ class Product(_Pair, GPProduct):
         return first + self.k2.weighted_gradient(Z, X, W * self.k1(Z, X))
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
-        d1, d2 = self.k1.diag(Z)[:, None], self.k2.diag(Z)[:, None]
+        d1 = self.k1.diag(Z)[:, None]
+        d2 = self.k2.diag(Z)[:, None]
         return self.k1.diagonal_gradient(Z) * d2 + d1 * self.k2.diagonal_gradient(Z)
 
 

@@ -139,7 +139,8 @@ def _beside_norms(X: Any, gamma: float, dtype: type, *, left: bool) -> Any:
     if not issparse(X):
         return _with_norms(X, np.zeros(X.shape[1]), gamma, dtype, left=left)
     X = X.astype(dtype, copy=False) * dtype(np.sqrt(2.0 * gamma))
-    norms, ones = -0.5 * squared_lengths(X)[:, None], np.ones((X.shape[0], 1))
+    norms = -0.5 * squared_lengths(X)[:, None]
+    ones = np.ones((X.shape[0], 1))
     columns = [X, norms, ones] if left else [X, ones, norms]
     return hstack(columns, format="csr", dtype=dtype)
 

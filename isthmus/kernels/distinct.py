@@ -57,7 +57,8 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         height = ((w / w.sum()) @ X - low) / (high - low)
     columns = np.argsort(-np.where(np.isfinite(height), height, -1.0), kind="stable")
-    order, is_new = np.arange(len(X)), np.arange(len(X)) == 0
+    order = np.arange(len(X))
+    is_new = np.arange(len(X)) == 0
     for i, column in enumerate(columns):  # each sorts what those before have left tied
         group = np.cumsum(is_new)
         places = np.flatnonzero(np.bincount(group)[group] > 1)

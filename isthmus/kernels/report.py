@@ -126,7 +126,8 @@ def check_kernel(kernel: Any, X: Any, *, max_samples: int | None = 500) -> Kerne
         max(_largest(upper - lower.T), _largest(K - K.T), _largest(upper - K[:half])) / scale
     )
     eigenvalues = np.linalg.eigvalsh((K + K.T) / 2.0) if finite else np.array([np.nan])
-    smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
+    smallest = float(eigenvalues[0])
+    largest = float(eigenvalues[-1])
     norms = np.sqrt(np.maximum(K.diagonal(), 0.0))
     cosines = K / np.where(norms > 0, norms, 1.0)[:, None] / np.where(norms > 0, norms, 1.0)
     pairs = n * (n - 1)

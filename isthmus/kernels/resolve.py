@@ -155,7 +155,9 @@ def _from_matern(kernel: Any) -> Any:
     if np.ndim(kernel.length_scale) or kernel.nu not in (0.5, np.inf):
         return kernel
     length = kernel.length_scale
-    return L2Laplacian(1.0 / length) if kernel.nu == 0.5 else RBF(0.5 / length**2)
+    if kernel.nu == 0.5:
+        return L2Laplacian(1.0 / length)
+    return RBF(0.5 / length**2)
 
 
 def _from_dot_product(kernel: Any) -> Kernel:

@@ -48,7 +48,8 @@ def check_gradient(loss: Loss, Y: ArrayLike, Y_pred: ArrayLike, *, rtol: float =
     for i in rng.permutation(len(Y))[:N_PROBES]:
         j = int(rng.integers(Y.shape[1]))
         backward, forward, noise = _quotients(loss, Y[i : i + 1], Y_pred[i : i + 1], j)
-        low, high = min(backward, forward), max(backward, forward)
+        low = min(backward, forward)
+        high = max(backward, forward)
         slack = rtol * max(abs(low), abs(high)) + noise
         if not low - slack <= gradient[i, j] <= high + slack:
             raise ValueError(

@@ -40,7 +40,8 @@ class Logistic(Loss):
         return np.asarray(expit(np.asarray(Y_pred, dtype=float)))
 
     def pointwise(self, Y: Any, Y_pred: Any) -> tuple[Array, Array]:
-        Y, Y_pred = np.asarray(Y, dtype=float), np.asarray(Y_pred, dtype=float)
+        Y = np.asarray(Y, dtype=float)
+        Y_pred = np.asarray(Y_pred, dtype=float)
         decay = np.exp(-np.abs(Y_pred))  # never overflows
         larger = 1 / (1 + decay)
         smaller = decay * larger

@@ -36,6 +36,7 @@ class Poisson(Loss):
         return np.asarray(np.exp(np.asarray(Y_pred, dtype=float)))
 
     def pointwise(self, Y: Any, Y_pred: Any) -> tuple[Array, Array]:
-        Y, Y_pred = np.asarray(Y, dtype=float), np.asarray(Y_pred, dtype=float)
+        Y = np.asarray(Y, dtype=float)
+        Y_pred = np.asarray(Y_pred, dtype=float)
         mean = np.exp(Y_pred)
         return mean - Y * Y_pred, mean - Y

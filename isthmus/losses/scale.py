@@ -48,7 +48,8 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     if weight is None:
         return float(np.median(values))
     order = np.argsort(values)
-    values, mass = values[order], np.cumsum(weight[order])
+    values = values[order]
+    mass = np.cumsum(weight[order])
     half = mass[-1] / 2
     # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
     lower = np.searchsorted(mass, half * (1 - _ROUNDING), side="left")

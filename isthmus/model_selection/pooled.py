@@ -44,7 +44,9 @@ class FoldErrors:
     def taken_from(cls, scores: dict[str, Array], shares: Array) -> FoldErrors | None:
         """Take the errors out of a table of scores; None if they were not asked for."""
         explained = scores.pop(FOLD_ERRORS, None)
-        return None if explained is None else cls(1 - explained.reshape(-1, len(shares)), shares)
+        if explained is None:
+            return None
+        return cls(1 - explained.reshape(-1, len(shares)), shares)
 
 
 def choose(
@@ -65,7 +67,9 @@ def choose(
 def resolve_rule(rule: str, scoring: Any, refit: Any, by_refits: bool) -> str:
     """Return the rule that "auto" stands for: least gain, unless the user names a score of their own."""
     if rule == "auto":
-        return "best" if by_refits or scoring is not None or callable(refit) else GAIN_RULE
+        if by_refits or scoring is not None or callable(refit):
+            return "best"
+        return GAIN_RULE
     if by_refits and rule in (*POOLED_RULES, GAIN_RULE):
         raise ValueError(REFITTED.format(rule))
     return rule

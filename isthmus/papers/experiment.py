@@ -115,7 +115,9 @@ class Result:
 
     def cell(self, value: float | None) -> str:
         """Return a number as text; nothing for a missing one."""
-        return "" if value is None or np.isnan(value) else f"{value:.{self.digits}f}"
+        if value is None or np.isnan(value):
+            return ""
+        return f"{value:.{self.digits}f}"
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,8 @@ class Output:
         """Whether both name one file, there or not yet."""
         if self.target is None or other.target is None:
             return self.target is other.target
-        here, there = status(self.target), status(other.target)
+        here = status(self.target)
+        there = status(other.target)
         if here is not None and there is not None:
             return os.path.samestat(here, there)
         folders = status(self.target.parent), status(other.target.parent)

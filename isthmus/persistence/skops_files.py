@@ -56,7 +56,8 @@ class _Translator:
             raise CorruptedFileError(
                 f"{self.path} is corrupted: an object does not name its loader."
             )
-        loader, address = node["__loader__"], node.get("__id__")
+        loader = node["__loader__"]
+        address = node.get("__id__")
         if isinstance(address, int) and address in self._objects:
             return {"same": self._objects[address]}
         made = self._make(node, loader, depth + 1)
@@ -65,8 +66,10 @@ class _Translator:
         return made
 
     def _make(self, node: Any, loader: str, depth: int) -> Any:
-        module, last = str(node.get("__module__")), str(node.get("__class__"))
-        name, content = f"{module}.{last}", node.get("content")
+        module = str(node.get("__module__"))
+        last = str(node.get("__class__"))
+        name = f"{module}.{last}"
+        content = node.get("content")
         if name in _VALUES.get(loader, ()):
             return self._value(node, loader, depth)
         if loader == "NdArrayNode" and module == "numpy":

@@ -246,7 +246,9 @@ class Preimage(BaseEstimator, ABC):
             answers = self._invert(targets, **options)
         if self._vectors_only:
             answers = np.asarray(answers, dtype=self.objects_.dtype)
-        return (answers, self._loss(targets, answers)) if return_loss else answers
+        if return_loss:
+            return (answers, self._loss(targets, answers))
+        return answers
 
     def _loss(self, targets: Targets, answers: Any) -> Array:
         if targets.kernel is None:
@@ -310,7 +312,8 @@ class RankingPreimage(Preimage):
             check_count("n_best", n_best, allowed="None")
         answers, losses = self._ranked(targets, int(n_best or 1), **options)
         if n_best is None:
-            answers, losses = _firsts(answers), losses[:, 0]
+            answers = _firsts(answers)
+            losses = losses[:, 0]
         return (answers, losses) if return_loss else answers
 
     def _invert(self, targets: Targets, **options: Any) -> Any:

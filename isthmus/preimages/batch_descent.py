@@ -74,7 +74,9 @@ def minimise_batch(
         pairs = [*pairs[-(_MEMORY - 1) :], (trial - here, new_gradient - gradient)]
         if not found.all():  # no smaller value to be found: rounding, where the slope is small too
             settled[rows[~found]] = size[keep][~found] <= _ROUNDING * tol
-            rows, new_value, new_gradient = rows[found], new_value[found], new_gradient[found]
+            rows = rows[found]
+            new_value = new_value[found]
+            new_gradient = new_gradient[found]
             pairs = [(s[found], y[found]) for s, y in pairs]
         value, gradient = new_value, new_gradient
     return Z, values, settled
@@ -85,7 +87,8 @@ def _direction(gradient: Array, pairs: list[tuple[Array, Array]], free: Array) -
     q, steps = gradient.copy(), []
     gamma = None
     for s, y in reversed(pairs):
-        s, y = np.where(free, s, 0.0), np.where(free, y, 0.0)
+        s = np.where(free, s, 0.0)
+        y = np.where(free, y, 0.0)
         curvature = (s * y).sum(axis=1)
         good = curvature > 1e-12 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
         rho = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)

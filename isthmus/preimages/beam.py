@@ -28,7 +28,8 @@ def beam_search(target: NgramTarget, sizes: Ints, width: int) -> tuple[Ints, Int
     codes = np.empty((S, 1, 0), dtype=np.int64)
     node = np.empty((S, 1, 0), dtype=np.int64)
     run = np.empty((S, 1, 0), dtype=np.int64)
-    inner, own = np.zeros((S, 1)), np.zeros((S, 1))
+    inner = np.zeros((S, 1))
+    own = np.zeros((S, 1))
     done: list[tuple[Ints, Array]] = []
     symbols = np.arange(V)
     for t in range(m):

@@ -75,7 +75,8 @@ class CandidateSearch(RankingPreimage):
             order, best = smallest(values, n_best)
             return [take(self.candidates_, places) for places in order], best
         self._check_candidates(candidates, len(targets))
-        answers, losses = [], np.empty((len(targets), n_best))
+        answers = []
+        losses = np.empty((len(targets), n_best))
         for t, own in enumerate(candidates):
             answers_t, losses[t] = self._one(targets.subset(slice(t, t + 1)), own, n_best, t)
             answers.append(answers_t)

@@ -145,7 +145,8 @@ class _Iteration:
             self.weight = pull * float(np.abs(denominators).mean())
 
     def _evaluate(self, Z: Array, rows: NDArray) -> tuple[Array, Array, Array]:
-        G, squares = self.coef[rows], (Z**2).sum(axis=1)
+        G = self.coef[rows]
+        squares = (Z**2).sum(axis=1)
         s = Z @ self.points.T
         if isinstance(self.form, DistanceForm):
             s *= -2.0
@@ -154,11 +155,13 @@ class _Iteration:
             np.maximum(s, 0.0, out=s)
             value = -2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
             weights = -G * self.form.derivative(s)
-            denominator, factor = weights.sum(axis=1), 2.0
+            denominator = weights.sum(axis=1)
+            factor = 2.0
         else:
             value = self.form.value(squares) - 2.0 * np.einsum("ti,ti->t", G, self.form.value(s))
             weights = G * self.form.derivative(s)
-            denominator, factor = self.form.derivative(squares), 1.0
+            denominator = self.form.derivative(squares)
+            factor = 1.0
         numerator = weights @ self.points
         if self.weight:
             anchor = self.anchor[rows] - self.origin
@@ -176,7 +179,8 @@ class _Iteration:
         Z = start - self.origin
         rows = np.arange(len(Z))  # the targets that still move
         value, proposal, denominator = self._evaluate(Z, rows)
-        values, settled = value.copy(), np.zeros(len(Z), dtype=bool)
+        values = value.copy()
+        settled = np.zeros(len(Z), dtype=bool)
         for _ in range(max_iter):
             current = Z[rows]
             good = (denominator > 0) & np.isfinite(proposal).all(axis=1)
@@ -198,7 +202,9 @@ class _Iteration:
             values[rows] = np.where(worse, values[rows], value)
             still = moved > tol * self.scale
             settled[rows[~still]] = True
-            rows, proposal, denominator = rows[still], proposal[still], denominator[still]
+            rows = rows[still]
+            proposal = proposal[still]
+            denominator = denominator[still]
             if not len(rows):
                 break
         return Z + self.origin, values, settled

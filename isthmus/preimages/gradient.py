@@ -260,7 +260,8 @@ def _equalities_agree(A: Array, low: Array, high: Array) -> bool:
 def _meet(A: Array, low: Array, high: Array, box: tuple[Array, Array]) -> bool:
     """Whether a linear programme finds a point; 2 is its word for there is none."""
     equal = low == high
-    above, below = ~equal & np.isfinite(high), ~equal & np.isfinite(low)
+    above = ~equal & np.isfinite(high)
+    below = ~equal & np.isfinite(low)
     found = linprog(
         np.zeros(A.shape[1]),
         A_ub=np.vstack([A[above], -A[below]]),

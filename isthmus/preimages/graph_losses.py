@@ -80,7 +80,8 @@ class GraphTarget:
         return values
 
     def _block(self, codes: Ints, labels: Ints) -> Array:
-        tol, m = self.tol * float(self.kernel.stop) ** 2, codes.shape[1]
+        tol = self.tol * float(self.kernel.stop) ** 2
+        m = codes.shape[1]
         own, cross = (self._iterate(*system, tol) for system in self._systems(codes, labels))
         norm = own.sum(axis=(1, 2)) / m**2
         inner = cross.sum(axis=2) @ self.weights / m
@@ -112,7 +113,8 @@ class GraphTarget:
         :math:`\sum_e \langle B^T P_e R, \delta P'_e \rangle`: two fixed points serve all candidates. As
         :math:`P^T = D P D^{-1}`, both are those of one operator.
         """
-        G, P = self._slopes(code, labels), self._transitions(code[None])
+        G = self._slopes(code, labels)
+        P = self._transitions(code[None])
         scores = np.zeros(len(codes))
         for Ge, Pe, new in zip(G, P, self._transitions(codes)):
             scores += np.einsum("nij,ij->n", new - Pe, Ge)
@@ -126,7 +128,8 @@ class GraphTarget:
 
     def _slopes(self, code: Ints, labels: Ints) -> list[Array]:
         """Derivative of the loss with respect to the transitions of a candidate, one an edge label."""
-        P, m = self._transitions(code[None]), len(code)
+        P = self._transitions(code[None])
+        m = len(code)
         d = np.maximum((code > 0).sum(axis=1), 1)
         own_system, cross_system = self._systems(code[None], labels[None])
         own = self._both(own_system, np.full((m, m), 1 / m**2), np.outer(d, d))
@@ -136,7 +139,8 @@ class GraphTarget:
         inner = float(self.weights @ cross[0].sum(axis=1)) / m
         own_share, cross_share = 1.0, 2.0
         if self.kernel.normalise:
-            own_share, cross_share = inner / norm**1.5, 2.0 / np.sqrt(norm)
+            own_share = inner / norm**1.5
+            cross_share = 2.0 / np.sqrt(norm)
         rho = (1.0 - float(self.kernel.stop)) ** 2
         return [
             rho * (2.0 * own_share * own[1].T @ (P[e][0] @ own[0])

@@ -88,13 +88,15 @@ def descend_graph(
     Returns the loss that was reached. Of a ring with more than ``screen`` graphs those most promising to
     first order are looked at.
     """
-    n_marks, n_labels = len(target.edge_names), len(target.node_names)
+    n_marks = len(target.edge_names)
+    n_labels = len(target.node_names)
     value = float(target.losses(code[None], labels)[0])
     for _ in range(_MOST_STEPS):
         better = False
         for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
             allowed = target.rules.allow(codes, tags)
-            codes, tags = codes[allowed], tags if tags is labels else tags[allowed]
+            codes = codes[allowed]
+            tags = tags if tags is labels else tags[allowed]
             if not len(codes):
                 continue
             if len(codes) > screen and tags is labels:
@@ -103,7 +105,9 @@ def descend_graph(
             note_graphs(seen, codes, tags, values)
             best = int(values.argmin())
             if values[best] < value * (1.0 - 1e-9):
-                code, value, better = codes[best], float(values[best]), True
+                code = codes[best]
+                value = float(values[best])
+                better = True
                 labels = tags[best] if tags.ndim == 2 else tags
                 break
         if not better or value <= goal or target.n_evaluated > max_evaluations:
@@ -157,7 +161,8 @@ def random_code(m: int, n_edges: int, n_marks: int, rng: Any) -> Ints:
     code = np.zeros((m, m), dtype=np.int64)
     order = rng.permutation(m)
     for place in range(1, m):
-        a, b = order[place], order[rng.randint(place)]
+        a = order[place]
+        b = order[rng.randint(place)]
         code[a, b] = code[b, a] = 1 + rng.randint(n_marks)
     for _ in range(max(0, n_edges - (m - 1))):
         if m > 1:

@@ -140,7 +140,8 @@ class GraphSearch(RankingPreimage):
     def _allowed_objects(self) -> NDArray[np.bool_]:
         """Whether each fitted object is as asked; one with labels that no point has is not."""
         if self._allowed is None:
-            graphs, rules = self.kernel_._convert(self.objects_, "objects"), self._rules()
+            graphs = self.kernel_._convert(self.objects_, "objects")
+            rules = self._rules()
             codes = [self._encode(graph) for graph in graphs]
             self._allowed = np.array(
                 [c is not None and rules.allow(c[0][None], c[1])[0] for c in codes]
@@ -175,7 +176,8 @@ class GraphSearch(RankingPreimage):
             fitted_losses = np.where(self._allowed_objects(), fitted_losses, np.inf)
         near, near_losses = smallest(fitted_losses, max(n_best, 3))
         rng = check_random_state(self.random_state)
-        answers, losses = [], np.empty((len(targets), n_best))
+        answers = []
+        losses = np.empty((len(targets), n_best))
         for t, given in enumerate(allowed):
             # The loss of objects that are not as asked is infinite.
             objects = [self.objects_[i] for i in near[t][np.isfinite(near_losses[t])]]

@@ -271,7 +271,8 @@ class Learned(Preimage):
 
     def _fit_linear(self, alphas: Array, met_from: Array | None) -> None:
         w = np.ones(len(self.coordinates_)) if self._weights is None else self._weights
-        root, total = np.sqrt(w)[:, None], float(w.sum())
+        root = np.sqrt(w)[:, None]
+        total = float(w.sum())
         self.score_mean_ = np.average(self.coordinates_, axis=0, weights=self._weights)
         S = self.coordinates_ - self.score_mean_
         Y = np.asarray(self.objects_, dtype=np.float64) - self.offset_
@@ -295,7 +296,9 @@ class Learned(Preimage):
         self.alpha_, self.dual_coef_ = float(alphas[best]), fits[best][0]
 
     def _known_options(self) -> set[str]:
-        return set() if self.refine is None else self.refine._known_options() - {"start", "n_best"}
+        if self.refine is None:
+            return set()
+        return self.refine._known_options() - {"start", "n_best"}
 
     def _targets(self, Z: Array) -> Targets:
         if self.refine is None:  # the expansion is asked for only where a loss is

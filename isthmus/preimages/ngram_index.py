@@ -139,7 +139,8 @@ class NgramTarget:
         """``k(z, z)`` times the squared length, (n,): runs of agreement at every shift."""
         n, m = Z.shape
         f2 = self.index.kernel._amplitudes(m) ** 2  # candidates may be longer than any point
-        sums, e = np.concatenate([[0.0], np.cumsum(f2)]), self.index.last
+        sums = np.concatenate([[0.0], np.cumsum(f2)])
+        e = self.index.last
         top = len(f2)
         places = np.arange(m)
         remaining = np.maximum(lengths[:, None] - places, 0)

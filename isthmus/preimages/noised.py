@@ -67,7 +67,8 @@ class NoisedRegression:
         """Return the held-out error of every ridge weight, and how much each level counts."""
         shares = np.full(len(self.levels), 1.0 / len(self.levels))
         out = self.places % _FOLDS == _FOLDS // 2
-        held, rest = np.flatnonzero(out), np.flatnonzero(~out)
+        held = np.flatnonzero(out)
+        rest = np.flatnonzero(~out)
         features, _ = self._basis(rest)
         known = [features(Z[rest]) for Z in self.levels]
         asked = [features(Z[held]) for Z in self.levels]
@@ -112,7 +113,8 @@ class NoisedRegression:
         self, known: list[Array], rows: NDArray, shares: Array, alphas: Array
     ) -> list[Array]:
         m, w = known[0].shape[1], self.weights[rows][:, None]
-        A, b = np.zeros((m, m)), np.zeros((m, self.Y.shape[1]))
+        A = np.zeros((m, m))
+        b = np.zeros((m, self.Y.shape[1]))
         for F, share in zip(known, shares, strict=True):
             weighted = share * w * F
             A += weighted.T @ F

@@ -75,13 +75,16 @@ class PathSearch(RankingPreimage):
         """``sizes``: for each target the size, or the sizes, that its answer may have; ``expected``: for
         each target the size that a regression predicts. Without them, all sizes that were fitted.
         """
-        low, high = int(self.point_lengths_.min()), int(self.point_lengths_.max())
+        low = int(self.point_lengths_.min())
+        high = int(self.point_lengths_.max())
         if sizes is None and expected is not None:
             sizes = np.clip(np.rint(expected), low, high)
         elif sizes is None:
             sizes = [np.arange(low, high + 1)] * len(targets)
         allowed = check_sizes(sizes, len(targets))
-        answers, losses, unsure = [], np.empty((len(targets), n_best)), 0
+        answers = []
+        losses = np.empty((len(targets), n_best))
+        unsure = 0
         for t, norm in enumerate(targets.squared_norms):
             tables = self._tables(targets.coef[t], int(allowed[t].max()))
             found = [self._one(tables, int(m), n_best) for m in np.unique(allowed[t])]
@@ -102,7 +105,8 @@ class PathSearch(RankingPreimage):
 
     def _tables(self, coef: Array, longest: int) -> list[Array]:
         """``<Psi, word at place>`` for symbols (places, V) and pairs (places, V, V)."""
-        n_places, V = int(self.point_lengths_.max()), len(self.alphabet_)
+        n_places = int(self.point_lengths_.max())
+        V = len(self.alphabet_)
         weights = self.kernel_.place_weights(n_places, longest)
         tables = []
         for length, F in enumerate(self._words, start=1):

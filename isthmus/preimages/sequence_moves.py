@@ -120,7 +120,8 @@ def descend_sequence(
         best = int(values.argmin())
         if values[best] >= value * (1.0 - 1e-12) - 1e-300:
             break
-        z, value = Z[best, : lengths[best]], float(values[best])
+        z = Z[best, : lengths[best]]
+        value = float(values[best])
     return z, value
 
 

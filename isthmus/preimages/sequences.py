@@ -156,7 +156,8 @@ class SequenceSearch(RankingPreimage):
         allowed = check_sizes(sizes, len(targets))
         norms = targets.squared_norms
         near, _ = smallest(self._fitted_losses(targets), self.n_starts)
-        answers, losses = [], np.empty((len(targets), n_best))
+        answers = []
+        losses = np.empty((len(targets), n_best))
         rng = check_random_state(self.random_state)
         cut_short = []
         for t, given in enumerate(allowed):
@@ -286,7 +287,9 @@ class _Search:
         hits = np.flatnonzero(np.abs(share - 1.0) < _READ)
         if allowed is not None:
             hits = hits[(depth[hits] >= allowed[0]) & (depth[hits] <= allowed[1])]
-        return [index.word(int(hits[depth[hits].argmax()]) + 1)] if len(hits) else []
+        if len(hits):
+            return [index.word(int(hits[depth[hits].argmax()]) + 1)]
+        return []
 
     def _euler(self, sizes: Ints) -> list[Ints]:
         """A path through all n-grams of the greatest length that counts, for every size."""

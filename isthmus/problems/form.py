@@ -206,12 +206,15 @@ class SquaredForm(Form):
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
         inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
         has_digits = norm * inverse_norm * SPECTRUM_SAFE < 1.0
-        return np.asarray(solved[:, :-_PROBES], dtype=np.float64) if has_digits else None
+        if has_digits:
+            return np.asarray(solved[:, :-_PROBES], dtype=np.float64)
+        return None
 
 
 def _rough_norm(A: Array) -> float:
     """A largest eigenvalue to a digit, by a few steps of power iteration."""
-    x, norm = np.random.default_rng(0).normal(size=len(A)), 1.0
+    x = np.random.default_rng(0).normal(size=len(A))
+    norm = 1.0
     for _ in range(_POWER_STEPS):
         x = A @ (x / norm)
         largest = float(np.abs(x).max(initial=0.0))

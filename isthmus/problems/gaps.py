@@ -146,7 +146,8 @@ class Gaps:
         along = normal.along(Z, mean)
         padded_mean = np.append(mean, 0.0)
         everywhere: Array | None = None  # the same in all columns, for rows of few gaps
-        covariance, log_det = GapCovariance(d, self._kept_sums), 0.0
+        covariance = GapCovariance(d, self._kept_sums)
+        log_det = 0.0
         for i, (rows, places, pattern, columns) in enumerate(self.blocks):
             weight = w[rows] if pattern is None else np.bincount(pattern, w[rows])
             if len(columns) <= c:
@@ -215,7 +216,8 @@ class GapCovariance:
             covariance, pairs = part, columns[:, None] * order + columns
             if isinstance(part, tuple):
                 A, B, v = part
-                covariance, pairs = A @ (B * v) @ A.transpose(0, 2, 1), pairs.transpose(2, 0, 1)
+                covariance = A @ (B * v) @ A.transpose(0, 2, 1)
+                pairs = pairs.transpose(2, 0, 1)
                 own = np.arange(len(columns))
                 covariance[:, own, own] += v[:, 0]
             sums += np.bincount(pairs.ravel(), covariance.ravel(), order * order)
@@ -247,7 +249,8 @@ class GapCovariance:
         """V' times the matrix times V, for more columns than ``times`` is quick for."""
         k = V.shape[1]
         padded = np.vstack([V, np.zeros(k)])
-        inner, variances = np.zeros((k, k)), np.zeros(self.d + 1)
+        inner = np.zeros((k, k))
+        variances = np.zeros(self.d + 1)
         for columns, part in self.parts:
             if isinstance(part, tuple):
                 A, B, v = part
@@ -290,7 +293,8 @@ def _inverses(A: Array) -> tuple[Array, Array]:
         )[1]
     A = np.array(A, order="C")
     least = EPS * np.einsum("iim->im", A)  # rounding may leave a matrix indefinite by a little
-    pivots, product = np.empty((u, m)), np.empty_like(A)
+    pivots = np.empty((u, m))
+    product = np.empty_like(A)
     for k in range(u):  # each turns one row and column of A into those of minus its inverse
         pivot = np.maximum(A[k, k], least[k], out=pivots[k])
         row = A[k] / pivot

@@ -132,7 +132,8 @@ class GramFolds(Folds):
         exactly = partial(RowFolds(self.rows, self.scale).without, split)
         w, Y = self.w[split.train], self.rows.Y[split.train]
         weight = float(w.sum())
-        x_scale, gram = np.ones(self.rows.shape[1]), self.gram
+        x_scale = np.ones(self.rows.shape[1])
+        gram = self.gram
         if gram is None:
             squares = self._squares_left(split, weight)
             if (squares < KEPT_VARIANCE * self.squares).any():

@@ -78,7 +78,8 @@ class RefitPath:
 
     def errors(self, Y: NDArray, weights: Array | None, ranks: list[int]) -> Array:
         """Of the observed entries of Y; NaN for an output without any."""
-        w, Y = observed_weights(Y, weights), np.nan_to_num(Y)
+        w = observed_weights(Y, weights)
+        Y = np.nan_to_num(Y)
         return np.array([(w * (Y - self.predictions[rank]) ** 2).sum(axis=0) for rank in ranks])
 
 

@@ -72,7 +72,9 @@ class RowForm(Form):
     def from_rows(cls, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> RowForm:
         if sparse.issparse(X):  # centred, they would be dense: few at a time are
             return cls.from_moments(*in_range(Moments.of_checked, X, Y, weights, scale))
-        unit, weight, described = 1.0, float(len(X)), None
+        unit = 1.0
+        weight = float(len(X))
+        described = None
         scales_inputs = bool(scale) and not isinstance(scale, str)
         if weights is not None:
             unit = weight_unit(weights)

@@ -30,12 +30,16 @@ class Split:
 
     @property
     def train(self) -> NDArray:
-        return _outside(self.test, self.n_samples) if self._train is None else self._train
+        if self._train is None:
+            return _outside(self.test, self.n_samples)
+        return self._train
 
     @property
     def held_out(self) -> NDArray:
         """All rows that are not trained on."""
-        return self.test if self._train is None else _outside(self._train, self.n_samples)
+        if self._train is None:
+            return self.test
+        return _outside(self._train, self.n_samples)
 
 
 def checked_folds(cv: Any, n: int) -> Any:

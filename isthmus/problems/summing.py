@@ -67,7 +67,8 @@ def sum_rows(
     is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
     if not is_mean and is_far.any():
         return sum_rows(X, Y, weights, weight, full_yy, means_of(X, Y, weights), True)
-    x_mean, y_mean = two_sum(point[:p], rest[:p]), two_sum(point[p:], rest[p:])
+    x_mean = two_sum(point[:p], rest[:p])
+    y_mean = two_sum(point[p:], rest[p:])
     return x_mean, y_mean, xx, np.ascontiguousarray(yx.T), yy
 
 
@@ -85,9 +86,12 @@ def _sum_about(
     # With many outputs, whose products are not wanted, only the inputs are multiplied with all columns;
     # otherwise one product is faster than two.
     is_joint = full_yy or width - p <= _FEW_TARGETS * p
-    buffer, ones = np.empty((n_rows, width)), np.ones(n_rows)
+    buffer = np.empty((n_rows, width))
+    ones = np.ones(n_rows)
     products = np.zeros((width, width if is_joint else p))
-    own_products, sums, squares = np.empty_like(products), np.zeros(width), np.zeros(width - p)
+    own_products = np.empty_like(products)
+    sums = np.zeros(width)
+    squares = np.zeros(width - p)
     for rows in row_blocks(len(Y), n_rows):
         Z = buffer[: rows.stop - rows.start]
         Z[:, :p] = dense_rows(X[rows])

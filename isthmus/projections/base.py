@@ -109,7 +109,8 @@ class Projection(FittedProjection):
             labels = self._labels(folds, inputs.n, seed)
             problem = self._problem(inputs, outputs, seed, labels)
         limit = problem.most if outputs.most is None else min(problem.most, outputs.most)
-        ridge, r = self._ridge(), self._components(limit, outputs)
+        ridge = self._ridge()
+        r = self._components(limit, outputs)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if labels is not None:
             sample = judged_rows(inputs.n, seed)
@@ -193,7 +194,9 @@ class Projection(FittedProjection):
     def _ridge(self) -> Ridge | None:
         """The ridge weight; None where it is to be chosen."""
         if isinstance(self.alpha, str):
-            return None if self.alpha == "cv" else Ridge(self._default_ridge, True)
+            if self.alpha == "cv":
+                return None
+            return Ridge(self._default_ridge, True)
         return Ridge(check_alpha(self.alpha), False)
 
     def _labels(self, folds: Any, n: int, seed: int) -> NDArray | None:

@@ -121,7 +121,8 @@ class KernelCCA(COIR):
         fit, inputs, outputs = super()._fit(X, y, sample_weight)
         self.correlations_ = np.sqrt(self.eigenvalues_)
         if fit.solver == "features":
-            z, weights = self._scores(inputs), inputs.weights
+            z = self._scores(inputs)
+            weights = inputs.weights
             cross = np.zeros((len(fit.moments.y_mean), z.shape[1]))
             for rows, _, T in fit.problem.blocks():
                 own = z[rows] if weights is None else z[rows] * weights[rows][:, None]

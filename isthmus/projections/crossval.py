@@ -95,7 +95,8 @@ def weighted_scores(scores: Array) -> Array:
 
 def _scores(judge: Any, Z: Array, test: NDArray) -> Any:
     """Of each output; NaN for all where there is nothing to judge."""
-    train_rows, test_rows = np.flatnonzero(~test), np.flatnonzero(test)
+    train_rows = np.flatnonzero(~test)
+    test_rows = np.flatnonzero(test)
     if not len(test_rows) or not len(train_rows) or not np.isfinite(Z).all():
         return np.nan
     return judge.scores(Z, train_rows, test_rows)

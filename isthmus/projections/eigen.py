@@ -203,7 +203,8 @@ def solve_krylov(
     orthonormalised twice against all earlier ones.
     """
     S = inputs.smooth if method == "generalised" else inputs.times
-    n, width = inputs.n, min(r + EXTRA_COLUMNS, inputs.n)
+    n = inputs.n
+    width = min(r + EXTRA_COLUMNS, inputs.n)
     block = np.linalg.qr(apply_G(rng.standard_normal((n, width))))[0]
     Y = block
     SY = S(block)
@@ -220,7 +221,8 @@ def solve_krylov(
             break
         before = now
         block = _new_directions(GSY[:, -block.shape[1] :], Y)[:, :room]
-        Y, SY = np.hstack([Y, block]), np.hstack([SY, S(block)])
+        Y = np.hstack([Y, block])
+        SY = np.hstack([SY, S(block)])
     y = Y @ c[:, :r]
     total = inputs.weight
     scale = np.sqrt(total) if method == "generalised" else total

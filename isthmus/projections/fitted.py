@@ -81,7 +81,9 @@ class FittedProjection(SupervisedTransformer):
 
     @staticmethod
     def _out_dtype(X: Any) -> Any:
-        return X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64
+        if getattr(X, "dtype", None) == np.float32:
+            return X.dtype
+        return np.float64
 
     @property
     def _n_features_out(self) -> int:

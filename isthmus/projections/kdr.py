@@ -167,7 +167,9 @@ class KDR(SupervisedTransformer):
         return B
 
     def _ridge(self, n: float) -> float:
-        return AUTO_ALPHA * n if isinstance(self.alpha, str) else float(self.alpha)
+        if isinstance(self.alpha, str):
+            return AUTO_ALPHA * n
+        return float(self.alpha)
 
     def _gamma(self, X: Array, w: Array) -> float:
         if self.gamma is not None:
@@ -178,7 +180,8 @@ class KDR(SupervisedTransformer):
     def _held_out(self, X: Array, raw: Array, judge: Judge, w: Array, folds: NDArray) -> Array:
         scores, kept = [], (self.objective_, self.n_iter_)
         for k in range(int(folds.max()) + 1):
-            train, test = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+            train = np.flatnonzero(folds != k)
+            test = np.flatnonzero(folds == k)
             L = weighted_centre(raw[np.ix_(train, train)], w[train])
             B = self._solve(X[train], L, w[train])
             scores.append(judge.scores(X @ B, train, test))
@@ -198,7 +201,8 @@ class KDR(SupervisedTransformer):
 
 def weighted_centre(K: Array, w: Array) -> Array:
     """A Gram matrix seen from the weighted mean, rows and columns times the roots of their weights."""
-    K, root = center_train(K, share=w / w.sum())[0], np.sqrt(w)
+    K = center_train(K, share=w / w.sum())[0]
+    root = np.sqrt(w)
     K *= root[:, None]
     K *= root
     return K

@@ -89,7 +89,9 @@ class KernelSide:
     @property
     def precision(self) -> Any:
         """The dtype that kernel values have digits of."""
-        return np.float32 if getattr(self.rows, "dtype", None) == np.float32 else np.float64
+        if getattr(self.rows, "dtype", None) == np.float32:
+            return np.float32
+        return np.float64
 
     def gram(self) -> Array:
         K = gram(self.kernel, self.rows, n_jobs=self.n_jobs)

@@ -23,7 +23,9 @@ class _Sliced(Projection):
     slices: str
 
     def _components(self, limit: int, outputs: OutputSide) -> Any:
-        return min(2, limit) if self.n_components is None else super()._components(limit, outputs)
+        if self.n_components is None:
+            return min(2, limit)
+        return super()._components(limit, outputs)
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         y = check_y(y, inputs.n, type(self).__name__)

@@ -76,7 +76,8 @@ def prepare(
     check_enough_samples(inputs.n)
     y = Y[:, 0] if source.y_is_1d else Y
     outputs = projection._output_side(y, inputs)
-    m, selection = projection._landmarks(inputs.n), projection.selection
+    m = projection._landmarks(inputs.n)
+    selection = projection.selection
     features = InputFeatures(inputs, m, seed, selection)
     outputs.take_landmarks(m, seed, selection)
     of_outputs: Features

@@ -112,7 +112,8 @@ class BlockRidge(LinearRegressor):
         columns = resolve_blocks(self.blocks, rows.shape[1], names)
         check_flag("alpha_per_target", self.alpha_per_target)
         require_squares("X", rows)  # the unit of the ridge weights
-        x_mean, y_mean = rows.mean(axis=0), Y.mean(axis=0)
+        x_mean = rows.mean(axis=0)
+        y_mean = Y.mean(axis=0)
         y_unit = column_units(Y)
         problem = _BlockProblem(rows - x_mean, (Y - y_mean) / y_unit, columns)
         candidates = self._candidates(problem)
@@ -239,7 +240,9 @@ class _BlockProblem:
         return found
 
     def _left_out(self, U: Array, filtered: Array, residual: Array, folds: list[NDArray]) -> Array:
-        n, total, count = len(U), np.zeros(residual.shape[1]), 0
+        n = len(U)
+        total = np.zeros(residual.shape[1])
+        count = 0
         if all(len(fold) == 1 for fold in folds):
             rows = np.concatenate(folds)
             leverage = 1 / n + (U[rows] ** 2) @ filtered

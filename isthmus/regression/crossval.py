@@ -187,7 +187,9 @@ def _expected(
 
 def _ridge_in_units(alpha: Any, unit: float) -> Any:
     """As ``ridge_in_units``; None, where there is no ridge, and "auto" know no units."""
-    return alpha if alpha is None or alpha == "auto" else ridge_in_units(alpha, unit)
+    if alpha is None or alpha == "auto":
+        return alpha
+    return ridge_in_units(alpha, unit)
 
 
 def _refitted(
@@ -221,7 +223,8 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 
 def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
     """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
-    unit, x_unit = weight_unit(weights), power_of_two(X.data if sparse.issparse(X) else X)
+    unit = weight_unit(weights)
+    x_unit = power_of_two(X.data if sparse.issparse(X) else X)
     weights = weights if weights is None else weights / unit
     if x_unit != 1.0:  # brought into the range of its squares
         X = X / x_unit

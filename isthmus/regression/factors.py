@@ -33,7 +33,8 @@ class Factors:
 
     @classmethod
     def empty(cls, n_features: int, n_targets: int, solver: str) -> Factors:
-        none, y_none = np.zeros((n_features, 0)), np.zeros((n_targets, 0))
+        none = np.zeros((n_features, 0))
+        y_none = np.zeros((n_targets, 0))
         return cls(none, y_none, none, none, y_none.T, np.zeros((0, 0)), solver)
 
     @classmethod

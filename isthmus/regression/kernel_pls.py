@@ -30,7 +30,8 @@ def solve_dual(form: GramForm, n_components: int, tol: float) -> Factors | None:
     n, q = Y.shape
     KY, norm = gram @ Y, np.linalg.norm(gram)
     U, A, T, KT = (np.zeros((n_components, n)) for _ in range(4))
-    Q, norms = np.zeros((n_components, q)), np.zeros(n_components)
+    Q = np.zeros((n_components, q))
+    norms = np.zeros(n_components)
     for i in range(n_components):
         strength, c = leading_eigenvector(Y.T @ KY)  # ||X'Y_i||^2, with the rounding errors of K
         if strength <= tol * norm * np.einsum("ij,ij->", Y, Y):

@@ -44,10 +44,14 @@ def fit_outputs(
     design = _Rows(np.column_stack([problem.rows, np.ones(n)]))
     w = np.ones(n) if problem.weights is None else problem.weights
     v = np.ones(q) if problem.output_weight is None else problem.output_weight
-    shifts, h = np.array(kinks)[:, None], np.multiply.outer(heights, w)
+    shifts = np.array(kinks)[:, None]
+    h = np.multiply.outer(heights, w)
     linear = -slope * design.transpose_times(w)
     ridge = problem.penalty.alpha * np.append(problem.g**2, 0.0)
-    M, n_iter, gap, converged = np.zeros((k + 1, q)), 0, 0.0, True
+    M = np.zeros((k + 1, q))
+    n_iter = 0
+    gap = 0.0
+    converged = True
     for j in np.flatnonzero(v > 0):
         # Near the middle of the output, so that the start of the method is not far off.
         middle = float(np.median(problem.Y[:, j]))
@@ -57,7 +61,8 @@ def fit_outputs(
         )  # fmt: skip
         M[:, j] = found.point
         M[-1, j] += middle
-        n_iter, gap = max(n_iter, found.n_iter), gap + v[j] * found.gap
+        n_iter = max(n_iter, found.n_iter)
+        gap = gap + v[j] * found.gap
         # Loss and ridge are no less than 0: a value that has gone there leaves no gap.
         size = problem.loss.value(problem.Y[:, j], np.full(n, middle), problem.weights)
         value = problem.loss.value(problem.Y[:, j], design.times(M[:, j]), problem.weights)
@@ -109,12 +114,14 @@ def sharpen(
     quadratically. :math:`\lambda` shrinks while steps keep what the linearisation promises.
     """
     A, D = balance(*start[:2])
-    b, value = start[2], problem.objective(A, D, start[2])
+    b = start[2]
+    value = problem.objective(A, D, start[2])
     kinks, heights, slope, _ = problem.loss.pieces()  # type: ignore[attr-defined]
     w = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
     v = np.ones(len(D)) if problem.output_weight is None else problem.output_weight
     mass = np.multiply.outer(w, v).ravel()
-    h, shifts = np.multiply.outer(heights, mass), np.array(kinks)[:, None]
+    h = np.multiply.outer(heights, mass)
+    shifts = np.array(kinks)[:, None]
     damping = _DAMPING * float(np.sqrt(problem.Y.size))
     promise, steps, converged = np.inf, 0, False
     most = min(max_iter, _LINEARISATIONS)
@@ -189,7 +196,9 @@ class _Linearisation:
     def _assemble(self, products: Array) -> Array:
         """From the weighted products of [Z, ZA, 1] for each output to those of all unknowns."""
         (k, r), q, D = self.A.shape, len(self.D), self.D
-        ZZ, ZT, Z1 = products[:, :k, :k], products[:, :k, k:-1], products[:, :k, -1]
+        ZZ = products[:, :k, :k]
+        ZT = products[:, :k, k:-1]
+        Z1 = products[:, :k, -1]
         DD = (D[:, :, None] * D[:, None]).reshape(q, r * r)
         AA = (DD.T @ ZZ.reshape(q, k * k)).reshape(r, r, k, k).transpose(2, 0, 3, 1)
         AD = np.einsum("jr,jas->arjs", D, ZT).reshape(k * r, q * r)

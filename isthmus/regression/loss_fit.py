@@ -61,7 +61,8 @@ class _Outputs:
                     "are in the units of y: rescale y and them."
                 )
         else:
-            middle, unit = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
+            middle = np.zeros(Y.shape[1])
+            unit = np.ones(Y.shape[1])
         easy = winsorise(Y, loss, weights)
         return cls((Y - middle) / unit, (easy - middle) / unit, middle, unit)
 
@@ -152,7 +153,8 @@ def fit_loss(
     unit = outputs.unit * y_unit
     A, D = _start(settings, form, spectrum, optimum, r, unit)  # C = basis A D'
     if r == 0:
-        A, D = np.zeros((len(spectrum.squares), 1)), np.zeros((q, 1))
+        A = np.zeros((len(spectrum.squares), 1))
+        D = np.zeros((q, 1))
     descent = _Descent(settings, rows, spectrum.squares, outputs, weights, alpha)
     A, D, b = descent.run((A, D, form.frame.y_mean))
     check_finite(A, descent.loss)
@@ -198,7 +200,8 @@ class _Descent:
         """Descend; a loss that is measured in the scale of the residuals is updated until it settles."""
         given, Y = self.settings.loss, self.outputs.Y
         point, n_iter = start, 0
-        residual, least = self._residual(point), np.zeros(Y.shape[1])
+        residual = self._residual(point)
+        least = np.zeros(Y.shape[1])
         if isinstance(given, ResidualLoss):
             # A smooth loss in the units of y only counts its tolerance in this scale, which is there
             # unless inputs are many enough to interpolate.
@@ -247,7 +250,8 @@ class _Descent:
             # The parameters are those of residuals that are as large as their scale says.
             residual = residual / np.where(found > 0, found, 1.0)
             return scales, given.resolve(residual, weights, scale=1.0)
-        scale, floor = robust_scale(residual, weights), float(np.median(least))
+        scale = robust_scale(residual, weights)
+        floor = float(np.median(least))
         if isinstance(given, ResidualLoss) and scale < floor:
             residual, scale = residual * (floor / scale), floor
         return np.full(len(least), scale), given.resolve(residual, weights)

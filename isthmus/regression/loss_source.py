@@ -103,7 +103,8 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
     squares, basis = descending_eigh(form.xx)
     kept = squares > _LEAST * squares[0]
     squares, basis = squares[kept], basis[:, kept]
-    loss, scales = first.loss_, np.asarray(first.output_scale_, dtype=np.float64)
+    loss = first.loss_
+    scales = np.asarray(first.output_scale_, dtype=np.float64)
     scale = 1.0
     if get_loss(model.loss).has_units:  # tolerances are in the scale of the residuals
         coef = np.atleast_2d(first.coef_)

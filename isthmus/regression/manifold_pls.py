@@ -101,8 +101,10 @@ def equalising_rotation(values: Array) -> Array:
     of those two makes one diagonal entry the mean; c - 1 of them make all.
     """
     c = len(values)
-    turn, diagonal = np.eye(c), np.diag(np.asarray(values, dtype=float))
-    mean, open_entries = float(np.mean(values)), list(range(c))
+    turn = np.eye(c)
+    diagonal = np.diag(np.asarray(values, dtype=float))
+    mean = float(np.mean(values))
+    open_entries = list(range(c))
     while len(open_entries) > 1:
         d = diagonal.diagonal()
         low = min(open_entries, key=lambda i: d[i])

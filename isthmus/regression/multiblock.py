@@ -262,7 +262,9 @@ class SequentialPLS(BlockMap):
         total = float((left**2).sum())
         Z = (rows - self.x_mean_) / scales
         n, p = Z.shape
-        T, rotations, loadings = np.zeros((n, 0)), np.zeros((p, 0)), np.zeros((Y.shape[1], 0))
+        T = np.zeros((n, 0))
+        rotations = np.zeros((p, 0))
+        loadings = np.zeros((Y.shape[1], 0))
         self.n_components_ = []
         explained = np.zeros(len(columns))
         for b, (block, rank) in enumerate(zip(columns, ranks, strict=True)):

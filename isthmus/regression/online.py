@@ -178,10 +178,12 @@ def _step_of_loss(
         pooled = np.vstack([state.recent, residual])[-max(kept, len(residual)) :]
         new.recent = pooled[-kept:]
         if loss.has_units:
-            scale, loss = robust_scale(pooled), loss.resolve(pooled)
+            scale = robust_scale(pooled)
+            loss = loss.resolve(pooled)
         else:
             scales = np.maximum(robust_scales(pooled), _LEAST * block.output_units(block.Y - b))
-            scale, loss = 1.0, loss.resolve(pooled / scales, scale=1.0)
+            scale = 1.0
+            loss = loss.resolve(pooled / scales, scale=1.0)
     else:
         scale = 1.0
     if first is None:
@@ -193,7 +195,8 @@ def _step_of_loss(
     one_row = 1.0 if output_weight is None else output_weight
     eta = curvature * np.maximum(state.information, one_row)
     if block.pull == 0.0:  # intercepts alone
-        A, V = np.zeros((len(A), 1)), np.zeros((len(b), 1))
+        A = np.zeros((len(A), 1))
+        V = np.zeros((len(b), 1))
     g = 1.0 / np.sqrt(block.w @ block.rows**2 + (block.pull or 1.0))
     last = (block.A0 / g[:, None], block.V0 / scales[:, None])
     problem = RankProblem(

@@ -122,7 +122,9 @@ class RankConstrained(LatentRegression):
 
 
 def _ridge_in_frame(given: Any, norm: float, unit: float) -> float:
-    return _AUTO_ALPHA * norm if given == "auto" else ridge_in_units(given, unit)
+    if given == "auto":
+        return _AUTO_ALPHA * norm
+    return ridge_in_units(given, unit)
 
 
 def system_optimum(

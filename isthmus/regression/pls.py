@@ -139,7 +139,9 @@ class PLS(LatentRegression):
             return RowForm
         k = min(n, p) if n_components is None else n_components
         if p <= n:
-            return MomentForm if p <= _MOMENT_ORDER_PER_COMPONENT * k else RowForm
+            if p <= _MOMENT_ORDER_PER_COMPONENT * k:
+                return MomentForm
+            return RowForm
         few = n <= _GRAM_ORDER_PER_COMPONENT * k and self.algorithm == "auto"
         return GramForm if few else RowForm
 
@@ -149,7 +151,8 @@ class PLS(LatentRegression):
         return self._cheapest_form(n, p, n_components)
 
     def _solve(self, form: Any, n_components: int | None) -> tuple[Form, Factors]:
-        n, p = form.frame.n_samples, len(form.frame.x_scale)
+        n = form.frame.n_samples
+        p = len(form.frame.x_scale)
         k = min(n - 1, p) if n_components is None else min(n_components, n - 1, p)
         tolerance = EPS * max(n, p)
         factors: Factors | None

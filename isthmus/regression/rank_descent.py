@@ -108,7 +108,9 @@ class RankProblem:
         # Through products of order r, because C of order p x q may not fit into memory.
         GA = self.g[:, None] ** 2 * A
         AA, DD = A.T @ GA, D.T @ D
-        value, grad_A, grad_D = (AA * DD).sum(), GA @ DD, D @ AA
+        value = (AA * DD).sum()
+        grad_A = GA @ DD
+        grad_D = D @ AA
         if pull is not None:
             A0, D0 = pull
             GA0, cross = self.g[:, None] ** 2 * A0, D0.T @ D
@@ -213,13 +215,16 @@ def shake(
     few = problem.Y.size <= _SHAKE_ENTRIES and best[0].size  # inputs that do not vary have none
     if not few or result.reason is Reason.INTERRUPTED:
         return best, result
-    rng, value = np.random.default_rng(0), problem.objective(*best)
+    rng = np.random.default_rng(0)
+    value = problem.objective(*best)
     for _ in range(_SHAKES):
         moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balance(*best[:2])]
         found, attempt = descend_factors(problem, (moved[0], moved[1], best[2]), **options)
         n_iter = result.n_iter + attempt.n_iter
         if problem.objective(*found) < value - _GAIN * abs(value):
-            best, value, result = found, problem.objective(*found), attempt
+            best = found
+            value = problem.objective(*found)
+            result = attempt
         result = replace(result, n_iter=n_iter)
     return best, result
 

@@ -142,7 +142,8 @@ def spike(
     check_number("share", share, "between 0 and 1, both excluded", high=1.0, strict=True)
     if share == 1:
         raise ValueError("share == 1, must be below 1: fit to the new rows alone instead.")
-    old, new = check_array(X), check_array(X_new, input_name="X_new")
+    old = check_array(X)
+    new = check_array(X_new, input_name="X_new")
     check_consistent_length(old, y)
     check_consistent_length(new, y_new)
     if old.shape[1] != new.shape[1]:

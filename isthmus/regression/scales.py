@@ -57,7 +57,9 @@ def ridge_residuals(
     if weights is not None and weights.sum() < len(Y):
         # Less than one per row: relative weights, not copies.
         common = len(Y) / float(weights.sum())
-        weights, squares, alpha = weights * common, squares * common, alpha * common
+        weights = weights * common
+        squares = squares * common
+        alpha = alpha * common
     weight = float(len(Y)) if weights is None else float(weights.sum())
     mean = (easy.sum(axis=0) if weights is None else weights @ easy) / weight
     if not squares.size:

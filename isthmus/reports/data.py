@@ -154,7 +154,9 @@ class ReportData:
     @property
     def column_label(self) -> str:
         """Title of the axis of the inputs: their unit, if their names have one."""
-        return unit_of(self.feature_names) if self.has_feature_names else "input"
+        if self.has_feature_names:
+            return unit_of(self.feature_names)
+        return "input"
 
     @property
     def is_curve(self) -> bool:

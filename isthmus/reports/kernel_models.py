@@ -36,7 +36,8 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
     distance in them, with the limits of :func:`isthmus.inspection.hotelling_t2`. The few points of a
     compressed model are no sample of anything: then the rows themselves take their place.
     """
-    step, rows = expansion_model(model), before_the_kernel(model, X)
+    step = expansion_model(model)
+    rows = before_the_kernel(model, X)
     expansion = step.expansion_
     is_small = hasattr(step, "compression_")
     training = training or is_small
@@ -47,7 +48,8 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
     mean = at_points.mean(axis=0)
     _, s, V = np.linalg.svd(at_points - mean, full_matrices=False)
     # Directions with less than 1e-8 of the largest spread are rounding; T2 would divide by them.
-    k, n = int((s > 1e-8 * max(s[0], 1e-300)).sum()), len(at_points)
+    k = int((s > 1e-8 * max(s[0], 1e-300)).sum())
+    n = len(at_points)
     if k == 0 or n <= k + 2:
         raise ValueError(f"{n} points are too few for a limit of {k} functions.")
     T = (values - mean) @ V[:k].T
@@ -101,9 +103,12 @@ def sensitivity(model: Any, X: Array, spread: Array) -> Array | None:
     if getattr(step, "y_scale_", None) is not None:
         V = V * step.y_scale_[:, None]
     if len(V) != len(spread):  # functions of another space than that of the outputs
-        V, spread = np.eye(coef.shape[1]), np.ones(coef.shape[1])
+        V = np.eye(coef.shape[1])
+        spread = np.ones(coef.shape[1])
     V = V[spread > 0] / spread[spread > 0, None]
     squares = np.einsum("ktd,kl,ltd->d", gradients, V.T @ V, gradients, optimize=True)
     squares *= Z.var(axis=0)
     mean = squares.mean()
-    return np.sqrt(np.maximum(squares, 0.0) / mean) if mean > 0 else np.zeros(Z.shape[1])
+    if mean > 0:
+        return np.sqrt(np.maximum(squares, 0.0) / mean)
+    return np.zeros(Z.shape[1])

@@ -46,7 +46,8 @@ def png_uri(
 def _colour_signed(values: Any, high: float | None) -> Any:
     most = np.abs(values).max() if high is None else high
     part = np.clip(values / (most or 1.0), -1, 1)[:, :, None]
-    blue, red = np.array([26, 90, 160]), np.array([190, 60, 40])
+    blue = np.array([26, 90, 160])
+    red = np.array([190, 60, 40])
     towards = np.where(part > 0, blue, red)
     return np.round(255 + np.abs(part) * (towards - 255.0)).astype(np.uint8)
 

@@ -103,7 +103,8 @@ class Lines:
 
 def _guess(head: bytes) -> str:
     sample = head[: 1 << 16]
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    even = sample[0::2].count(0)
+    odd = sample[1::2].count(0)
     half = len(sample) // 2
     # Text of the Latin alphabet has a null byte in nearly every pair, always on the same side.
     if odd > 0.7 * half and even < 0.1 * half:

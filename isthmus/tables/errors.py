@@ -13,7 +13,9 @@ def some(names: Iterable[str], most: int = 8) -> str:
     """List names, the first few of many."""
     names = list(names)
     listed = ", ".join(map(repr, names[:most]))
-    return listed if len(names) <= most else f"{listed}, ... ({len(names)} in all)"
+    if len(names) <= most:
+        return listed
+    return f"{listed}, ... ({len(names)} in all)"
 
 
 def need(package: str, what: str) -> TableError:

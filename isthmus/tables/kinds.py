@@ -133,7 +133,9 @@ def place_of(path: str, name: str, names: list[str], has_names: bool) -> int:
 def _guess(cells: Any, decimal: str) -> tuple[str, str]:
     """A kind and its reason from the cells alone."""
     if isinstance(cells, np.ndarray):
-        return ("empty", "no value in the first rows") if np.isnan(cells).all() else ("number", "")
+        if np.isnan(cells).all():
+            return ("empty", "no value in the first rows")
+        return ("number", "")
     filled = [cell for cell in cells if not is_missing(cell)]
     if not filled:
         return "empty", "no value in the first rows"

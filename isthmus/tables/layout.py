@@ -89,7 +89,9 @@ def _plain(error: csv.Error) -> str:
         return "a quote is opened and not closed"
     if "expected after" in text:
         return "text follows a closing quote; quotes inside a cell must be doubled"
-    return f"a cell is longer than {LONGEST_CELL >> 20} MB" if "field larger" in text else text
+    if "field larger" in text:
+        return f"a cell is longer than {LONGEST_CELL >> 20} MB"
+    return text
 
 
 def find_layout(
@@ -173,7 +175,8 @@ def _find_separator(text: str) -> str:
 
 def _find_width(path: str, layout: Layout, rows: list[list[str]], lines: list[int]) -> None:
     """Rows of one width; names of one cell fewer are those of R, without one for row names."""
-    first, others = len(rows[0]), {len(cells) for cells in rows[1:]}
+    first = len(rows[0])
+    others = {len(cells) for cells in rows[1:]}
     width = first
     if len(rows) > 1 and others == {first + 1} and not all(number(c) is not None for c in rows[0]):
         # A separator at the end of every row but not of the header.
@@ -267,7 +270,11 @@ def _is_header(rows: list[list[str]], decimal: str) -> bool:
 
 def _kind(cell: str, decimal: str) -> str:
     value = number(cell, decimal)
-    return "date" if is_date(cell) else "text" if value is None else "number"
+    if is_date(cell):
+        return "date"
+    if value is None:
+        return "text"
+    return "number"
 
 
 def _is_scale(rows: list[list[str]], decimal: str, is_sure: bool) -> bool:
@@ -295,7 +302,8 @@ def _is_scale(rows: list[list[str]], decimal: str, is_sure: bool) -> bool:
     # Few columns: every number of the line must be far from all that follow in its column.
     if len(values) < 3 or np.isnan(values).all(axis=0).any():
         return False
-    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    low = np.nanmin(values, axis=0)
+    high = np.nanmax(values, axis=0)
     # Three ranges away: wavelengths over absorbances are, an ordinary first row is not.
     margin = 3 * (high - low)
     return bool(((scale > high + margin) | (scale < low - margin)).all())

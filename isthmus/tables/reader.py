@@ -24,7 +24,9 @@ from isthmus.tables.sources import Progress, Source
 def split_key(given: str) -> tuple[str, str | None]:
     """``name.npz:array`` is one array of an archive."""
     path, colon, key = given.rpartition(":")
-    return (path, key) if colon and path.lower().endswith(".npz") else (given, None)
+    if colon and path.lower().endswith(".npz"):
+        return (path, key)
+    return (given, None)
 
 
 @dataclass

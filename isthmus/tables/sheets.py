@@ -86,10 +86,16 @@ def cell_text(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return repr(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+        if cell.is_integer() and abs(cell) < 1e15:
+            return repr(int(cell))
+        return repr(cell)
     if isinstance(cell, datetime.datetime):
-        return cell.date().isoformat() if cell.time() == datetime.time() else cell.isoformat(" ")
-    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
+        if cell.time() == datetime.time():
+            return cell.date().isoformat()
+        return cell.isoformat(" ")
+    if isinstance(cell, datetime.date | datetime.time):
+        return cell.isoformat()
+    return str(cell)
 
 
 def _find_layout(

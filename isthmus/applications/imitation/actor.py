@@ -328,8 +328,10 @@ def _bone(skeleton: Skeleton, child: str) -> Array:
 
 def turning(start: ArrayLike, end: ArrayLike) -> Rotation:
     """The shortest turn that takes one direction to another."""
-    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
-    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    a = np.asarray(start, dtype=np.float64)
+    b = np.asarray(end, dtype=np.float64)
+    a = a / np.linalg.norm(a)
+    b = b / np.linalg.norm(b)
     w = 1 + a @ b
     if w < 1e-12:  # opposite: half a turn about anything perpendicular
         axis = np.cross(a, np.eye(3)[np.abs(a).argmin()])

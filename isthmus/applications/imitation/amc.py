@@ -104,7 +104,10 @@ def parse_asf(lines: list[str]) -> Asf:
     root = Bone("root", freedoms=_FREEDOMS)
     bones = {"root": root}
     above: dict[str, str] = {}
-    scale, degrees, order, turned = 1.0, True, "XYZ", np.zeros(3)
+    scale = 1.0
+    degrees = True
+    order = "XYZ"
+    turned = np.zeros(3)
     bone: Bone | None = None
     for number, section, words in _sections(lines):
         key, rest = words[0], words[1:]

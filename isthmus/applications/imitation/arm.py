@@ -195,7 +195,8 @@ class SerialArm:
         k = self.point_index(point)
         q, single = check_joints(q, self.n_joints)
         n, m = len(q), self.n_links
-        out, jacobian = np.empty((n, m, 3)), np.zeros((n, 3, m))
+        out = np.empty((n, m, 3))
+        jacobian = np.zeros((n, 3, m))
         for rows in blocks(n):
             points, axes, pivots = self._axes(q[rows])
             out[rows] = np.moveaxis(points, 2, 0)
@@ -221,9 +222,13 @@ class SerialArm:
             Rotation of the frame that carries the last place, and the angular velocity of that frame
             per unit of each joint's velocity.
         """
-        n, m, last = len(q), self.n_links, places[-1][0]
-        points, jacobians = np.empty((n, len(places), 3)), np.zeros((n, len(places), 3, m))
-        rotation, turning = np.empty((n, 3, 3)), np.zeros((n, 3, m))
+        n = len(q)
+        m = self.n_links
+        last = places[-1][0]
+        points = np.empty((n, len(places), 3))
+        jacobians = np.zeros((n, len(places), 3, m))
+        rotation = np.empty((n, 3, 3))
+        turning = np.zeros((n, 3, m))
         for rows in blocks(n):
             size = len(q[rows])
             origins, axes, pivots = np.empty((3, m, 3, size))
@@ -309,7 +314,8 @@ class SerialArm:
         Zeros and ones of the fixed transforms cost nothing, so quarter turns are renamings.
         """
         values = self._elements(q).T
-        cosines, sines = np.cos(values), np.sin(values)
+        cosines = np.cos(values)
+        sines = np.sin(values)
         columns = list(np.repeat(np.eye(3)[:, :, None], len(q), axis=2))
         p = np.zeros((3, len(q)))
         p[2] = self.base_offset

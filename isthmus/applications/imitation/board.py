@@ -65,7 +65,8 @@ def board_pictures(writing: Writing, rough: Mapping[float, float]) -> Picture:
 
 def _fit(path: Array, x: int, y: int, width: int, height: int) -> Array:
     """A path in pixels inside a box, upright and not stretched."""
-    low, size = path.min(axis=0), np.maximum(np.ptp(path, axis=0), 1e-9)
+    low = path.min(axis=0)
+    size = np.maximum(np.ptp(path, axis=0), 1e-9)
     scale = float(min(width / size[0], height / size[1]))
     inner = (np.array([width, height]) - scale * size) / 2 + scale * (path - low)
     return np.stack([x + inner[:, 0], y + height - inner[:, 1]], axis=1)

@@ -82,8 +82,10 @@ class Motion:
 
     def positions(self) -> Array:
         """Places of the joints in metres, (n_frames, n_joints, 3), y up."""
-        turns, shifts = self.local_rotations(), self.local_shifts()
-        R, p = np.empty_like(turns), np.empty_like(shifts)
+        turns = self.local_rotations()
+        shifts = self.local_shifts()
+        R = np.empty_like(turns)
+        p = np.empty_like(shifts)
         for j, parent in enumerate(self.skeleton.parents):
             if parent < 0:
                 R[:, j], p[:, j] = turns[:, j], shifts[:, j]

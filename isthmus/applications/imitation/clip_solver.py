@@ -98,18 +98,23 @@ def solve_path(
     path = _Path(rows, q, bend_weight)
     if dual is not None:
         return _solve_inside(path, dual, limits, 0, max_iter, tol)
-    inside, damping, refused = limits.inside(q), 1e-3, 0
+    inside = limits.inside(q)
+    damping = 1e-3
+    refused = 0
     for n_iter in range(1, max_iter + 1):
         step = path.step(damping)
         if not limits.inside(path.q + step):
             barrier = _NEAR_BARRIER if inside else _BARRIER
             near = _strictly_inside(path.q if inside else path.q + step, limits, inside)
             return _solve_inside(path.at(near), barrier, limits, n_iter, max_iter, tol)
-        trial, size = path.at(path.q + step), float(np.abs(step).max())
+        trial = path.at(path.q + step)
+        size = float(np.abs(step).max())
         # The first path inside the limits is taken whatever it costs: all later ones are compared to it.
         if trial.value <= path.value or not inside:
             small = size < tol or path.value - trial.value < GAIN * trial.value
-            path, damping, refused = trial, max(damping / 5, 1e-9), 0
+            path = trial
+            damping = max(damping / 5, 1e-9)
+            refused = 0
             if inside and small:
                 return PathResult(path.q, path.value, True, n_iter)
             inside = True
@@ -136,7 +141,8 @@ class _Path:
     def step(self, damping: float) -> Array:
         """The way to the minimum of the quadratic model."""
         n, m = self.q.shape
-        w1, w2 = np.zeros((n - 1, m)), np.full((max(n - 2, 0), m), self.bend_weight)
+        w1 = np.zeros((n - 1, m))
+        w2 = np.full((max(n - 2, 0), m), self.bend_weight)
         return -_solve(_factor(self.H, damping, w1, w2), self.gradient)
 
 

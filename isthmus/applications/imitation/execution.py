@@ -74,7 +74,8 @@ class FollowProblem:
         """Compute tip, normal and both Jacobians; a repeated posture costs nothing."""
         if self._at is not None and np.array_equal(q, self._at):
             return
-        points, jacobians = self.arm.points(q), self.arm.jacobians(q)
+        points = self.arm.points(q)
+        jacobians = self.arm.jacobians(q)
         self.p, self.J = points[self.tip], jacobians[self.tip]
         self.n, self.Jn = normal_jacobian(
             self.left, points[self.elbow], self.reference, jacobians[self.elbow]
@@ -307,7 +308,9 @@ class _GaussNewton:
 
     def __call__(self, start: Array) -> Array:
         f, q = self.problem, start
-        root, longest, last = np.sqrt(f.alpha + 1e-8), self.first_step, np.inf
+        root = np.sqrt(f.alpha + 1e-8)
+        longest = self.first_step
+        last = np.inf
         low, high = f.arm.limits.T
         for _ in range(self.max_iter):
             f.evaluate(q)

@@ -180,7 +180,8 @@ def _map(
     from isthmus.applications.imitation.transfer import natural_map
 
     mapping = natural_map(retargeter.arm, markers) if mapping is None else mapping
-    left, reference = mapping(markers.left_shoulder), mapping.target
+    left = mapping(markers.left_shoulder)
+    reference = mapping.target
     normals = None
     if retargeter.weights.get("normal"):
         normals = posture_normals(left, mapping(markers.elbow), reference)

@@ -203,7 +203,8 @@ class Imitator(BaseEstimator):
 
     def _fit_histograms(self, X: Array, q: Array, X_all: Array) -> DependencyRegressor:
         inputs = KernelMap(kernel="histogram_intersection", n_components=self.variance).fit(X_all)
-        scores, targets = inputs.transform(X), self.outputs_.transform(q)
+        scores = inputs.transform(X)
+        targets = self.outputs_.transform(q)
         power = float((scores**2).sum(axis=1).mean())
         if self.n_components is None:
             ranks: Any = range(1, min(targets.shape[1], len(q) // 2) + 1)
@@ -308,6 +309,7 @@ class Imitator(BaseEstimator):
 
     def _distance(self, X: Array) -> Array:
         kernel = self.model_.to_expansion().kernel
-        own, train = gram_diagonal(kernel, X), gram_diagonal(kernel, self._train)
+        own = gram_diagonal(kernel, X)
+        train = gram_diagonal(kernel, self._train)
         squares = own[:, None] + train[None] - 2 * gram(kernel, X, self._train)
         return np.sqrt(np.maximum(squares, 0).min(axis=1))

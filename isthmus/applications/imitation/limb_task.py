@@ -116,7 +116,8 @@ class LimbTask:
             ("fore", 1, 2, "directions"),
             ("hand", 2, 3, "hand"),
         ):
-            wanted, weight = getattr(goal, name), self.weights.get(kind, 0.0)
+            wanted = getattr(goal, name)
+            weight = self.weights.get(kind, 0.0)
             if wanted is not None and weight:
                 unit, slope = _unit_and_slope(points[:, b] - points[:, a], J[:, b] - J[:, a])
                 parts.append(weight * (unit - wanted))
@@ -204,7 +205,8 @@ def solve_rows(
     q = task.arm.clip(q).copy()
     low, high = task.arm.limits.T
     n, m = q.shape
-    damping, value = np.full(n, 1e-3), np.full(n, np.inf)
+    damping = np.full(n, 1e-3)
+    value = np.full(n, np.inf)
     active = np.arange(n)
     r, J = task.rows(q, goal)
     rest, slope, curve = task.comfort(q)
@@ -225,7 +227,8 @@ def solve_rows(
         better = new <= value[active]
         moved = np.abs(trial - q[active]).max(axis=1)
         q[active[better]] = trial[better]
-        r, J = np.where(better[:, None], r_new, r), np.where(better[:, None, None], J_new, J)
+        r = np.where(better[:, None], r_new, r)
+        J = np.where(better[:, None, None], J_new, J)
         slope = np.where(better[:, None], slope_new, slope)
         curve = np.where(better[:, None], curve_new, curve)
         value[active] = np.where(better, new, value[active])
@@ -233,7 +236,11 @@ def solve_rows(
         keep = ~(better & (moved < tol)) & (damping[active] < 1e4)
         if not keep.any():
             break
-        active, r, J, slope, curve = active[keep], r[keep], J[keep], slope[keep], curve[keep]
+        active = active[keep]
+        r = r[keep]
+        J = J[keep]
+        slope = slope[keep]
+        curve = curve[keep]
     return q, value
 
 

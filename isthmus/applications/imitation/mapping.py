@@ -89,7 +89,8 @@ def _frame(first: Array, second: Array) -> Array:
 
 
 def _orthonormal(u: ArrayLike, v: ArrayLike, first: str, second: str) -> tuple[Array, Array]:
-    a, b = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    a = np.asarray(u, dtype=np.float64)
+    b = np.asarray(v, dtype=np.float64)
     if a.shape != (3,) or b.shape != (3,):
         raise ValueError(f"{first} has shape {a.shape}, {second} {b.shape}: both must be (3,).")
     if np.linalg.norm(np.cross(a, b)) <= 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):

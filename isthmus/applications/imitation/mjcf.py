@@ -61,7 +61,8 @@ class _Reader:
 
     def joints(self, body: ET.Element, parents: dict[ET.Element, ET.Element]) -> list[Joint]:
         """The joints of a body; the first carries its pose, all but the last carry nameless links."""
-        name, pose = str(body.get("name")), self._pose(body)
+        name = str(body.get("name"))
+        pose = self._pose(body)
         elements = body.findall("joint")
         if body.find("freejoint") is not None or not elements:
             return [Joint(f"{name}_fixed", "fixed", pose, name, np.array([0, 0, 1.0]))]

@@ -179,7 +179,9 @@ def best_mounting(arm: SerialArm, markers: Markers | ArmClip, **options: Any) ->
         _, cost = solve_rows(retargeter.task, some.repeat(len(starts)), tiled, max_iter=12)
         costs[name] = float(cost.reshape(len(some), -1).min(axis=1).mean())
     best = min(costs, key=lambda name: costs[name])
-    return best if costs[best] + SMALL < 0.8 * (costs[SIDEWAYS] + SMALL) else SIDEWAYS
+    if costs[best] + SMALL < 0.8 * (costs[SIDEWAYS] + SMALL):
+        return best
+    return SIDEWAYS
 
 
 def mocap_story(copy: Copy, *, film: bool = True, progress: Progress | None = None) -> Story:

@@ -88,7 +88,8 @@ def read_markers(
         motion = read_amc(path, unit=unit) if kind == ".amc" else read_bvh(path, unit=unit or 1.0)
     except UnicodeDecodeError:
         raise ValueError(f"{path.name} is not a text file: {kind[1:].upper()} files are.") from None
-    names, rate = motion.skeleton.names, motion.fps if fps is None else fps
+    names = motion.skeleton.names
+    rate = motion.fps if fps is None else fps
     places = joint_positions(names, motion.positions(), side, joints)
     skip = 0
     if kind == ".bvh" and unit is None:

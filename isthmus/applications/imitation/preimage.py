@@ -93,7 +93,10 @@ class ConstrainedPosture:
             if trial is None:
                 break
             gain = value - new
-            q, rest, value, damping = trial, after, new, max(damping / 5, 1e-12)
+            q = trial
+            rest = after
+            value = new
+            damping = max(damping / 5, 1e-12)
             if gain <= self.tol * value:
                 break
         return q

@@ -149,7 +149,8 @@ def build_arm(
     limits: Mapping[str, tuple[float, float]] | None,
 ) -> SerialArm:
     """Merge fixed joints, resolve mimic joints, check axes and limits, and make the arm."""
-    held, replaced = dict(fixed or {}), dict(limits or {})
+    held = dict(fixed or {})
+    replaced = dict(limits or {})
     known = {joint.name for joint in chain}
     for group, names in (("fixed", held), ("slides", slides), ("limits", replaced)):
         for key in names:
@@ -236,7 +237,8 @@ def _drive(
 ) -> tuple[Array | None, ArrayLike]:
     if len(own) == len(moving):
         return None, 0.0
-    drive, offset = np.zeros((len(moving), len(own))), np.zeros(len(moving))
+    drive = np.zeros((len(moving), len(own)))
+    offset = np.zeros(len(moving))
     column = {joint.name: j for j, joint in enumerate(own)}
     for i, joint in enumerate(moving):
         if joint.name in column:
@@ -311,7 +313,8 @@ def _urdf_chain(root: ET.Element, tip: str | None, base: str | None) -> list[Joi
 
 
 def _urdf_joint(element: ET.Element, link: str) -> Joint:
-    name, kind = str(element.get("name")), str(element.get("type"))
+    name = str(element.get("name"))
+    kind = str(element.get("type"))
     if kind not in _URDF_KINDS:
         raise ValueError(
             f"joint {name!r} has type {kind!r}: only revolute, continuous, prismatic and fixed joints "
@@ -321,7 +324,8 @@ def _urdf_joint(element: ET.Element, link: str) -> Joint:
     pose[:3, 3] = _numbers(element, "origin", "xyz", "0 0 0")
     pose[:3, :3] = rotation_from_rpy(*_numbers(element, "origin", "rpy", "0 0 0"))
     axis = _numbers(element, "axis", "xyz", "1 0 0") if kind != "fixed" else np.array([0, 0, 1.0])
-    limit, mimic = element.find("limit"), element.find("mimic")
+    limit = element.find("limit")
+    mimic = element.find("mimic")
     limits: tuple[float, float] | None = None
     velocity = np.inf
     if limit is not None:

@@ -174,7 +174,8 @@ class Retargeter:
         rate = getattr(markers, "fps", None) if fps is None else fps
         if rate is None or not 0 < rate < np.inf:
             raise ValueError(f"fps == {rate}, must be a positive number: samples per second.")
-        goal, dt = self.goal(markers, mapping), 1.0 / float(rate)
+        goal = self.goal(markers, mapping)
+        dt = 1.0 / float(rate)
         if len(goal) < 2:
             raise ValueError(f"the clip has {len(goal)} sample, must have at least 2: use step().")
         if slowdown == "auto":
@@ -232,7 +233,8 @@ class Retargeter:
             if not (distance[small] > REACHED_TIP / 10).any():
                 break
             shift = np.where(small[:, None], shift - miss, 0.0)
-            task, before = self._rows(goal.moved(shift)), found.q
+            task = self._rows(goal.moved(shift))
+            before = found.q
             found = solve_path(task, found, bend, limits, max_iter=10)
             n_iter += found.n_iter
             if np.abs(found.q - before).max() < _STUCK:  # against a limit that it has met too soon
@@ -255,7 +257,8 @@ class Retargeter:
     def _path_limits(self, dt: float) -> PathLimits:
         low, high = self.arm.limits.T
         room = MARGIN * (high - low)
-        step, bend = (1 - 1e-6) * self.velocity * dt, (1 - 1e-6) * self.acceleration * dt**2
+        step = (1 - 1e-6) * self.velocity * dt
+        bend = (1 - 1e-6) * self.acceleration * dt**2
         return PathLimits(low + room, high - room, _bound(step), _bound(bend))
 
     def _outcome(self, found: PathResult, goal: Goal, dt: float, clock: Array) -> Retargeted:
@@ -333,4 +336,6 @@ def _late(done: Retargeted) -> float:
 
 
 def _bound(limits: Array) -> Array:
-    return np.minimum(limits, _UNBOUNDED) if np.isfinite(limits).any() else limits
+    if np.isfinite(limits).any():
+        return np.minimum(limits, _UNBOUNDED)
+    return limits

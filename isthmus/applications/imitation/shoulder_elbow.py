@@ -39,7 +39,8 @@ class ShoulderElbowArm(SerialArm):
         u, v : array-like of shape (n, 3) or (3,)
             Directions shoulder to elbow and elbow to wrist in the base frame; any length.
         """
-        u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        u = np.asarray(u, dtype=np.float64)
+        v = np.asarray(v, dtype=np.float64)
         single = u.ndim == 1
         u, v = _unit_rows("u", u), _unit_rows("v", v)
         if u.shape != v.shape:
@@ -121,6 +122,9 @@ def _keep_previous(values: Array, known: NDArray[np.bool_]) -> Array:
 
 def _turned_back(q1: Array, q2: Array, v: Array) -> Array:
     """``(Rz(q1) Ry(q2))' v`` of each row."""
-    c1, s1, c2, s2 = np.cos(q1), np.sin(q1), np.cos(q2), np.sin(q2)
+    c1 = np.cos(q1)
+    s1 = np.sin(q1)
+    c2 = np.cos(q2)
+    s2 = np.sin(q2)
     x, y = c1 * v[:, 0] + s1 * v[:, 1], c1 * v[:, 1] - s1 * v[:, 0]
     return np.stack([c2 * x - s2 * v[:, 2], y, s2 * x + c2 * v[:, 2]], axis=1)

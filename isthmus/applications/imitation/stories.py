@@ -75,7 +75,8 @@ def _learn(
     road: str,
 ) -> Story:
     wanted = clip.postures(arm)
-    points, truth = arm.points(done.q), arm.points(wanted)
+    points = arm.points(done.q)
+    truth = arm.points(wanted)
     miss = 1000 * np.linalg.norm(points - truth, axis=2)
     raised = clip.raised()
     frames = raised if raised.any() else np.ones(len(raised), dtype=bool)

@@ -70,9 +70,13 @@ class SinglePosture:
 
     def __call__(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Return points, Jacobians, the tip's rotation and angular velocities, each with a row axis."""
-        arm, fixed, motion, world = self.arm, self.fixed, self.motion, self.world
+        arm = self.arm
+        fixed = self.fixed
+        motion = self.motion
+        world = self.world
         values = arm._elements(q)
-        c, s = np.cos(values)[:, None], np.sin(values)[:, None]
+        c = np.cos(values)[:, None]
+        s = np.sin(values)[:, None]
         motion[:] = fixed
         motion[:, :, 0] = c * fixed[:, :, 0] + s * fixed[:, :, 1]
         motion[:, :, 1] = c * fixed[:, :, 1] - s * fixed[:, :, 0]
@@ -158,7 +162,8 @@ class Stepper:
         assert q is not None
         low, high = arm.limits.T
         speed, rate = self.retargeter.velocity, self.retargeter.acceleration
-        up, down = np.minimum(high - q, speed * dt), np.minimum(q - low, speed * dt)
+        up = np.minimum(high - q, speed * dt)
+        down = np.minimum(q - low, speed * dt)
         if np.isfinite(rate).any():
             most = np.minimum(rate, 1e9) * dt * dt
             # d + d^2 / (2 a dt^2) <= room: what is left after this step is enough to stop in.

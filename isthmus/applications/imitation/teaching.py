@@ -122,10 +122,13 @@ def point_errors(
     arm: ShoulderElbowArm, predicted: ArrayLike, true: ArrayLike, frames: NDArray[np.bool_]
 ) -> Errors:
     """Compare postures with the truth; the best constant is the median posture of these frames."""
-    predicted, true = np.asarray(predicted)[frames], np.asarray(true)[frames]
-    points, truth = arm.points(predicted), arm.points(true)
+    predicted = np.asarray(predicted)[frames]
+    true = np.asarray(true)[frames]
+    points = arm.points(predicted)
+    truth = arm.points(true)
     constant = arm.points(np.median(true, axis=0))
-    elbow, tip = arm.point_index("elbow"), arm.point_index("tip")
+    elbow = arm.point_index("elbow")
+    tip = arm.point_index("tip")
     turned = np.degrees(np.angle(np.exp(1j * (predicted - true))))
     return Errors(
         elbow=float(np.linalg.norm(points[:, elbow] - truth[:, elbow], axis=1).mean()),

@@ -89,7 +89,9 @@ class Markers:
     @property
     def shoulder(self) -> Array:
         """The shoulder of the arm that is followed."""
-        return self.right_shoulder if self.side == "right" else self.left_shoulder
+        if self.side == "right":
+            return self.right_shoulder
+        return self.left_shoulder
 
     @property
     def arm_length(self) -> float:

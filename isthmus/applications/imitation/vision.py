@@ -28,7 +28,8 @@ class NoActorError(ValueError):
 
 def foreground(image: NDArray, background: NDArray) -> Mask:
     """Pixels whose largest channel difference to the background is above 30, opened with 3x3."""
-    image, background = check_image(image), check_image(background, "background")
+    image = check_image(image)
+    background = check_image(background, "background")
     if image.shape != background.shape:
         raise ValueError(
             f"image has shape {image.shape} and background {background.shape}: they must be equal."
@@ -55,7 +56,8 @@ def region(mask: Mask, roi: str = "tight") -> tuple[int, int, int, int]:
     if roi not in ROIS:
         raise ValueError(f"roi == {roi!r}, must be one of {', '.join(map(repr, ROIS))}.")
     if roi == "tight":
-        rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+        rows = np.flatnonzero(mask.any(axis=1))
+        columns = np.flatnonzero(mask.any(axis=0))
         return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
     centre, shoulders, r = _trunk(mask)
     # Room for a stretched right arm, which is on the left of the picture, up to above the head.

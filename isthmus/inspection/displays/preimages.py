@@ -79,7 +79,8 @@ class PreimageDisplay:
         """
         scores = estimator.fit_transform(X)
         Z = estimator.transform(given)
-        pictures, losses = {"given": np.asarray(given)}, {}
+        pictures = {"given": np.asarray(given)}
+        losses = {}
         for name, method in methods.items():
             fitted = method.fit(X, scores, estimator)
             pictures[name], losses[name] = fitted.inverse(Z, return_loss=True)
@@ -99,7 +100,8 @@ class PreimageDisplay:
             nrows=n_rows, ncols=n_columns, figsize=size, squeeze=False
         )
         first = np.asarray(next(iter(self.pictures.values())))
-        low, high = float(first.min()), float(first.max())
+        low = float(first.min())
+        high = float(first.max())
         for (name, pictures), line in zip(self.pictures.items(), self.axes_):
             line[0].set_ylabel(name, rotation=0, ha="right", va="center")
             for t, (picture, ax) in enumerate(zip(pictures, line)):

@@ -92,7 +92,8 @@ class SubspaceDisplay(Display):
         Z = np.asarray(model.transform(X), dtype=float)
         Y = _columns(y, len(Z))
         if X_held_out is None:
-            Z_new, Y_new = np.empty((0, Z.shape[1])), np.empty((0, Y.shape[1]))
+            Z_new = np.empty((0, Z.shape[1]))
+            Y_new = np.empty((0, Y.shape[1]))
         else:
             Z_new = np.asarray(model.transform(X_held_out), dtype=float)
             Y_new = _columns(y_held_out, len(Z_new))
@@ -113,7 +114,8 @@ class SubspaceDisplay(Display):
 
     def plot(self, ax: Any = None) -> SubspaceDisplay:
         """Draw the picture, in ``ax`` if it is given: one axes, or a list with one per output."""
-        n, three = len(self.names), self.train.shape[1] == 3
+        n = len(self.names)
+        three = self.train.shape[1] == 3
         if ax is None:
             options = {"subplot_kw": {"projection": "3d"}} if three else {}
             self.figure_, found = axes_for(

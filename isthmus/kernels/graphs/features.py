@@ -43,7 +43,8 @@ class FeatureKernel(StructuredKernel):
 
     def _matrix(self, X: list[Graph], Y: list[Graph] | None) -> Array:
         F = self._features(X if Y is None else [*X, *Y])
-        left, right = F[: len(X)], F if Y is None else F[len(X) :]
+        left = F[: len(X)]
+        right = F if Y is None else F[len(X) :]
         return np.asarray((left @ right.T).toarray())
 
     def _diagonal(self, X: list[Graph]) -> Array:

@@ -150,8 +150,10 @@ class GraphKernel(StoppedKernel):
     def _symmetric(self, X: list[Graph], slope: bool = False) -> tuple[Array, Array | None]:
         # By size: copies of a graph are then iterated together, and agree to the last digits.
         order = np.argsort([-graph.n_nodes for graph in X], kind="stable")
-        work, n = _Work(self, self._pack([X[i] for i in order])), len(X)
-        K, dK = np.empty((n, n)), np.empty((n, n)) if slope else None
+        work = _Work(self, self._pack([X[i] for i in order]))
+        n = len(X)
+        K = np.empty((n, n))
+        dK = np.empty((n, n)) if slope else None
         for i in range(n):
             values, slopes = work.column(i, i, n, slope)
             K[order[i:], order[i]] = K[order[i], order[i:]] = values
@@ -291,7 +293,8 @@ class _Work:
         return system.sums(R), system.sums(self._solve(system, change))
 
     def _solve(self, system: _System, Q: Array) -> Array:
-        stop, max_iter = float(self.kernel.stop), int(self.kernel.max_iter)
+        stop = float(self.kernel.stop)
+        max_iter = int(self.kernel.max_iter)
         tol = self.kernel.tol * stop**2
         if system.directed:
             found = iteration.plain(system.step, Q, tol, max_iter)

@@ -55,8 +55,10 @@ def pack(graphs: Sequence[Graph], use_edge_labels: bool = True) -> Packed:
                 marks.append(code)
                 weights.append(weight)
     n = int(offsets[-1])
-    rows, columns = np.array(heads, dtype=np.int64), np.array(tails, dtype=np.int64)
-    values, which = np.array(weights, dtype=np.float64), np.array(marks, dtype=np.int64)
+    rows = np.array(heads, dtype=np.int64)
+    columns = np.array(tails, dtype=np.int64)
+    values = np.array(weights, dtype=np.float64)
+    which = np.array(marks, dtype=np.int64)
     degrees = np.bincount(rows, values, minlength=n)
     values = values / degrees[rows] if len(rows) else values
     steps = [

@@ -62,7 +62,8 @@ class Transitions:
         The weights are measured; they were right for graphs of 12 to 400 nodes with 1 to 5 labels and 2 to
         8 neighbours, all but one kind.
         """
-        rows, columns = self.of_kind(a, b), self.of_kind(c, d)
+        rows = self.of_kind(a, b)
+        columns = self.of_kind(c, d)
         labels = self.labels
         pairs = np.bincount(labels[a:b], minlength=self.n_labels) @ np.bincount(
             labels[c:d], minlength=self.n_labels
@@ -131,11 +132,16 @@ def _joint(
     """All pairs of transitions of the same kind; a pair of nodes stands at the sum of two places."""
     heads, tails, values = steps.by_kind(*rows, places[0])
     own_heads, own_tails, own_values = steps.by_kind(*columns, places[1])
-    many, few = steps.of_kind(*rows), steps.of_kind(*columns)
+    many = steps.of_kind(*rows)
+    few = steps.of_kind(*columns)
     sizes = many * few
     total = int(sizes.sum())
-    i, j, value = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total)
-    ends, own_ends, at = np.cumsum(many), np.cumsum(few), 0
+    i = np.empty(total, np.int32)
+    j = np.empty(total, np.int32)
+    value = np.empty(total)
+    ends = np.cumsum(many)
+    own_ends = np.cumsum(few)
+    at = 0
     for kind in np.flatnonzero(sizes):
         shape = (int(many[kind]), int(few[kind]))
         A = slice(ends[kind] - shape[0], ends[kind])

@@ -172,7 +172,8 @@ class WeisfeilerLehmanWasserstein(StructuredKernel):
         graphs = X if Y is None else [*X, *Y]
         sizes = np.array([graph.n_nodes for graph in graphs], dtype=np.float64)
         shares = sparse.diags(1.0 / sizes) @ counted._features(graphs)
-        left, right = shares[: len(X)], shares if Y is None else shares[len(X) :]
+        left = shares[: len(X)]
+        right = shares if Y is None else shares[len(X) :]
         apart = manhattan_distances(left.tocsr(), right.tocsr()) / (2.0 * (self.n_iter + 1))
         return np.maximum(1.0 - apart, 0.0)
 

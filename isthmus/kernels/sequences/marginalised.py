@@ -112,7 +112,9 @@ class SequenceKernel(NgramKernel, StoppedKernel):
                 "stop_bounds='fixed'."
             )
         (corpus,) = encode(X)
-        lengths, sequence, remaining = corpus.lengths, corpus.sequence, corpus.remaining
+        lengths = corpus.lengths
+        sequence = corpus.sequence
+        remaining = corpus.remaining
         f = self._amplitudes(int(lengths.max()))
         K = np.zeros((len(corpus), len(corpus)))
         slope = np.zeros_like(K)
@@ -126,7 +128,8 @@ class SequenceKernel(NgramKernel, StoppedKernel):
             # factor where the walk stops for sure.
             going_on = -(length - 1) * self.stop / (1.0 - self.stop) if length > 1 else 0.0
             growth = np.where(sure, going_on, 1.0 + going_on)
-            cells, shape = (rows, names), (len(corpus), int(names.max()) + 1)
+            cells = (rows, names)
+            shape = (len(corpus), int(names.max()) + 1)
             F = sparse.csr_matrix((values, cells), shape=shape)
             K += (F @ F.T).toarray()
             half = sparse.csr_matrix((values * growth, cells), shape=shape) @ F.T

@@ -124,7 +124,9 @@ class NgramKernel(StructuredKernel):
         return own / self._lengths(corpus) ** 2
 
     def _lengths(self, corpus: Corpus) -> Array:
-        return corpus.lengths.astype(np.float64) if self._divides() else np.ones(len(corpus))
+        if self._divides():
+            return corpus.lengths.astype(np.float64)
+        return np.ones(len(corpus))
 
 
 def ngram_levels(
@@ -135,7 +137,9 @@ def ngram_levels(
     ``split``: those that occur on both sides of a split of the sequences; ``apart``: those that occur
     twice in one sequence, named within it; ``keep_all``: all; otherwise those of two sequences.
     """
-    sequence, remaining, symbols = corpus.sequence, corpus.remaining, corpus.symbols
+    sequence = corpus.sequence
+    remaining = corpus.remaining
+    symbols = corpus.symbols
     places = np.arange(len(symbols))
     names = sequence if apart else np.zeros(len(symbols), dtype=np.int64)
     length = 0

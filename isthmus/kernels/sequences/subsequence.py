@@ -65,7 +65,8 @@ class SubsequenceKernel(StructuredKernel):
 
     def _matrix(self, X: list[Any], Y: list[Any] | None) -> Array:
         corpora = encode(X) if Y is None else encode(X, Y)
-        rows, padded = corpora[0], corpora[-1].padded()
+        rows = corpora[0]
+        padded = corpora[-1].padded()
         K = np.empty((len(rows), len(padded)))
         for i, (a, b) in enumerate(zip(rows.offsets[:-1], rows.offsets[1:])):
             first = i if Y is None else 0

@@ -32,7 +32,8 @@ def smooth(Z: NDArray, Y: NDArray, Z_new: NDArray) -> NDArray:
 
     Width and ridge by closed-form leave-one-out on at most 700 rows, the ridge scaled to all rows.
     """
-    mean, base = Y.mean(axis=0), median_gamma(Z, random_state=0)
+    mean = Y.mean(axis=0)
+    base = median_gamma(Z, random_state=0)
     # One eigendecomposition per width: all rows would take minutes.
     few = np.random.default_rng(0).permutation(len(Z))[:700]
     best = (np.inf, 0.0, 0.0)
@@ -200,7 +201,8 @@ def scratches(images: NDArray, seed: int) -> NDArray:
     rows, columns = np.mgrid[:16, :16]
     scratched = images.copy()
     for image in scratched:
-        angle, thickness = rng.uniform(0, np.pi), rng.uniform(0.5, 1.5)
+        angle = rng.uniform(0, np.pi)
+        thickness = rng.uniform(0.5, 1.5)
         centre = rng.uniform(3, 12, size=2)
         distance = np.abs(
             (rows - centre[0]) * np.cos(angle) + (columns - centre[1]) * np.sin(angle)

@@ -44,7 +44,8 @@ class ManifoldPosterior(Posterior):
         slope = 1 - lam * s * s
         if self.prior.kind == "matrix_normal":
             power = self.problem.n_features + self.problem.n_targets - 2 * len(s)
-            value, slope = value + power * float(log_s.sum()), slope + power
+            value = value + power * float(log_s.sum())
+            slope = slope + power
             i, j = np.triu_indices(len(s), 1)
             gaps = s[i] ** 2 - s[j] ** 2
             with np.errstate(divide="ignore"):

@@ -126,7 +126,8 @@ def run_spectra(seed: int, quick: bool) -> Result:
     kept = {name: int(np.searchsorted(v, 0.95)) + 1 for name, v in values.items()}
     train, test = _split(len(X), seed)
     F = KernelMap(150, gamma=median_gamma(X, random_state=0)).fit(X[train])
-    A, B = F.transform(X[train]), F.transform(X[test])
+    A = F.transform(X[train])
+    B = F.transform(X[test])
     size = (A**2).sum() / len(A)
     curves: dict[str, NDArray] = {}
     for name, model in {
@@ -175,7 +176,8 @@ def run_translation(seed: int, quick: bool) -> Result:
     """Run [B2006] figure 6.11: what happens to the prediction when the picture moves?"""
     bunch, data = sources.digits()
     rows = np.random.default_rng(seed).permutation(len(bunch.data))[: 600 if quick else 2000]
-    images, labels = bunch.images[rows], np.eye(10)[bunch.target[rows]]
+    images = bunch.images[rows]
+    labels = np.eye(10)[bunch.target[rows]]
     X = images.reshape(len(images), -1)
     train, test = _split(len(X), seed)
     features = KernelMap(200, gamma=median_gamma(X, random_state=0)).fit(X[train])

@@ -63,7 +63,8 @@ def automata_losses(
     X = [draw_sequence(machine, rng) for machine in machines for _ in range(n_each)]
     embedding = KernelMap(kernel=SequenceKernel(1 / 25), n_components=n_components).fit(X)
     scores = embedding.transform(X)
-    i, j = rng.randint(n_each), n_each + rng.randint(n_each)
+    i = rng.randint(n_each)
+    j = n_each + rng.randint(n_each)
     Z = np.outer(1 - SHARES, scores[i]) + np.outer(SHARES, scores[j])
     found = {}
     for method in methods:

@@ -143,7 +143,8 @@ def _balance(gram_matrix: Array, size: float, side: str) -> float:
 
     ``size`` is its trace before centring, next to which rounding errors are judged.
     """
-    n, trace = len(gram_matrix), float(np.trace(gram_matrix))
+    n = len(gram_matrix)
+    trace = float(np.trace(gram_matrix))
     if not trace > _RANK * size:
         raise ValueError(f"{side} is constant: its kernel values are all equal.")
     gram_matrix *= n / trace

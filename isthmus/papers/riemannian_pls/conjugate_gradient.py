@@ -103,7 +103,9 @@ def _hestenes_stiefel(
     old = geometry.transport(start.point, end.point, start.gradient)
     change = end.gradient - old
     curvature = geometry.inner(end.point, change, carried)
-    return geometry.inner(end.point, change, end.gradient) / curvature if curvature > 0 else 0.0
+    if curvature > 0:
+        return geometry.inner(end.point, change, end.gradient) / curvature
+    return 0.0
 
 
 _BETAS = {"fletcher-reeves": _fletcher_reeves, "hestenes-stiefel": _hestenes_stiefel}

@@ -61,7 +61,8 @@ def principal_angles(first: Array, second: Array) -> Array:
     ones and large angles from the others ([BG1973]_). A basis (n_rows, n_columns) that is not
     orthonormal is made so; one with dependent columns is refused.
     """
-    first, second = orthonormal_basis(first), orthonormal_basis(second)
+    first = orthonormal_basis(first)
+    second = orthonormal_basis(second)
     if len(first) != len(second):
         raise ValueError(
             f"the bases have {len(first)} and {len(second)} rows: both must be of subspaces of one space"

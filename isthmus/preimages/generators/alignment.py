@@ -201,17 +201,16 @@ class _Block:
         symbols = symbols[rows, : self.ends.max()]
         J = symbols.shape[1]
         self.longest = longest
-        codes, code = (
-            [np.zeros((len(rows), J + 1), np.int64)],
-            np.zeros((len(rows), J + 1), np.int64),
-        )
+        codes = [np.zeros((len(rows), J + 1), np.int64)]
+        code = np.zeros((len(rows), J + 1), np.int64)
         for length in range(1, longest + 1):  # the chunk of this length that ends before place j
             code = code.copy()
             code[:, length:] += (symbols[:, : J + 1 - length] + 1) * base ** (length - 1)
             code[:, :length] = -1
             codes.append(code)
             code = np.where(code < 0, 0, code)
-        i, j = np.arange(letters.shape[1])[:, None], np.arange(J + 1)
+        i = np.arange(letters.shape[1])[:, None]
+        j = np.arange(J + 1)
         self.ids = []
         for length, code in enumerate(codes):
             before, left = j - length, self.ends[:, None, None] - j

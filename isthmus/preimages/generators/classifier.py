@@ -255,7 +255,8 @@ class AlignedClassifier(Generator, BaseEstimator):
             chunks = [self.labels_[kept[i][label]] for i, label in enumerate(path)]
             outputs.append(tuple(token for chunk in chunks for token in chunk))
         if not any(outputs):  # nothing but empty chunks
-            outputs, values = [self._one_chunk(scores, reach)], values[:1]
+            outputs = [self._one_chunk(scores, reach)]
+            values = values[:1]
         return merge(outputs, values, self._alphabet)
 
     def _one_chunk(self, scores: list[Any], reach: list[Array]) -> tuple[Any, ...]:
@@ -266,4 +267,6 @@ class AlignedClassifier(Generator, BaseEstimator):
             for label, value in zip(place.labels, best)
             if len(self.labels_[label])
         ]
-        return self.labels_[max(found)[1]] if found else next(c for c in self.labels_ if c)
+        if found:
+            return self.labels_[max(found)[1]]
+        return next(c for c in self.labels_ if c)

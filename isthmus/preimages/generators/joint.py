@@ -160,7 +160,8 @@ class JointNgrams(Generator, BaseEstimator):
         total = self._totals.get(history)
         if total is None:
             return lower
-        after, D = self._counts[history], self._discounts[len(history)]
+        after = self._counts[history]
+        D = self._discounts[len(history)]
         values = D * len(after) / total * lower
         for pair in after if len(after) < len(pairs) else pairs:
             if pair in after and pair in pairs:
@@ -195,5 +196,6 @@ class JointNgrams(Generator, BaseEstimator):
             [b[2] for b in beam], np.array([b[0] for b in beam]), self._alphabet
         )
         if not outputs:
-            outputs, values = [self._alphabet.spell(self._alphabet.tokens[:1])], np.zeros(1)
+            outputs = [self._alphabet.spell(self._alphabet.tokens[:1])]
+            values = np.zeros(1)
         return outputs[:n_best], values[:n_best]

@@ -101,7 +101,8 @@ class NeighbourAnswers(Generator, BaseEstimator):
             first = first_of_each(answers)[:n_best]
             return take(answers, first), values[first]
         answers = [tuple(map(plain, answer)) for answer in answers]
-        outputs, weights = list(answers), list(values)
+        outputs = list(answers)
+        weights = list(values)
         for answer, value in zip(answers, values) if self.edits else ():
             if len(answer) > _LONGEST_EDITED:
                 continue

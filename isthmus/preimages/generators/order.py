@@ -18,7 +18,9 @@ def identity(thing: Any) -> Any:
         return thing
     if isinstance(thing, np.ndarray):
         return thing.tobytes(), thing.shape
-    return tuple(map(plain, thing)) if isinstance(thing, (list, tuple)) else thing
+    if isinstance(thing, (list, tuple)):
+        return tuple(map(plain, thing))
+    return thing
 
 
 def copy_groups(X: Sequence[Any]) -> NDArray[np.int64]:

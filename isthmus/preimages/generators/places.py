@@ -101,7 +101,8 @@ class PlaceClassifier:
         model.fit(features[:, columns], target)
         coef, intercept = model.coef_, model.intercept_
         if len(labels) == 2:  # scikit-learn keeps one row for two classes
-            coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
+            coef = np.vstack([0 * coef, coef])
+            intercept = np.append(0.0, intercept)
         window = columns < self.n_features
         after = np.zeros((self.n_labels + 1, len(labels)))
         after[columns[~window] - self.n_features] = coef[:, ~window].T

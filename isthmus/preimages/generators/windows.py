@@ -79,8 +79,10 @@ class SymbolWindows:
                 yield windows[:, offset : offset + length] @ powers
 
     def _windows(self, X: Sequence[Any]) -> Ints:
-        corpus, r = self.alphabet.encode(X), self.reach
-        unknown, outside = len(self.alphabet), len(self.alphabet) + 1
+        corpus = self.alphabet.encode(X)
+        r = self.reach
+        unknown = len(self.alphabet)
+        outside = len(self.alphabet) + 1
         lengths = corpus.lengths
         # Every sequence with ``r`` places of nothing in front, and as many behind the last.
         line = np.full(len(corpus.symbols) + r * (len(corpus) + 1), outside, dtype=np.int64)

@@ -118,7 +118,8 @@ def is_frame(collection: Any) -> bool:
 
 def aligned_chunks(X: Any, y: Any, sample_weight: Any) -> Chunks:
     """Check collections and cut them alike, at the rows of X."""
-    feature_names, target_names = _names(X), _names(y)
+    feature_names = _names(X)
+    target_names = _names(y)
     X = whole_columns(check_kind(X, "X"))
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimension, expected 2: X[:, None] is one column.")
@@ -206,7 +207,9 @@ def _cut_like(X: Any, values: Any, name: str) -> Any:
         values = values.rechunk({1: -1})
     if known and not np.isnan(values.shape[0]):
         _check_lengths(X, values, name)
-        return values if values.chunks[0] == X.chunks[0] else values.rechunk({0: X.chunks[0]})
+        if values.chunks[0] == X.chunks[0]:
+            return values
+        return values.rechunk({0: X.chunks[0]})
     if values.numblocks[0] != X.numblocks[0]:
         raise ValueError(
             f"X has {X.numblocks[0]} chunks of rows and {name} has {values.numblocks[0]}, and some of "
@@ -219,7 +222,9 @@ def _frame_like(X: Any, values: Any, name: str) -> Any:
     same = values.npartitions == X.npartitions
     if X.known_divisions and values.known_divisions:
         same = values.divisions == X.divisions
-        return values if same else values.repartition(divisions=X.divisions, force=True)
+        if same:
+            return values
+        return values.repartition(divisions=X.divisions, force=True)
     if not same:
         raise ValueError(
             f"X has {X.npartitions} partitions and {name} has {values.npartitions}, and their divisions "

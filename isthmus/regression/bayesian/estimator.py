@@ -275,7 +275,9 @@ class BayesianStiefelRegression(PosteriorModel):
 
     def _make_problem(self, form: Any, rows: Any, yy: Array | None) -> Problem:
         problem = make_problem(form, self.units, self.fit_intercept, rows, yy)
-        return problem if self._law.has_scale else in_own_units(problem, rows[1])
+        if self._law.has_scale:
+            return problem
+        return in_own_units(problem, rows[1])
 
     def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
         """Chains from moments alone, for ``partial_fit``."""
@@ -357,7 +359,9 @@ class BayesianStiefelRegression(PosteriorModel):
     def _in_shape(self, C: Array, shift: Array) -> tuple[Any, Any]:
         coef = C.T
         intercept = self.y_mean_ + shift - coef @ self.x_mean_ - coef @ self._x_rest
-        return (coef[0], float(intercept[0])) if self._y_is_1d else (coef, intercept)
+        if self._y_is_1d:
+            return (coef[0], float(intercept[0]))
+        return (coef, intercept)
 
     def _choose_rank(self, problem: Problem, frame: Frame, X: Any, Y: NDArray) -> int:
         """Smallest rank within one standard error of the best leave-one-out score."""

@@ -150,7 +150,9 @@ class DenseSweeps(Sweeps):
 
 def dense_problem(problem: Problem) -> Problem:
     """The problem for a map of full rank: all of the inputs' space where it is the smaller one."""
-    return problem.complete_axes() if problem.n_features < problem.n_targets else problem
+    if problem.n_features < problem.n_targets:
+        return problem.complete_axes()
+    return problem
 
 
 def dense_factors(C: Array, problem: Problem) -> tuple[Array, Array]:

@@ -36,9 +36,11 @@ def hmc_chain(
     recorder = Recorder(posterior.problem, posterior.prior, n_draws, rank, rng, thin)
     if _can_redraw(posterior, start, rng):
         return _redrawn_chain(posterior, start, n_warmup, n_draws * thin, recorder, rng)
-    flows, point = posterior.flows(mode), posterior.pack(start)
+    flows = posterior.flows(mode)
+    point = posterior.pack(start)
     value, gradient = posterior(point)
-    tuner, windows = DualAveraging(0.2, gamma=_GAMMA), set(warmup_windows(n_warmup))
+    tuner = DualAveraging(0.2, gamma=_GAMMA)
+    windows = set(warmup_windows(n_warmup))
     seen: list[Parts] = []
     accepted, n_divergent = 0.0, 0
     for i in range(n_warmup + n_draws * thin):
@@ -59,11 +61,13 @@ def hmc_chain(
             if i + 1 in windows:
                 if not posterior.has_fixed_masses:
                     _reweigh(flows, seen)
-                seen, tuner = [], DualAveraging(tuner.settle(), gamma=_GAMMA)
+                seen = []
+                tuner = DualAveraging(tuner.settle(), gamma=_GAMMA)
             if i + 1 == n_warmup:
                 tuner.settle()
             continue
-        accepted, n_divergent = accepted + move.accept, n_divergent + move.divergent
+        accepted = accepted + move.accept
+        n_divergent = n_divergent + move.divergent
         left, right, noise, b = posterior.unpack(point)
         recorder.add(left, right, noise, b)
     return recorder.finish({"hmc": accepted / (n_draws * thin)}, n_divergent)

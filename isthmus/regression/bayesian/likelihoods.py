@@ -117,7 +117,8 @@ class Likelihood:
         if not self.has_scale:
             return 0.0
         grid, cdf, _ = self._numerical_law()
-        middle, mass = (grid[1:] + grid[:-1]) / 2, np.diff(cdf)
+        middle = (grid[1:] + grid[:-1]) / 2
+        mass = np.diff(cdf)
         return float((mass * middle**2).sum() - (mass * middle).sum() ** 2)
 
     def _numerical_law(self) -> tuple[Array, Array, float]:

@@ -52,12 +52,16 @@ class _Fixed(RankProblem):
 def find_mode(problem: Problem, likelihood: Likelihood, prior: Prior, rank: int) -> Start:
     """The mode, as factors of which the left one has the singular values."""
     mode = _gaussian_mode(problem, prior, rank)
-    return mode if likelihood.name == "gaussian" else _descend(problem, likelihood, prior, mode)
+    if likelihood.name == "gaussian":
+        return mode
+    return _descend(problem, likelihood, prior, mode)
 
 
 def _gaussian_mode(problem: Problem, prior: Prior, rank: int) -> Start:
     start = _one_level(problem, prior, rank)
-    return start if prior.noise == "common" else _alternate(problem, prior, rank, start)
+    if prior.noise == "common":
+        return start
+    return _alternate(problem, prior, rank, start)
 
 
 def _one_level(problem: Problem, prior: Prior, rank: int) -> Start:
@@ -95,7 +99,8 @@ def _alternate(problem: Problem, prior: Prior, rank: int, start: Start) -> Start
     is_free = not np.any(interpolates(problem, prior.noise, rank))
     C = A @ D.T
     for _ in range(_MOST_ROUNDS):
-        along, weights = noise.turn(target), 1 / noise.scales**2
+        along = noise.turn(target)
+        weights = 1 / noise.scales**2
         D = np.linalg.qr(noise.turn(D.T).T)[0]
         w, F = np.linalg.eigh(D.T @ (weights[:, None] * D))
         A = np.linalg.qr(roots * (along * weights @ (D @ F)) / (g * w + lam) @ F.T)[0]
@@ -187,7 +192,8 @@ def scatter_start(mode: Start, rank: int, rng: np.random.Generator) -> Start:
     m = min(rank, len(s))
     size = max(float(s[0]) if len(s) else 0.0, 1e-2)
     root = np.sqrt(np.maximum(s[:m], 1e-3 * size))
-    A, D = np.zeros((k, rank)), np.zeros((q, rank))
+    A = np.zeros((k, rank))
+    D = np.zeros((q, rank))
     A[:, :m], D[:, :m] = U[:, :m] * root, Vt[:m].T * root
     A = A + 0.1 * np.sqrt(size / max(k, 1)) * rng.standard_normal(A.shape)
     D = D + 0.1 * np.sqrt(size / max(q, 1)) * rng.standard_normal(D.shape)

@@ -88,7 +88,8 @@ def noise_mode(problem: Problem, prior: Prior, gap: Array) -> Noise:
     squares = (problem.rest + (gap * gap).sum(axis=0)) / 2
     shape = problem.degrees / 2
     if prior.noise == "common":
-        squares, shape = np.full(q, squares.sum()), q * shape
+        squares = np.full(q, squares.sum())
+        shape = q * shape
     return Noise(np.sqrt((squares + prior.noise_rate) / (shape + prior.noise_shape)))
 
 

@@ -38,7 +38,8 @@ def draw_rebalancing(
     reflection = np.multiply.outer(u, u * (-2 / (u @ u)))
     reflection.flat[:: len(u) + 1] += 1
     left, right = A @ reflection, D @ reflection
-    a, d = np.add.reduce(left * left).tolist(), np.add.reduce(right * right).tolist()
+    a = np.add.reduce(left * left).tolist()
+    d = np.add.reduce(right * right).tolist()
     order = (len(A) - len(D)) / 2
     squares = [
         generalised_inverse_gaussian(order, precision * x, precision * y, rng) for x, y in zip(a, d)
@@ -69,8 +70,10 @@ def _draw_log_ratio(alpha: float, order: float, rng: np.random.Generator) -> flo
         return -alpha * sinh(t) - order * expm1(t)
 
     right, left = _shoulders(alpha, order, log_density)
-    fall_right, fall_left = -log_density(right), -log_density(-left)
-    width_right, width_left = -1 / slope(right), 1 / slope(-left)
+    fall_right = -log_density(right)
+    fall_left = -log_density(-left)
+    width_right = -1 / slope(right)
+    width_left = 1 / slope(-left)
     end_right = right - width_right * fall_right
     end_left = left - width_left * fall_left
     middle = end_left + end_right

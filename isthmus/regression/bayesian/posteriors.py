@@ -107,7 +107,9 @@ class Posterior(ABC):
         if proposal is None:
             return None
         new = self.value(proposal)
-        return (proposal, new) if metropolis_accepts(new - value, rng)[0] else None
+        if metropolis_accepts(new - value, rng)[0]:
+            return (proposal, new)
+        return None
 
     def value(self, parts: Parts) -> float:
         log_tau, b = self._rest(parts)
@@ -219,7 +221,8 @@ class FreeFactorPosterior(Posterior):
         p, q, r = len(A), len(D), A.shape[1]
         AA, DD = A.T @ A, D.T @ D
         try:
-            inverse_A, inverse_D = np.linalg.inv(AA), np.linalg.inv(DD)
+            inverse_A = np.linalg.inv(AA)
+            inverse_D = np.linalg.inv(DD)
         except np.linalg.LinAlgError:  # the density is 0 there
             return -np.inf, [np.zeros_like(A), np.zeros_like(D)]
         logs = (q - r) * np.linalg.slogdet(AA)[1] + (p + q - r) * np.linalg.slogdet(DD)[1]

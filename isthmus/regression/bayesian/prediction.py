@@ -78,7 +78,8 @@ class PosteriorModel(LatentRegression):
     ) -> tuple[Array, Array, Array]:
         law, (n, q) = self._law, (rows.shape[0], len(self.y_mean_))
         mean = self._affine(rows, self._mean) + self.y_mean_ + self._shift
-        std, bounds = np.empty((n, q)), np.empty((n, q, 2))
+        std = np.empty((n, q))
+        bounds = np.empty((n, q, 2))
         if not (want_std or interval or not law.has_scale):
             return mean, std, bounds
         noise = flat(self.noise_draws_)[:, None]
@@ -108,7 +109,8 @@ class PosteriorModel(LatentRegression):
 
     def _linear_draws(self, rows: Any) -> Iterator[tuple[slice, Array]]:
         """Blocks of rows and the draws of their linear predictions, (S, rows, q)."""
-        left, right = flat(self.left_draws_), flat(self.right_draws_)
+        left = flat(self.left_draws_)
+        right = flat(self.right_draws_)
         b = flat(self.intercept_draws_)[:, None] + self.y_mean_
         S, p, r = left.shape
         wide = left.transpose(1, 0, 2).reshape(p, S * r)
@@ -171,7 +173,8 @@ class PosteriorModel(LatentRegression):
         rows = self._check_new(X)
         Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         Y = Y.reshape(len(Y), -1)
-        noise, roots = flat(self.noise_draws_)[:, None], self._noise_roots()
+        noise = flat(self.noise_draws_)[:, None]
+        roots = self._noise_roots()
         parts = [
             self._law.row_log_density(Y[block], drawn, noise, roots)
             for block, drawn in self._linear_draws(rows)

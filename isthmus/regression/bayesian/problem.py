@@ -137,11 +137,14 @@ def make_problem(
     y_unit = _units(form.y_squares, frame.y_mean / frame.y_scale, frame.weight, _Y_UNITS[units])
     scaled = form.in_units(x_unit, y_unit)
     spectrum = scaled.spectrum()
-    squares, cross, basis = spectrum.squares, spectrum.cross, spectrum.basis
+    squares = spectrum.squares
+    cross = spectrum.cross
+    basis = spectrum.basis
     signs = column_signs(basis) if basis.size else np.ones(basis.shape[1])
     basis, cross = basis * signs, cross * signs[:, None]  # the same draws for the same moments
     dead = squares <= _ZERO * spectrum.norm
-    squares, cross = np.where(dead, 0.0, squares), np.where(dead[:, None], 0.0, cross)
+    squares = np.where(dead, 0.0, squares)
+    cross = np.where(dead[:, None], 0.0, cross)
     target = cross[~dead] / np.sqrt(squares[~dead, None])
     problem = Problem(
         squares,
@@ -203,7 +206,8 @@ def make_prior(
     shape: Any
     rate: Any
     if noise_prior == "auto":
-        shape, rate = 0.0, np.where(interpolates(problem, noise, rank), _WEAK, _ROUNDING)
+        shape = 0.0
+        rate = np.where(interpolates(problem, noise, rank), _WEAK, _ROUNDING)
     else:
         shape, rate = (np.float64(number) for number in noise_prior)
     return Prior(kind, float(variance), shape, rate, noise)

@@ -36,7 +36,8 @@ def _rows(data: ReportData) -> Strips:
     if shape is not None:
         strips.append(("inputs", [png_uri(data.complete[i].reshape(shape)) for i in few]))
     if out_shape is not None:
-        low, high = float(np.nanmin(data.Y)), float(np.nanmax(data.Y))
+        low = float(np.nanmin(data.Y))
+        high = float(np.nanmax(data.Y))
         for label, A in (("outputs", data.Y), ("predicted", data.predictions)):
             strips.append(
                 (label, [png_uri(A[i].reshape(out_shape), low=low, high=high) for i in few])

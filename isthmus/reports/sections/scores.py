@@ -62,7 +62,8 @@ def _plane(data: ReportData, display: ScoresDisplay, rows: NDArray, outlying: ND
     a, b = display.components
     word = "component" if data.is_latent else "function"
     second = f"{word} {b + 1}" if b != a else f"(one {word} only)"
-    names, T = data.names_of(rows), display.scores[rows]
+    names = data.names_of(rows)
+    T = display.scores[rows]
     variants = []
     for label, j in data.shown_outputs:
         marker = {"color": fig.numbers(data.Y[rows, j]), "colorscale": "Viridis", "showscale": True,

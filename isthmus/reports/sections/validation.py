@@ -34,7 +34,8 @@ def validation(data: ReportData) -> Section | None:
     trends = np.array([trend_p_value(d.residual) for d in data.by_output])
     expected = np.sqrt(np.nanmean(np.asarray(data.search.residual_quantiles_) ** 2, axis=0))
     errors_inside = rmse(np.where(inside[:, None], data.Y, np.nan), data.predictions)
-    shares, shares_inside = _share(covered), _share(covered[inside])
+    shares = _share(covered)
+    shares_inside = _share(covered[inside])
     rows = [
         [data.search.target_names_[j], str(int(figures.n[j]))]
         + [fig.short(float(value[j])) for value in (
@@ -137,7 +138,8 @@ def _find_biased(data: ReportData) -> list[str]:
     figures, names = data.figures_of_merit, data.search.target_names_
     found = []
     for j, n in enumerate(np.atleast_1d(figures.n)):
-        bias, sep = float(figures.bias[j]), float(figures.sep[j])
+        bias = float(figures.bias[j])
+        sep = float(figures.sep[j])
         if n < 3 or not sep > 0 or abs(bias) < sep:
             continue
         p = 2 * stats.t.sf(abs(bias) / (sep / np.sqrt(n)), n - 1)
@@ -176,7 +178,8 @@ def _tones(data: ReportData, rows: NDArray) -> list[str]:
 
 def _residuals_in_order(data: ReportData, trends: Array) -> Figure:
     rows = data.shown_rows
-    names, tones = data.names_of(rows), _tones(data, rows)
+    names = data.names_of(rows)
+    tones = _tones(data, rows)
     variants, notes = [], []
     for label, j in data.shown_outputs:
         residual = data.by_output[j].residual
