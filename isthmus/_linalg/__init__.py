@@ -13,12 +13,14 @@ from scipy.linalg import blas, lapack
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 1e-12
+"""What is below this fraction of the largest of its kind is rounding error."""
 TIE = 1e-9
 """Entries whose sizes differ by this fraction tie: rounding would decide which is the larger."""
 GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
-
-
+BLOCK = 2**22
+"""Numbers held at a time where rows go by in blocks: 32 MB of float64."""
 _CONSTANT_ULPS = 8.0
 """A column whose deviations are below so many roundings of its mean is constant."""
 _TINY = float(np.finfo(np.float64).tiny)

@@ -16,15 +16,13 @@ from sklearn.utils import check_consistent_length
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_array, check_option
 from isthmus.auto.clock import check_time
-from isthmus.auto.maps import InnerSearch
+from isthmus.auto.maps import MOST_RANKS, InnerSearch
 from isthmus.auto.splits import is_curve
 from isthmus.auto.treated import RidgeSearch
 from isthmus.features import BlockTreatments
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PLS, BlockRidge, MultiblockPLS, join_blocks
 from isthmus.regression.blocks import resolve_blocks
-
-_MOST_RANKS = 25  # components that are tried, in every fold
 
 
 class BlockSearch(InnerSearch):
@@ -73,7 +71,7 @@ class BlockSearch(InnerSearch):
         if self.map == "ridge":
             model: Any = BlockRidge(treated.blocks_, cv=folds, alpha_per_target=True)
         else:
-            most = min(_MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
+            most = min(MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
             search = ComponentSearchCV(PLS(scale="y"), n_components=most, cv=folds, rule="pooled")
             rank = search.fit(Z, Y).best_params_["n_components"]
             model = MultiblockPLS(treated.blocks_, n_components=rank, scale="y")

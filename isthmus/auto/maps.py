@@ -13,6 +13,8 @@ from isthmus._linalg import Array
 from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 
+MOST_RANKS = 25  # components that are tried, in every fold
+
 
 class InnerSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A search of one rung: ``fit`` chooses, sets ``best_estimator_`` and ``best_params_``."""

@@ -11,10 +11,9 @@ from scipy.linalg import eigh
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
-from isthmus.auto.maps import InnerSearch, LinearMap
+from isthmus.auto.maps import MOST_RANKS, InnerSearch, LinearMap
 from isthmus.auto.treated import outputs_in_spreads
 
-_MOST_RANKS = 25  # components that are tried, in every fold
 _ALPHAS = (0.0, *np.logspace(-12, 0, 21))  # ridge weights, relative to the largest eigenvalue
 _ROUNDING = 1e-13  # eigenvalues below, relative to the largest
 
@@ -55,7 +54,7 @@ class PrincipalSearch(InnerSearch):
         Z = rows - centre
         products = Z @ Z.T
         folds = list(check_cv(self.cv).split(rows, Y))
-        most = min(_MOST_RANKS, rows.shape[1], min(len(train) for train, _ in folds) - 1)
+        most = min(MOST_RANKS, rows.shape[1], min(len(train) for train, _ in folds) - 1)
         paths = [_Path.of(products, Y, train, test, most) for train, test in folds]
         errors = np.zeros((len(_ALPHAS), most, Y.shape[1]))
         for path, (_, test) in zip(paths, folds, strict=True):

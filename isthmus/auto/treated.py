@@ -16,7 +16,7 @@ from isthmus._validation import check_option
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
 from isthmus.auto.kernel_search import Choice, choose_alphas
-from isthmus.auto.maps import InnerSearch, LinearMap
+from isthmus.auto.maps import MOST_RANKS, InnerSearch, LinearMap
 from isthmus.auto.pls_stack import pls_paths
 from isthmus.features.treatments import (
     Detrend,
@@ -29,7 +29,6 @@ from isthmus.features.treatments import (
 )
 from isthmus.problems.ridge import RidgeSpectrum
 
-_MOST_RANKS = 25
 _PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
 _LEAST = 0.01  # weights of ranks below, relative to the largest, are left out
 _N_QUICK = 8  # treatments that go on where a quick search comes first
@@ -157,7 +156,7 @@ class PathSearch(InnerSearch):
         keep = singular > 1e-12 * max(singular[0], 1e-300)
         Z = left[:, keep] * singular[keep]
         folds = list(check_cv(self.cv).split(Z, Y))
-        most = min(_MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
+        most = min(MOST_RANKS, Z.shape[1], min(len(train) for train, _ in folds) - 1)
         everyone = np.arange(len(Y))
         probes = np.vstack([np.zeros(Z.shape[1]), np.eye(Z.shape[1])])
         *left_out, whole = pls_paths(

@@ -9,10 +9,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from isthmus._linalg import Array
+from isthmus.compression.refit import RIDGE
 from isthmus.kernels import gram
 
-# Of the mean diagonal: points that move together would make the system singular.
-_RIDGE = 1e-10
 _EXACT = 1e-9  # of the outputs' squares: what is left is rounding
 _FLAT = 1e-5  # a step that lowers the error by less than this part of the first one is the last
 
@@ -56,7 +55,7 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
         K = np.asarray(gram(kernel, rows, Z))
         F = K - K.mean(axis=0)
         A = F.T @ F
-        ridge = _RIDGE * float(A.trace()) / len(A) + np.finfo(float).tiny
+        ridge = RIDGE * float(A.trace()) / len(A) + np.finfo(float).tiny
         A[np.diag_indices_from(A)] += ridge
         B = cho_solve(cho_factor(A, overwrite_a=True), F.T @ centred)
         R = F @ B - centred

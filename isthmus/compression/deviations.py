@@ -9,14 +9,13 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.gaussian_process import GaussianProcessRegressor
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 
 _JITTER = 1e-10  # of the mean variance of a point
-_BLOCK = 2**22  # kernel values at a time
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Deviations:
     def __call__(self, X: Any, one_output: bool) -> Array:
         """Standard deviations (n,), or (n, q) for several outputs."""
         variances = np.asarray(gram_diagonal(self.kernel, X), dtype=np.float64) + self.noise
-        for part in row_blocks(len(variances), max(1, _BLOCK // len(self.points))):
+        for part in row_blocks(len(variances), max(1, BLOCK // len(self.points))):
             k = np.asarray(gram(self.kernel, take(X, part), self.points), dtype=np.float64)
             along = k @ self.root
             variances[part] -= np.einsum("ij,ij->i", along, along)
@@ -102,7 +101,7 @@ def _root_of_difference(expansion: Expansion, X: Any, precision: Array) -> Array
     K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
     L = cholesky(K, lower=True)
     data = np.zeros((r, r))
-    for part in row_blocks(len(precision), max(1, _BLOCK // r)):
+    for part in row_blocks(len(precision), max(1, BLOCK // r)):
         across = np.asarray(gram(kernel, take(X, part), points), dtype=np.float64)
         white = solve_triangular(L, across.T, lower=True) * np.sqrt(precision[part])
         data += white @ white.T

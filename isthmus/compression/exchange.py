@@ -8,9 +8,8 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from isthmus._linalg import Array
 from isthmus.compression.pursuit import Pursuit, greedy_pursuit
+from isthmus.compression.refit import RIDGE
 from isthmus.compression.select import Problem
-
-_RIDGE = 1e-10  # of the mean squared column, as in the refit
 
 
 def exchange_points(problem: Problem, start: Pursuit, *, n_rounds: int) -> Pursuit:
@@ -77,7 +76,7 @@ def output_error(pursuit: Pursuit, values: Array) -> float:
     F = pursuit.L - pursuit.L.mean(axis=1)[:, None]
     centred = values - values.mean(axis=0)
     A = F @ F.T
-    A[np.diag_indices_from(A)] += _RIDGE * float(A.trace()) / len(A) + np.finfo(float).tiny
+    A[np.diag_indices_from(A)] += RIDGE * float(A.trace()) / len(A) + np.finfo(float).tiny
     fitted = solve_triangular(cholesky(A, lower=True), F @ centred, lower=True)
     return float((centred**2).sum() - (fitted**2).sum())
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem, memory_bound
@@ -17,7 +17,6 @@ from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, length, take
 
-_BLOCK = 2**22  # kernel values at a time
 _COPIES = 8  # of them, in other bases and beside the outputs
 
 
@@ -50,7 +49,7 @@ class OutputRows:
         return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
-        n_values = min(_BLOCK, int(memory_bound() / (8 * _COPIES)))
+        n_values = min(BLOCK, int(memory_bound() / (8 * _COPIES)))
         size = max(1, n_values // max(length(points), 1))
         for part in row_blocks(len(self.outputs), size):
             yield self._values(part, points, order), self.outputs[part]

@@ -12,7 +12,7 @@ from scipy.linalg import qr, solve_triangular
 from isthmus._linalg import Array
 from isthmus.compression.pursuit import back_to_points
 
-_RIDGE = 1e-10  # of the mean squared column
+RIDGE = 1e-10  # of the mean squared column: points alike would make the system singular
 _WEIGHTS = np.geomspace(1e-6, 10.0, 15)  # of the mean squared column
 _BETTER = 0.98  # a ridge must lower the error of left-out rows by two per cent to be taken
 _LOSSLESS = 1e-6  # of the outputs' squares: a fit as good as that is left as it is
@@ -65,7 +65,7 @@ class OutputFit:
         R = self.R[1 : size + 1, 1 : size + 1]  # of the centred basis
         values, vectors = np.linalg.eigh(R.T @ R)
         scale = float(values.sum()) / size
-        values = np.maximum(values, _RIDGE * scale)
+        values = np.maximum(values, RIDGE * scale)
         assert self.unseen is not None
         rows, outputs = self.unseen
         mean = self.R[0, 1 : size + 1] / self.R[0, 0]
@@ -131,8 +131,8 @@ def fit_outputs(
     p = kept.shape[1] - r - 1
     scale = float((kept[:, 1 : r + 1] ** 2).sum()) / max(r, 1)
     ridge = np.zeros((r, kept.shape[1]))
-    ridge[:, 1 : r + 1] = np.sqrt(_RIDGE * scale) * np.eye(r)
-    ridge[:, r + 1 :] = np.sqrt(_RIDGE * scale) * T
+    ridge[:, 1 : r + 1] = np.sqrt(RIDGE * scale) * np.eye(r)
+    ridge[:, r + 1 :] = np.sqrt(RIDGE * scale) * T
     R = qr(np.vstack([kept, ridge]), mode="r", check_finite=False)[0]
     R = np.vstack([R, np.zeros((max(0, r + 1 - len(R)), R.shape[1]))])
     QtC = R[: r + 1, r + 1 :]

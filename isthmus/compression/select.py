@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import ROUNDING, Array, row_blocks
 from isthmus._validation import check_memory
 from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.expansion import Expansion
@@ -22,7 +22,6 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.selection import kernel_columns, pivoted_cholesky, select_landmarks
 from isthmus.kernels.wrappers import Precomputed
 
-_LOSSLESS = 1e-12  # of the largest kernel value: less is rounding error
 _PROGRESS = 0.9  # of the points are left by a round of blocks at most, or the rounds end
 
 
@@ -172,7 +171,7 @@ def order_points(problem: Problem, index: NDArray) -> tuple[NDArray, Pursuit]:
 
 def by_rank(problem: Problem, n_points: int, tol: float) -> tuple[NDArray, Pursuit]:
     """Pivoted Cholesky: the point that the others span worst, until all are spanned."""
-    tol = max(tol, _LOSSLESS)
+    tol = max(tol, ROUNDING)
     L, pivots = pivoted_cholesky(*problem.kernel_and_samples(), n_points, tol)
     return pivots, _in_order(problem, pivots, L.T)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._linalg import Array
+from isthmus._linalg import TIE, Array
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, length, take
@@ -21,7 +21,6 @@ from isthmus.preimages.object_losses import ObjectLosses
 # Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
 # among the candidates of a row; infinity leaves the order of the generator as it is.
 _WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
-_NO_SPREAD = 1e-9
 _FOLDS = 3  # each of them fits the generator once more
 _MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
 _MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
@@ -128,7 +127,7 @@ class HeldOut:
         weights = np.array([float(weight)]) if weight != "cv" else np.array(_WEIGHTS)
         if weight == "cv":
             spread = _spread(log_p, owner)
-            if spread <= _NO_SPREAD * np.abs(log_p).max():  # rounding errors of equal probabilities
+            if spread <= TIE * np.abs(log_p).max():  # rounding errors of equal probabilities
                 weights = np.zeros(1)
             else:
                 weights = weights * (_spread(losses[len(alphas) // 2], owner) / spread or 1.0)

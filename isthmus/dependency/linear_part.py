@@ -12,7 +12,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
@@ -25,7 +25,6 @@ from isthmus.regression import ReducedRankRegression
 from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
 
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
-_FACTOR_TOL = 1e-12  # of the largest coefficient: two factors that miss the map by less are the map
 _NO_SPREAD = 1e-6  # of ridge or trace: with less than this nothing but the mean is left
 
 
@@ -206,5 +205,5 @@ def _two_factors(coef: Array, rank: int) -> tuple[Array, Array] | None:
     V = np.linalg.qr(coef @ columns)[0]
     W = coef.T @ V
     scale = float(np.abs(coef).max(initial=0.0))
-    exact = np.allclose(W @ V.T, coef.T, rtol=1e-10, atol=_FACTOR_TOL * scale)
+    exact = np.allclose(W @ V.T, coef.T, rtol=1e-10, atol=ROUNDING * scale)
     return (W, V) if exact else None

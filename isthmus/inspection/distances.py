@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.spatial.distance import cdist
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, ROUNDING, Array
 from isthmus._linalg.eigen import leading_pairs
 from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
 _MOST_COMPONENTS = 50  # of a plane: what is beyond counts as beside it
-_ROUNDING = 1e-6  # of the spread of a column: less than this beside a plane says nothing
-_SMALLEST = 1e-12  # eigenvalues of a covariance below this fraction of the largest are rounding
+_SAYS_NOTHING = 1e-6  # of the spread of a column: less than this beside a plane says nothing
 
 
 class Subspace:
@@ -103,9 +102,9 @@ class PrincipalAxes:
         self._standardise = Subspace(self.mean, self.scale, none, none, np.eye(0)).standardise
         Z = self._standardise(X)
         is_tall = len(Z) > Z.shape[1]
-        # Squares have the digits: axes below _SMALLEST of the largest variance are not used.
+        # Squares have the digits: axes below ROUNDING of the largest variance are not used.
         values, vectors = leading_pairs(Z.T @ Z if is_tall else Z @ Z.T, _MOST_COMPONENTS)
-        kept = values > _SMALLEST * values.max(initial=0.0)
+        kept = values > ROUNDING * values.max(initial=0.0)
         values, vectors = values[kept], vectors[:, kept]
         self.axes = vectors if is_tall else (Z.T @ vectors) / np.sqrt(values)
         self.variances, self.total = values / (len(X) - 1), float((Z**2).sum()) / (len(X) - 1)
@@ -121,7 +120,7 @@ class PrincipalAxes:
     def plane(self, k: int) -> Subspace:
         whitening = np.diag(1 / np.sqrt(self.variances[:k]))
         axes = np.ascontiguousarray(self.axes[:, :k])
-        rounding = np.full(len(axes), _ROUNDING)
+        rounding = np.full(len(axes), _SAYS_NOTHING)
         return Subspace(self.mean, self.scale, axes, axes, whitening, rounding)
 
     def log_likelihoods(self, X: Array, most: int) -> Array:
@@ -136,7 +135,7 @@ class PrincipalAxes:
         beside = (Z**2).sum() - np.concatenate([[0.0], np.cumsum(T2.sum(axis=0))])
         left = self.total - np.concatenate([[0.0], np.cumsum(variances)])
         free = self.n_live - np.arange(most + 1)
-        noise = np.maximum(left, _SMALLEST * self.total) / np.maximum(free, 1)
+        noise = np.maximum(left, ROUNDING * self.total) / np.maximum(free, 1)
         beside = np.where(free > 0, beside / noise + len(X) * free * np.log(noise), 0.0)
         return -0.5 * (np.concatenate([[0.0], inside]) + beside)
 

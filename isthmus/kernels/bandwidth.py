@@ -12,12 +12,11 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, require_squares
-from isthmus.kernels.sparse_rows import pair_distances, squared_lengths
+from isthmus.kernels.sparse_rows import SAME, pair_distances, squared_lengths
 
 # The median squared distance varies by 1.5 % (10 inputs) to 5 % (one) between such samples of a normal law.
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
-_SAME = 64 * np.finfo(np.float64).eps  # relative to k(x, x): distances below it are rounding
 _COPIES = 1e-9  # of the largest distance: eigenvectors of repeated rows differ by no more
 _HALF = 1e-12  # of the total weight: how near to one half the sum of weights counts as such
 
@@ -96,7 +95,7 @@ def _kernel_distances(kernel: GPKernel, X: Any) -> NDArray:
     i, j = np.triu_indices(len(K), 1)
     sizes = K.diagonal()[i] + K.diagonal()[j]
     D = sizes - 2 * K[i, j]
-    return np.where(D > _SAME * sizes, D, 0.0)
+    return np.where(D > SAME * sizes, D, 0.0)
 
 
 def _median_of_positive(values: NDArray, weights: Array | None = None) -> float | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus._linalg import ROUNDING
 from isthmus.losses.base import Array
 
-_ROUNDING = 1e-12  # relative error of a sum of weights
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
 
 
@@ -52,8 +52,8 @@ def weighted_median(values: Array, weight: Array | None = None) -> float:
     mass = np.cumsum(weight[order])
     half = mass[-1] / 2
     # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
-    lower = np.searchsorted(mass, half * (1 - _ROUNDING), side="left")
-    upper = np.searchsorted(mass, half * (1 + _ROUNDING), side="right")
+    lower = np.searchsorted(mass, half * (1 - ROUNDING), side="left")
+    upper = np.searchsorted(mass, half * (1 + ROUNDING), side="right")
     # Half the mass may end exactly between two values: then, as ever, the middle of them.
     return float(values[lower] / 2 + values[upper] / 2)
 

@@ -22,13 +22,11 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import check_array, check_count
 from isthmus.kernels.gram import take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
-
-_EQUAL = 1e-12  # of the largest loss: what rounding may do
 
 
 class Preimage(BaseEstimator, ABC):
@@ -218,7 +216,7 @@ class Preimage(BaseEstimator, ABC):
         """
         places = losses.argmin(axis=1)
         least = np.take_along_axis(losses, places[:, None], axis=1)
-        equal = losses <= least + _EQUAL * np.abs(losses).max(axis=1, initial=0.0)[:, None]
+        equal = losses <= least + ROUNDING * np.abs(losses).max(axis=1, initial=0.0)[:, None]
         for t in np.flatnonzero(equal.sum(axis=1) > 1):
             among = np.flatnonzero(equal[t])
             places[t] = among[np.lexsort(self.objects_[among].T[::-1])[0]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus.kernels.distinct import sample_groups
 from isthmus.problems.splits import checked_folds
 
@@ -23,7 +23,6 @@ N_NEIGHBOURS = 10
 # R2 of so many rows has a standard error below 0.01.
 SCORE_ROWS = 20_000
 """Of more rows than these a sample is judged."""
-_SAME_OUTPUT = 1e-12  # squared distance, relative to the largest norm, of outputs that are equal
 
 
 def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
@@ -155,7 +154,7 @@ class KernelJudge(Judge):
     def _output_groups(self) -> NDArray:
         sizes = self.L.diagonal()
         squares = sizes[:, None] + sizes - 2.0 * self.L  # of distances, zero up to rounding
-        return np.asarray((squares <= _SAME_OUTPUT * sizes.max(initial=0.0)).argmax(axis=1))
+        return np.asarray((squares <= ROUNDING * sizes.max(initial=0.0)).argmax(axis=1))
 
     def _explained(
         self, near: NDArray, shares: Array, known: NDArray, counts: Array, test: NDArray

@@ -17,7 +17,7 @@ from isthmus._validation import FAR_ROWS_ALLOWED, OutsideDomainWarning
 _FAR = 16.0
 _FEWEST_ROWS = 8  # a median of fewer is no statement about a table
 _MOST_ROWS = 15  # that are looked at, at most, evenly spaced: enough for a median at a bounded cost
-_ROUNDING = 1e-6  # of the squares of the inputs: less beside the plane says nothing
+_SAYS_NOTHING = 1e-6  # of the squares of the inputs: less beside the plane says nothing
 
 
 def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
@@ -75,7 +75,7 @@ def _products(model: Any, X: Array) -> tuple[Array, Array, Array]:
     if share >= 1:
         return T, solved.T, np.zeros_like(Z)
     explained = float(np.vdot(loadings.T @ loadings, gram))  # squares of all training rows
-    mean = max(1 - share, _ROUNDING) * explained / (share * model.weight_)
+    mean = max(1 - share, _SAYS_NOTHING) * explained / (share * model.weight_)
     Z -= T @ loadings.T
     Z *= sqrt(freedom / mean)
     return T, solved.T, Z

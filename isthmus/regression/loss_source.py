@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._linalg.eigen import descending_eigh
 from isthmus.losses import Loss
 from isthmus.losses.registry import get_loss
@@ -26,8 +26,6 @@ from isthmus.regression.rank_descent import (
 
 # Rows on which the start, the scales of the outputs and the parameters of the loss are found.
 _SAMPLE_ROWS = 20_000
-# Squared singular values below this share of the largest are left out of the map.
-_LEAST = 1e-12
 
 
 class BlockProblem(RankProblem):
@@ -101,7 +99,7 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
     moments = source.moments()
     form: Any = MomentForm.from_moments(moments, model.scale)
     squares, basis = descending_eigh(form.xx)
-    kept = squares > _LEAST * squares[0]
+    kept = squares > ROUNDING * squares[0]
     squares, basis = squares[kept], basis[:, kept]
     loss = first.loss_
     scales = np.asarray(first.output_scale_, dtype=np.float64)

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus._linalg import Array
+from isthmus._linalg import GRAM_RANK_TOL, Array
 from isthmus.regression.factors import Factors
 from isthmus.regression.pls import PLS
-
-# Below this share of the largest, a singular value of the fitted outputs is rounding.
-_RANK_TOLERANCE = 1e-10
 
 
 class OPLS(PLS):
@@ -127,7 +124,7 @@ def turn_to_predictive(lengths: Array, loadings: Array) -> tuple[int, Array]:
     if k == 0:
         return 0, np.zeros((0, 0))
     U, strengths, _ = np.linalg.svd(fitted, full_matrices=False)
-    r = int((strengths > _RANK_TOLERANCE * strengths[0]).sum())
+    r = int((strengths > GRAM_RANK_TOL * strengths[0]).sum())
     basis = U[:, :r]
     for m in range(r + 1, k + 1):  # one more that lies in the first m scores
         column = np.zeros(k)

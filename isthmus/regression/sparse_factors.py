@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lasso_path
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg import EPS, GRAM_RANK_TOL, Array
 from isthmus._validation import (
     check_count,
     check_flag,
@@ -26,7 +26,6 @@ _FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
 _SWEEPS = 10  # of coordinate descent between two looks
 _NEWTON_STEPS = 5  # between two looks, at most
 _HALVINGS = 6  # of a step that goes too far
-_FREE = 1e-10  # share of the largest singular value below which a direction is rounding
 _MOST_UNKNOWNS = 1000  # whose second derivatives are still solved in less time than sweeps take
 
 
@@ -230,7 +229,7 @@ def _nearest_turns(M: Array, before: Array) -> Array:
     to the one before, where rounding, and with it the order of the columns, would choose.
     """
     left, sizes, right = np.linalg.svd(M, full_matrices=False)
-    free = sizes <= _FREE * sizes[0]
+    free = sizes <= GRAM_RANK_TOL * sizes[0]
     V = left[:, ~free] @ right[~free]
     if free.any():
         left, right = left[:, ~free], right[~free]

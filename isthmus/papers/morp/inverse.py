@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array
+from isthmus._linalg import GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import leading_pairs
 from isthmus._validation import (
     check_alpha,
@@ -20,8 +20,6 @@ from isthmus._validation import (
 )
 from isthmus.kernels import center_train, gram
 from isthmus.kernels.resolve import resolve_kernel
-
-_RANK = 1e-10  # of the largest eigenvalue of a Gram matrix: less is rounding error
 
 
 class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -145,7 +143,7 @@ def _balance(gram_matrix: Array, size: float, side: str) -> float:
     """
     n = len(gram_matrix)
     trace = float(np.trace(gram_matrix))
-    if not trace > _RANK * size:
+    if not trace > GRAM_RANK_TOL * size:
         raise ValueError(f"{side} is constant: its kernel values are all equal.")
     gram_matrix *= n / trace
     return n / trace
@@ -154,5 +152,5 @@ def _balance(gram_matrix: Array, size: float, side: str) -> float:
 def _range(symmetric: Array) -> tuple[Array, Array]:
     """Positive eigenvalues of a matrix, decreasing, and their eigenvectors."""
     values, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
-    keep = values > _RANK * max(float(values[-1]), 0.0)
+    keep = values > GRAM_RANK_TOL * max(float(values[-1]), 0.0)
     return values[keep][::-1], vectors[:, keep][:, ::-1]

@@ -7,9 +7,9 @@ from scipy.linalg import svd
 
 from isthmus._geometry.base import Array, Geometry, check_shape
 from isthmus._geometry.geodesics import orthonormalise
+from isthmus._linalg import ROUNDING
 
 _ORTHONORMAL = 1e-10  # by which products of columns may be off without a change of the basis
-_DEPENDENT = 1e-12  # of the longest column: what is left of one next to the others
 
 
 class Grassmann(Geometry):
@@ -93,6 +93,6 @@ def orthonormal_basis(basis: Array) -> Array:
         return basis
     Q, R = np.linalg.qr(basis)
     sizes = np.abs(np.diag(R))
-    if basis.shape[1] > len(basis) or not sizes.min() > _DEPENDENT * sizes.max():
+    if basis.shape[1] > len(basis) or not sizes.min() > ROUNDING * sizes.max():
         raise ValueError(f"a basis of shape {basis.shape} has dependent or infinite columns")
     return Q

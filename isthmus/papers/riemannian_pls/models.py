@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._geometry import Geometry, Stiefel
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._solvers import SolverResult
 from isthmus._validation import check_alpha, check_option, validate_data
 from isthmus.papers.linear import PaperRegression
@@ -26,7 +26,6 @@ from isthmus.papers.riemannian_pls.product import Product
 # Steps of subspace iteration after a descent, each as cheap as a step of the descent.
 _POLISHING_STEPS = 3
 _CG_DIGITS = 1e6  # condition number of X from which on a geometry with the metric X'X may fail
-_RANK = 1e-12  # of the largest singular value: less is rounding error
 _TIE = 1e-6  # of the largest singular value of the fit: closer ones are equal
 
 
@@ -114,13 +113,13 @@ class RiemannianPLS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PaperRegr
         y_mean = Y.mean(axis=0)
         cross = (X - self.x_mean_).T @ (Y - y_mean)
         _, d, basis = np.linalg.svd(X - self.x_mean_, full_matrices=False)
-        kept = d > _RANK * d.max(initial=0.0)
+        kept = d > ROUNDING * d.max(initial=0.0)
         d, basis = d[kept], basis[kept].T  # (p, k)
         g = 1.0 / np.sqrt(d**2 + self.alpha)
         # Y'X in coordinates A in which W = basis diag(g) A has W'(X'X + alpha I)W = A'A.
         M = g[:, None] * (basis.T @ cross)
         sigma = np.linalg.svd(M, compute_uv=False)
-        rank = int(np.count_nonzero(sigma > _RANK * sigma.max(initial=0.0)))
+        rank = int(np.count_nonzero(sigma > ROUNDING * sigma.max(initial=0.0)))
         c = min(self.n_components, rank)
         if c == 0:
             return self._constant_map(X.shape[1], y_mean)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._geometry import StiefelFlow
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import check_alpha
 from isthmus.losses import Absolute, Loss, Squared
 from isthmus.losses.registry import get_loss
@@ -27,7 +27,6 @@ _LEAST_CURVATURE = 1e-2  # of the largest, which a flat or negative direction is
 _SUFFICIENT = 1e-4  # share of the promised decrease that a Newton step must keep
 _SETTLED = 1e-2  # a Newton step that adds less than this share of the decrease is the last
 _FIRST_LENGTH = 1e-2  # of the size of a part of the map: the difference of the first iteration
-_RANK = 1e-12  # of the largest singular value of X: less is no direction
 _PLATEAU = 10  # iterations whose common decrease is judged
 
 
@@ -113,7 +112,7 @@ class GeodesicStiefelRegression(PaperRegression):
         loss.check_targets(Y)
         x_mean = X.mean(axis=0)
         U, d, basis = np.linalg.svd(X - x_mean, full_matrices=False)
-        kept = d > _RANK * d.max(initial=0.0)
+        kept = d > ROUNDING * d.max(initial=0.0)
         U = U[:, kept]
         d = d[kept]
         basis = basis[kept]

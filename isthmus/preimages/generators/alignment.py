@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import Array
+from isthmus._linalg import BLOCK, Array
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
 
-_BLOCK = 2**22  # most numbers of an index array; pairs are taken in blocks of this size
 _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays aligned
 _MOST_CHUNK = 4  # of "auto": the longest chunk that is tried
 _ENOUGH = 0.99  # of "auto": the share of rows that must have an alignment
@@ -175,7 +174,7 @@ def _blocks(A: Any, B: Any, max_chunk: int, n_symbols: int) -> tuple[list[_Block
     letters, symbols = A.padded(), B.padded()
     order = np.lexsort((B.lengths, A.lengths))  # alike in size, so that little is padded
     width = (max_chunk + 1) * (symbols.shape[1] + 1) * letters.shape[1]
-    step = max(1, _BLOCK // width)
+    step = max(1, BLOCK // width)
     parts = [order[i : i + step] for i in range(0, len(order), step)]
     return [
         _Block(r, letters, symbols, A.lengths, B.lengths, max_chunk, base) for r in parts

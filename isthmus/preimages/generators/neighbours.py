@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array
+from isthmus._linalg import TIE, Array
 from isthmus.kernels import SequenceKernel, gram
 from isthmus.kernels.gram import take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import first_of_each
 
-_SAME = 1e-9  # of the largest similarity: smaller differences are rounding errors
 _EDIT = 0.1  # probability of an edited answer, all edits of it together, against the answer itself
 _LONGEST_EDITED = (
     50  # symbols: a longer answer has thousands of edits, none of them worth a place in a list
@@ -91,7 +90,7 @@ class NeighbourAnswers(Generator, BaseEstimator):
     def _one(self, row: Array, n_best: int) -> tuple[list[Any], Array]:
         near = np.argsort(-row, kind="stable")[: 2 * self.n_neighbours + 1]
         # The place of a row does not decide which of equally similar ones are neighbours.
-        last = row[near[: self.n_neighbours][-1]] - _SAME * float(np.abs(row).max())
+        last = row[near[: self.n_neighbours][-1]] - TIE * float(np.abs(row).max())
         n_near = np.count_nonzero(row[near] >= last)
         near = near[: n_near if n_near <= 2 * self.n_neighbours else self.n_neighbours]
         shares = np.maximum(row[near], 1e-12 * max(float(np.abs(row).max()), 1e-300))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dsyev
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, StudentLoss
 from isthmus.regression.bayesian.noise import Noise, noise_sampler
@@ -23,7 +23,6 @@ from isthmus.regression.bayesian.problem import Prior, Problem
 # Up to this order the rows of A are drawn together, beyond it column by column.
 _JOINT_ORDER = 600
 _OUTER_ENTRIES = 4_000_000  # up to which all products of two inputs, or scores, are kept
-_TINY = 1e-12  # of the scale: a residual of exactly 0 has no inverse
 
 Draw = tuple[Array, Array, Noise, Array | None]  # both factors, noise, intercept
 
@@ -310,7 +309,7 @@ def _residual_law(
         size = np.abs(E)
         b = scales((w * size).sum(axis=0), count)
         own = b / w
-        ratio = own / np.maximum(size, _TINY * own)
+        ratio = own / np.maximum(size, ROUNDING * own)
         return b, _inverse_gaussian(ratio, rng) / own**2
 
     def student(E: Array, noise: Array) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus._validation import check_array
 from isthmus.losses import Logistic
 from isthmus.problems.streams.blockwise import by_blocks
@@ -19,8 +19,6 @@ from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.subspaces import SubspacePosterior, subspace_posterior
-
-_BLOCK = 4_000_000  # numbers of predictions held at a time
 
 
 class PosteriorModel(LatentRegression):
@@ -114,7 +112,7 @@ class PosteriorModel(LatentRegression):
         b = flat(self.intercept_draws_)[:, None] + self.y_mean_
         S, p, r = left.shape
         wide = left.transpose(1, 0, 2).reshape(p, S * r)
-        size = max(1, _BLOCK // (S * max(r, right.shape[1])))
+        size = max(1, BLOCK // (S * max(r, right.shape[1])))
         for block in row_blocks(rows.shape[0], size):
             T = self._affine(rows[block], wide).reshape(-1, S, r).transpose(1, 0, 2)
             yield block, T @ right.transpose(0, 2, 1) + b

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array, column_signs
+from isthmus._linalg import ROUNDING, Array, column_signs
 from isthmus.problems import MomentForm, Moments, RowForm
 
-# Squared singular values of X below this share of the largest are rounding errors.
-_ZERO = 1e-12
 # A residual below this share of the squares of Y is an interpolation.
 _INTERPOLATES = 1e-8
 # Rates of the noise, in variances of an output: below them the scale-free law ends. The first is rounding
@@ -142,7 +140,7 @@ def make_problem(
     basis = spectrum.basis
     signs = column_signs(basis) if basis.size else np.ones(basis.shape[1])
     basis, cross = basis * signs, cross * signs[:, None]  # the same draws for the same moments
-    dead = squares <= _ZERO * spectrum.norm
+    dead = squares <= ROUNDING * spectrum.norm
     squares = np.where(dead, 0.0, squares)
     cross = np.where(dead[:, None], 0.0, cross)
     target = cross[~dead] / np.sqrt(squares[~dead, None])

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus.problems import Form
 from isthmus.regression.bayesian.problem import Problem
 from isthmus.regression.factors import Factors
 
 _WATCHED = 400  # entries of the map whose chains are judged
-_RANK = 1e-12  # of the largest singular value of the mean: less is no component
 
 
 def mean_map(left: Array, right: Array, problem: Problem) -> Array:
@@ -34,7 +33,7 @@ def best_factors(mean: Array, form: Any, rank: int, solver: str) -> Factors:
     frame = form.frame
     C = mean * frame.x_scale[:, None] / frame.y_scale
     U, s, Vt = np.linalg.svd(C, full_matrices=False)
-    keep = s[:rank] > _RANK * max(float(s[0]) if len(s) else 0.0, np.finfo(float).tiny)
+    keep = s[:rank] > ROUNDING * max(float(s[0]) if len(s) else 0.0, np.finfo(float).tiny)
     W, s, V = U[:, :rank][:, keep], s[:rank][keep], Vt[:rank][keep].T
     return Factors.of_map(form, W, V * s, solver)
 
