@@ -220,12 +220,9 @@ def test_arrays_are_checked_at_one_door():
     assert list(own_checks("from sklearn.utils import check_array")) == [1]
 
 
-# Functions that set attributes of an object that a caller hands in, as scikit-learn asks for: names of the
-# features, and tags. All others return what they find.
-MAY_SET_ATTRIBUTES = {
-    "isthmus.problems.streams.blockwise.name_features",
-    "isthmus.features.samples.set_kernel_tags",
-}
+# Sets attributes of an object that a caller hands in, as scikit-learn asks for. All others return what they
+# find.
+MAY_SET_ATTRIBUTES = {"isthmus.features.samples.set_kernel_tags"}
 
 
 def is_any(annotation):

@@ -78,7 +78,7 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.best_estimator_ = StiefelRegression(
                 loss=self._scaled_loss(X, Y), scale=self.scale, tol=1e-7, **self.best_params_
             ).fit(X, Y)
-        _to_units(self.best_estimator_, unit)
+        self.best_estimator_._enlarge_outputs(unit)
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
 
@@ -113,15 +113,6 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Predict with the fitted map."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-
-def _to_units(model: StiefelRegression, unit: Array) -> None:
-    """A map that was fitted to outputs divided by ``unit``, for the outputs themselves."""
-    model.y_mean_, model.y_scale_ = model.y_mean_ * unit, model.y_scale_ * unit
-    if np.ndim(model.coef_) == 1:
-        model.coef_, model.intercept_ = model.coef_ * unit[0], float(model.intercept_ * unit[0])
-    else:
-        model.coef_, model.intercept_ = model.coef_ * unit[:, None], model.intercept_ * unit
 
 
 def _pulled_in(y: ArrayLike) -> Array:

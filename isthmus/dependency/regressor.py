@@ -39,14 +39,14 @@ from isthmus.kernels.sparse_rows import refuse_sparse
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages import Learned, make_preimage
 from isthmus.problems.splits import checked_folds
-from isthmus.problems.streams.blockwise import by_blocks, name_features, score_source
+from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, score_source
 from isthmus.problems.streams.sources import Rows, as_rows
 
 _FLOATS = (np.float64, np.float32)
 
 
 class DependencyRegressor(
-    ExpansionMixin, StagesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+    FittedToBlocks, ExpansionMixin, StagesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     r"""Predict between any two spaces that have kernels.
 
@@ -225,7 +225,7 @@ class DependencyRegressor(
         self._y_is_1d, self._vector_outputs = source.y_is_1d, True
         for name, value in found.items():
             setattr(self, name, value)
-        name_features(self, source, self.inputs_.n_features_in_)
+        self._name_columns(source, self.inputs_.n_features_in_)
         return self
 
     def _check_rows(self, X: Any, y: Any, inputs: Any) -> tuple[Any, Any]:

@@ -20,13 +20,15 @@ from isthmus.features.samples import (
 from isthmus.features.sampling import draw_sample
 from isthmus.kernels import RBF, L2Laplacian, Laplacian
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.streams.blockwise import maps_blocks, name_features
+from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
 from isthmus.problems.streams.sources import as_rows
 
 NAMES = "rbf, laplacian and l2_laplacian"
 
 
-class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FourierFeatures(
+    FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     r"""Compute random Fourier features, whose inner products average to the kernel, [RR2007]_.
 
     .. math::
@@ -77,7 +79,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if source is not None:
             X, _, _ = draw_sample(source, self.n_components, self.random_state)
             self.fit(X)
-            name_features(self, source, X.shape[1])
+            self._name_columns(source, X.shape[1])
             return self
         check_no_kernel(self.n_components, type(self).__name__)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)

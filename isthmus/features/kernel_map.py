@@ -30,7 +30,7 @@ from isthmus.kernels.checks import check_precomputed
 from isthmus.kernels.gram import gram_blocks, gram_diagonal, length
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import maps_blocks, name_features
+from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
 from isthmus.problems.streams.sources import Rows, as_rows
 
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
@@ -49,7 +49,9 @@ def _has_preimage(self: Any) -> bool:
     return True
 
 
-class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelMap(
+    FittedToBlocks, MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     r"""Map samples to the feature space of a kernel: kernel principal components.
 
     With the centred Gram matrix :math:`K_c = U \Lambda U^\top` the axes are
@@ -271,7 +273,7 @@ class KernelMap(MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._forget_axes()
         for name, value in found.attributes.items():
             setattr(self, name, value)
-        name_features(self, source, found.n_features)
+        self._name_columns(source, found.n_features)
         return found
 
     def _fit_preimage(self, X: Any, scores: NDArray, weights: NDArray | None) -> None:

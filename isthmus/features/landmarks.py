@@ -31,14 +31,14 @@ from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
 from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import maps_blocks, name_features
+from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
 from isthmus.problems.streams.sources import Rows, as_rows
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 BLOCK_BYTES = 2**22
 
 
-class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Map samples to the span of landmarks, :math:`\phi_m(x) = L^{-1} k(Z, x)`, :math:`K_{ZZ} = LL^\top`.
 
     Inner products of the features approximate the kernel, :math:`FF^\top = K_{XZ} K_{ZZ}^{-1} K_{ZX}`
@@ -139,7 +139,7 @@ class Landmarks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._fit(X, most)
         if self.indices_ is not None:
             self.indices_ = places[self.indices_]
-        name_features(self, source, X.shape[1])
+        self._name_columns(source, X.shape[1])
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -27,6 +27,7 @@ from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
+from isthmus.problems.streams.blockwise import FittedToBlocks
 from isthmus.problems.streams.sources import as_rows
 from isthmus.projections.crossval import Coordinates, choose, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
@@ -45,7 +46,7 @@ DEFAULT_FOLDS = 5
 """Folds where a choice by cross-validation is asked for and ``cv`` is None."""
 
 
-class Projection(FittedProjection):
+class Projection(FittedToBlocks, FittedProjection):
     """Base of the supervised projections; subclasses say what ``G`` is."""
 
     n_components: Any

@@ -13,7 +13,6 @@ from isthmus._linalg import Array, spreads
 from isthmus._validation import check_enough_samples
 from isthmus.features.sampling import draw_sample
 from isthmus.problems import Moments
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.near_sums import near_moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.projections.features import MomentProblem, find_peaks, take_larger
@@ -89,7 +88,7 @@ def prepare(
     else:
         of_outputs = _as_float64
     problem = SourceProblem(source, features, outputs, of_outputs, projection.eigenproblem)
-    name_features(projection, source, X.shape[1])
+    projection._name_columns(source, X.shape[1])
     return problem, inputs, outputs
 
 

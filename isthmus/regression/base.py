@@ -36,7 +36,6 @@ from isthmus.problems import (
 )
 from isthmus.problems.missing import expected_form
 from isthmus.problems.paths import FoldPath, pairs
-from isthmus.problems.streams.blockwise import name_features
 from isthmus.problems.streams.sources import Rows, as_rows
 from isthmus.regression.crossval import Task, choose_components, fold_paths
 from isthmus.regression.factors import Factors
@@ -227,7 +226,7 @@ class LatentRegression(FittedMap, ABC):
 
     def _name_columns(self, source: Rows, n_features: int) -> None:
         """Set what the checks of new rows and the shape of predictions go by."""
-        name_features(self, source, n_features)
+        super()._name_columns(source, n_features)
         self._y_is_1d = source.y_is_1d
 
     def _before_block(self, n_rows: int) -> None:

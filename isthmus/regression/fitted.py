@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import allow_far_rows, check_array, validate_data
-from isthmus.problems.streams.blockwise import by_blocks, maps_blocks, score_source
+from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, maps_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.far_rows import warn_if_far
 
@@ -28,6 +28,7 @@ _PREDICT_BLOCK = 2**17
 
 
 class FittedMap(
+    FittedToBlocks,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     MultiOutputMixin,
@@ -49,6 +50,7 @@ class FittedMap(
     x_loadings_: Array
     y_loadings_: Array
     coef_: Array
+    intercept_: Any
     _x_rest: Array  # what rounding took from x_mean_
     _nesting: (
         Array | None
@@ -104,6 +106,17 @@ class FittedMap(
                 return float(super().score(X, y, sample_weight))
         check_is_fitted(self, "coef_")
         return score_source(self, source, len(self.y_mean_))
+
+    def _enlarge_outputs(self, unit: Array) -> None:
+        """Multiply all outputs of the map by ``unit``, where it was fitted to outputs divided by it."""
+        self.y_mean_ = self.y_mean_ * unit
+        self.y_scale_ = self.y_scale_ * unit
+        if self._y_is_1d:
+            self.coef_ = self.coef_ * unit[0]
+            self.intercept_ = float(self.intercept_ * unit[0])
+        else:
+            self.coef_ = self.coef_ * unit[:, None]
+            self.intercept_ = self.intercept_ * unit
 
     @by_blocks
     def predict_path(self, X: ArrayLike) -> NDArray:

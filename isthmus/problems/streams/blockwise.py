@@ -67,15 +67,18 @@ def _columns(estimator: Any, X: Any) -> Any:
         return estimator.predict(X).reshape(X.shape[0], -1)
 
 
-def name_features(estimator: Any, source: Rows, n_features: int) -> None:
-    """Set what scikit-learn's checks of new rows go by."""
-    estimator.n_features_in_ = n_features
-    estimator.__dict__.pop("feature_names_in_", None)
-    if source.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-    estimator.__dict__.pop("_target_names", None)
-    if source.target_names:
-        estimator._target_names = list(source.target_names)
+class FittedToBlocks:
+    """Mixin of estimators that can be fitted to rows in blocks."""
+
+    def _name_columns(self, source: Rows, n_features: int) -> None:
+        """Set what scikit-learn's checks of new rows go by."""
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if source.feature_names is not None:
+            self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
+        self.__dict__.pop("_target_names", None)
+        if source.target_names:
+            self._target_names = list(source.target_names)
 
 
 def check_names(estimator: Any, source: Rows) -> None:
