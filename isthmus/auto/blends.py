@@ -17,6 +17,8 @@ from isthmus.auto.maps import FoundModel
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
 _PULL = 100.0  # rows that know nothing of the methods, beside those that were left out
 _SMALLEST = 0.02  # weights below are set to zero
+# Squared difference of two predictions, over the smaller squared error, at which methods begin to count apart.
+_ALIKE = 0.2
 
 
 def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None = None) -> Array:
@@ -25,12 +27,17 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     For each target
 
     .. math::
-        w^\top S w + \frac{100}{n} \|w - v\|^2, \qquad v_m \propto \exp(-t_m^2 / 2),
+        w^\top S w + \frac{100}{n} \|w - v\|^2, \qquad v_m \propto \frac{\exp(-t_m^2 / 2)}{c_m},
 
     is minimised on the simplex, where ``S`` holds the products of the errors of the methods, in units of
     the least, and ``t`` by how many standard errors the squared error of a method is larger than the least
     in the same rows. Few rows do not decide alone: they pull towards equal weights of the methods that may
-    be the best, not of all. Half of what decides is the mean over all targets.
+    be the best, not of all. Methods that predict nearly the same share one vote: ``c`` is their number,
+
+    .. math::
+        c_m = \sum_k \exp\Bigl(-\frac{S_{mm} + S_{kk} - 2 S_{mk}}{0.2 \min(S_{mm}, S_{kk})}\Bigr).
+
+    Half of what decides is the mean over all targets.
 
     Parameters
     ----------
@@ -57,7 +64,8 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
     pull = _PULL / errors.shape[1]
-    aims = _may_be_best(errors, scale)
+    aims = _may_be_best(errors, scale) / _count_alike(products)
+    aims /= aims.sum(axis=0)
     return np.column_stack(
         [_on_simplex(S, pull, aim) for S, aim in zip(products, aims.T, strict=True)]
     )
@@ -68,6 +76,16 @@ def _may_be_best(errors: Array, scale: Array) -> Array:
     squares = errors**2 / np.where(scale > 0, scale / errors.shape[1], 1.0)
     squares = (1 - _SHARED) * squares + _SHARED * squares.mean(axis=2, keepdims=True)
     return best_shares(squares)
+
+
+def _count_alike(products: Array) -> Array:
+    """Count, for each method and target, the methods that predict nearly the same, itself among them."""
+    squares = np.einsum("qaa->qa", products)
+    apart = np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0.0)
+    least = np.minimum(squares[:, :, None], squares[:, None, :])
+    # Errors of zero: the same predictions are alike, others are not.
+    least = np.maximum(np.maximum(least, 1e-6 * apart), np.finfo(float).tiny)
+    return np.exp(-apart / (_ALIKE * least)).sum(axis=2).T
 
 
 def best_shares(losses: Array) -> Array:

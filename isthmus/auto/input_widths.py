@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from isthmus._linalg import Array
 
 _STEPS = 25  # of the descent; each solves for all rows
-_NOISE = (
-    0.1  # where the descent begins, relative to the signal: more, and nothing pulls at the widths
-)
-_LEAST_NOISE = (
-    1e-7  # keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough
-)
+# Where the descent begins: noise relative to the signal, and inverse width over that of the median rule.
+# With more noise or a wider kernel nothing pulls at the widths, and a descent may end where all is noise.
+_NOISE = 0.03
+_NARROWER = 2.0
+# Keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough.
+_LEAST_NOISE = 1e-7
 _FARTHEST = np.log(1e3)  # how far a width may go from where it began
 
 
@@ -30,7 +30,7 @@ def scale_inputs(Z: Array, Y: Array, gamma: float) -> Array:
     Y : ndarray of shape (n_samples, n_targets)
         In units of their spreads.
     gamma : float
-        Width of an isotropic kernel, from which the descent begins.
+        Inverse width of an isotropic kernel by the median rule; the descent begins near it.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def scale_inputs(Z: Array, Y: Array, gamma: float) -> Array:
     centred = centred[:, centred.any(axis=0)]
     if not centred.size:
         return np.full(Z.shape[1], np.sqrt(2 * gamma))
-    start = np.full(Z.shape[1] + 1, 0.5 * np.log(2 * gamma))
+    start = np.full(Z.shape[1] + 1, 0.5 * np.log(2 * _NARROWER * gamma))
     start[-1] = np.log(_NOISE)
     bounds = [(s - _FARTHEST, s + _FARTHEST) for s in start]
     bounds[-1] = (np.log(_LEAST_NOISE), start[-1] + _FARTHEST)

@@ -117,6 +117,8 @@ class TreeSearch(InnerSearch):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: Array | None = None) -> TreeSearch:
         """Choose, then fit."""
         rows = np.asarray(X, dtype=np.float64)
+        order = _order_of_columns(rows)
+        rows = rows[:, order]
         given = np.asarray(y, dtype=np.float64)
         Y = given.reshape(len(given), -1)
         unit = spreads(Y)
@@ -152,7 +154,7 @@ class TreeSearch(InnerSearch):
             "min_samples_leaf": leaf,
             "share": float(shares.max()),
         }
-        self.best_estimator_ = _join(forests, given.ndim == 1)
+        self.best_estimator_ = _join(forests, order, given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -201,6 +203,16 @@ def _output_weights(errors: Array) -> Array:
 
 Tables = tuple[list[Any], NDArray]
 Ends = list[tuple[NDArray, Array]]
+
+
+def _order_of_columns(rows: Array) -> NDArray:
+    """Return an order of the columns that depends on what they hold alone.
+
+    Thresholds are drawn column by column, so that trees in another order would be other trees. Sums of whole
+    numbers are exact in any order of the rows.
+    """
+    places = _places(rows, ranked=False)[0].astype(np.float64)
+    return np.lexsort([(places**2).sum(axis=0), places.sum(axis=0)])
 
 
 def _places(rows: Array, ranked: bool) -> tuple[NDArray, Ends]:
@@ -274,8 +286,8 @@ def _forest(tables: Tables, ends: Ends, unit: Array, means: Array) -> Forest:
     return forest
 
 
-def _join(forests: list[Forest], flat: bool) -> Forest:
-    """The sum of forests as one."""
+def _join(forests: list[Forest], order: NDArray, flat: bool) -> Forest:
+    """The sum of forests as one, whose column ``j`` is column ``order[j]`` of the inputs."""
     starts = np.cumsum([0, *(forest.n_nodes for forest in forests[:-1])]).astype(np.int32)
     whole = Forest()
     for part in ("left_", "right_"):
@@ -286,6 +298,7 @@ def _join(forests: list[Forest], flat: bool) -> Forest:
         setattr(whole, part, np.concatenate(shifted).astype(np.int32))
     for part in ("feature_", "threshold_", "value_"):
         setattr(whole, part, np.concatenate([getattr(forest, part) for forest in forests]))
+    whole.feature_ = order[whole.feature_].astype(np.int32)
     whole.roots_ = np.concatenate([forest.roots_ + start for forest, start in zip(forests, starts)])
     whole.intercept_ = np.sum([forest.intercept_ for forest in forests], axis=0)
     whole.n_features_in_ = forests[0].n_features_in_
