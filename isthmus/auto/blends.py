@@ -17,7 +17,7 @@ from isthmus.auto.maps import FoundModel
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
 _PULL = 100.0  # rows that know nothing of the methods, beside those that were left out
 _SMALLEST = 0.02  # weights below are set to zero
-# Squared difference of two predictions, over the smaller squared error, at which methods begin to count apart.
+# Squared difference of two predictions, over the smaller squared error, at which methods count apart.
 _ALIKE = 0.2
 
 
@@ -99,8 +99,10 @@ def best_shares(losses: Array) -> Array:
     found = []
     for own in losses:
         off = own - least
-        error = np.maximum(off.std(axis=0) / np.sqrt(len(off)), np.finfo(float).tiny)
-        found.append(np.exp(-0.5 * (off.mean(axis=0) / error) ** 2))
+        gap = off.mean(axis=0)
+        # Losses that differ by a constant have no standard error: a thousand are as sure as infinitely many.
+        error = np.maximum(off.std(axis=0) / np.sqrt(len(off)), 1e-3 * gap)
+        found.append(np.exp(-0.5 * (gap / np.maximum(error, np.finfo(float).tiny)) ** 2))
     return np.array(found) / np.sum(found, axis=0)
 
 

@@ -208,8 +208,8 @@ Ends = list[tuple[NDArray, Array]]
 def _order_of_columns(rows: Array) -> NDArray:
     """Return an order of the columns that depends on what they hold alone.
 
-    Thresholds are drawn column by column, so that trees in another order would be other trees. Sums of whole
-    numbers are exact in any order of the rows.
+    Thresholds are drawn column by column, so that trees in another order would be other trees. Sums of
+    whole numbers are exact in any order of the rows.
     """
     places = _places(rows, ranked=False)[0].astype(np.float64)
     return np.lexsort([(places**2).sum(axis=0), places.sum(axis=0)])
