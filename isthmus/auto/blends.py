@@ -100,7 +100,7 @@ def best_shares(losses: Array) -> Array:
     for own in losses:
         off = own - least
         gap = off.mean(axis=0)
-        # Losses that differ by a constant have no standard error: a thousand are as sure as infinitely many.
+        # Losses that differ by a constant have no standard error: a thousand are sure enough.
         error = np.maximum(off.std(axis=0) / np.sqrt(len(off)), 1e-3 * gap)
         found.append(np.exp(-0.5 * (gap / np.maximum(error, np.finfo(float).tiny)) ** 2))
     return np.array(found) / np.sum(found, axis=0)
