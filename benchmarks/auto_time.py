@@ -27,9 +27,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, KFold
 
 from isthmus import ComponentSearchCV, ReducedRankRegression, fit_auto
-from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS
-from isthmus.auto.principal import PrincipalSearch
-from isthmus.auto.treated import TreatedSearch, default_treatments
+from isthmus.auto.methods.kernel_search import ROUGH, SMOOTH, WIDTHS
+from isthmus.auto.methods.principal import PrincipalSearch
+from isthmus.auto.methods.treated import TreatedSearch, default_treatments
 from isthmus.datasets import load_nir, make_spectra
 from isthmus.problems.ridge import ALPHAS
 

@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import PLS, ComponentSearchCV, fit_auto
-from isthmus.auto.treated import PathSearch, TreatedSearch, default_treatments
+from isthmus.auto.methods.treated import PathSearch, TreatedSearch, default_treatments
 from isthmus.datasets import load_nir, make_spectra
 from isthmus.features import (
     Baseline,

@@ -20,13 +20,13 @@ from isthmus.auto import trees
 from isthmus.auto.answers import Answers
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import best_shares, blend_weights
-from isthmus.auto.input_widths import negative_evidence, scale_inputs
-from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import LADDER
+from isthmus.auto.methods.input_widths import negative_evidence, scale_inputs
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.treated import PathSearch, RidgeSearch, TreatedSearch
+from isthmus.auto.methods.trees import TreeSearch
 from isthmus.auto.problem import Rung
 from isthmus.auto.splits import inner_folds, outer_splits
-from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
-from isthmus.auto.trees import TreeSearch
 from isthmus.auto.trials import Trial
 from isthmus.features.treatments import NormalVariate, SavitzkyGolay
 from isthmus.persistence.errors import CorruptedFileError

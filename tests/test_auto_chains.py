@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
-from isthmus.auto.chains import _WEIGHTS, Chain, _features, _left_out
-from isthmus.auto.kernel_search import KernelSearch
+from isthmus.auto.methods.chains import _WEIGHTS, Chain, _features, _left_out
+from isthmus.auto.methods.kernel_search import KernelSearch
 from isthmus.problems.ridge import RidgeSpectrum
 
 rng = np.random.default_rng(0)

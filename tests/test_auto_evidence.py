@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import MethodSearchCV, load, save
-from isthmus.auto.evidence import EvidenceSearch, Process
-from isthmus.auto.principal import _ALPHAS, PrincipalSearch
-from isthmus.auto.treated import TreatedSearch
+from isthmus.auto.methods.evidence import EvidenceSearch, Process
+from isthmus.auto.methods.principal import _ALPHAS, PrincipalSearch
+from isthmus.auto.methods.treated import TreatedSearch
 from isthmus.features.treatments import SavitzkyGolay
 from isthmus.kernels import RBF
 from isthmus.problems.ridge import RidgeSpectrum

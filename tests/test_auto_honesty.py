@@ -10,10 +10,10 @@ from sklearn.preprocessing import StandardScaler
 from isthmus import PLS, MethodSearchCV
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import blend_weights
-from isthmus.auto.kernel_search import KernelSearch
-from isthmus.auto.pls_stack import pls_paths
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.pls_stack import pls_paths
+from isthmus.auto.methods.tails import TailScaler
 from isthmus.auto.problem import Problem, Rung
-from isthmus.auto.tails import TailScaler
 from isthmus.auto.trials import Trial
 
 ALPHAS = (0.1, 3.0, 30.0, 300.0)
@@ -178,7 +178,7 @@ def test_kernels_bend_tails_where_that_helps():
 @pytest.mark.parametrize("stacked", [1, 10**6])
 def test_folds_at_once_are_those_one_by_one(stacked, monkeypatch):
     """`PLS` for each training set; one of them has fewer components than asked for."""
-    monkeypatch.setattr("isthmus.auto.pls_stack._STACKED", stacked)
+    monkeypatch.setattr("isthmus.auto.methods.pls_stack._STACKED", stacked)
     draw = np.random.default_rng(5)
     Z = draw.normal(size=(20, 6)) * np.logspace(0, -4, 6) + 3
     Z[:5, 3:] = 0.0

@@ -15,10 +15,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 
 from isthmus import ComponentSearchCV, MethodSearchCV, fit_auto
-from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import LADDER
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.stages import RobustSearch
 from isthmus.auto.problem import Problem
-from isthmus.auto.stages import RobustSearch
 from isthmus.regression import ReducedRankRegression
 
 UNITS = [1e-6, 1e-3, 1e3, 1e6]

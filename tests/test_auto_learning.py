@@ -9,9 +9,9 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, LeaveOneOut
 
 from isthmus import MethodSearchCV
-from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.learning import learning_factors
-from isthmus.auto.treated import RidgeSearch, TreatedSearch
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.treated import RidgeSearch, TreatedSearch
 from isthmus.model_selection.splits import outer_splits
 
 

@@ -7,10 +7,10 @@ from sklearn.model_selection import KFold
 
 from isthmus import PLS
 from isthmus.auto.builders import TREATED_PROCESS_ROWS
-from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import rungs_for
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.treated import PathSearch, TreatedSearch, default_treatments
 from isthmus.auto.problem import Problem
-from isthmus.auto.treated import PathSearch, TreatedSearch, default_treatments
 from isthmus.datasets import load_nir
 
 rng = np.random.default_rng(0)

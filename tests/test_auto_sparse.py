@@ -8,9 +8,9 @@ from sklearn.model_selection import KFold
 
 from isthmus import MethodSearchCV, load, save
 from isthmus.auto.ladder import rungs_for
-from isthmus.auto.logarithms import LogScaler, LogSearch, want_logarithms
+from isthmus.auto.methods.logarithms import LogScaler, LogSearch, want_logarithms
+from isthmus.auto.methods.sparse import _PENALTIES, SparseSearch, _paths
 from isthmus.auto.problem import Problem
-from isthmus.auto.sparse import _PENALTIES, SparseSearch, _paths
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 12)) * np.logspace(-2, 2, 12) + 3

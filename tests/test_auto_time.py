@@ -13,11 +13,11 @@ from isthmus.auto import search as search_module
 from isthmus.auto import trials as trials_module
 from isthmus.auto.blends import Mean
 from isthmus.auto.clock import OutOfTime, check_time, until
-from isthmus.auto.kernel_search import KernelSearch
 from isthmus.auto.ladder import LADDER
+from isthmus.auto.methods.kernel_search import KernelSearch
+from isthmus.auto.methods.treated import RidgeSearch, TreatedSearch
+from isthmus.auto.methods.trees import TreeSearch
 from isthmus.auto.problem import Rung
-from isthmus.auto.treated import RidgeSearch, TreatedSearch
-from isthmus.auto.trees import TreeSearch
 from isthmus.problems.parallel import blas_threads
 
 rng = np.random.default_rng(0)

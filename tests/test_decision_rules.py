@@ -16,8 +16,8 @@ from sklearn.kernel_ridge import KernelRidge
 from isthmus import PCR, ComponentSearchCV, DependencyRegressor, KernelMap, compress
 from isthmus.auto import blend_trial, trials
 from isthmus.auto.answers import Answers
-from isthmus.auto.kernel_search import Choice, choose_alphas
 from isthmus.auto.ladder import LADDER, rungs_for
+from isthmus.auto.methods.kernel_search import Choice, choose_alphas
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.trials import Trial, simplest_good
 from isthmus.compression import refit

@@ -8,23 +8,15 @@ name                 file                what it is
 ``LADDER``           ``ladder.py``       the table of methods, from the simplest up; a row is a method
 ``pls``, ...         ``builders.py``     how each method is built for a problem
 ``Problem, Rung``    ``problem.py``      what a method is built for, and what is known of it
-``Trial``            ``trials.py``       a method in the outer folds; the blend of several
+methods              ``methods/``        the searches that the ladder compares
+``Trial``            ``trials.py``       a method in the outer folds; ``blend_trial.py``, the blend
+``Blend``            ``blends.py``       convex blends and their weights
 ``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
-``KernelSearch``     ``kernel_search.py`` kernel ridge regression; ``input_widths.py`` for each input
-``Chain``            ``chains.py``       each target corrected by what the others are predicted to be
-``TreatedSearch``    ``treated.py``      a search with each treatment of curves; ridge and PLS paths
-``EvidenceSearch``   ``evidence.py``     treatments, kernels and widths averaged by their evidence
-``pls_paths``        ``pls_stack.py``    PLS of all folds at once, every number of components
-``TailScaler``       ``tails.py``        columns with long tails, bent in and scaled
-``PrincipalSearch``  ``principal.py``    principal components, ranks and ridge weights of all treatments
-``SparseSearch``     ``sparse.py``       the lasso, its path from corner to corner
-``LogSearch``        ``logarithms.py``   Gaussian processes of the logarithms of positive outputs
-``BlockSearch``      ``block_search.py`` several blocks of inputs, each with its own weight
-``TreeSearch``       ``trees.py``        trees of scikit-learn, as tables
-``RobustSearch``     ``stages.py``       a robust loss
-``Blend``            ``blends.py``       convex blends
+``learning_factors`` ``learning.py``     how much smaller errors become with all rows
+``domain_of``        ``trust.py``        what a search knows of the rows that it can predict
+``outer_splits``     ``splits.py``       folds, and what the tables look like
+``Leaderboard``      ``progress.py``     what a person sees meanwhile
 ``check_time``       ``clock.py``        a limit of time, kept between the steps of a search
-``half_widths``      ``intervals.py``    intervals, from the errors of rows left out
 ==================== =================== ==========================================================
 """
 

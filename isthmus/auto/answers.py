@@ -15,7 +15,7 @@ from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.learning import learning_factors
-from isthmus.auto.maps import FoundModel, KernelModel
+from isthmus.auto.methods.maps import FoundModel, KernelModel
 from isthmus.auto.progress import Progress
 from isthmus.auto.splits import outer_splits
 from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus.auto.maps import FoundModel
+from isthmus.auto.methods.maps import FoundModel
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
 _PULL = 100.0  # rows that know nothing of the methods, beside those that were left out

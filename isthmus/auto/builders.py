@@ -6,17 +6,17 @@ from typing import Any
 
 from sklearn.preprocessing import StandardScaler
 
-from isthmus.auto.block_search import BlockSearch
-from isthmus.auto.evidence import EvidenceSearch
-from isthmus.auto.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
-from isthmus.auto.logarithms import LogSearch
-from isthmus.auto.principal import PrincipalSearch
+from isthmus.auto.methods.block_search import BlockSearch
+from isthmus.auto.methods.evidence import EvidenceSearch
+from isthmus.auto.methods.kernel_search import ROUGH, SMOOTH, WIDTHS, KernelSearch
+from isthmus.auto.methods.logarithms import LogSearch
+from isthmus.auto.methods.principal import PrincipalSearch
+from isthmus.auto.methods.sparse import SparseSearch
+from isthmus.auto.methods.stages import RobustSearch
+from isthmus.auto.methods.tails import TailScaler
+from isthmus.auto.methods.treated import PathSearch, RidgeSearch, TreatedSearch
+from isthmus.auto.methods.trees import TreeSearch
 from isthmus.auto.problem import Problem
-from isthmus.auto.sparse import SparseSearch
-from isthmus.auto.stages import RobustSearch
-from isthmus.auto.tails import TailScaler
-from isthmus.auto.treated import PathSearch, RidgeSearch, TreatedSearch
-from isthmus.auto.trees import TreeSearch
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import allow_far_rows, check_array, check_option, validate_data
-from isthmus.auto.block_search import are_blocks, block_importances, join_known
+from isthmus.auto.methods.block_search import are_blocks, block_importances, join_known
 from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.model_selection.splits import is_auto
 from isthmus.reports import write_report

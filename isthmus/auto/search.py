@@ -16,14 +16,14 @@ from isthmus._validation import check_option, check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import Mean
-from isthmus.auto.block_search import join_inputs
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.ladder import BLEND, rungs_for
-from isthmus.auto.logarithms import want_logarithms
+from isthmus.auto.methods.block_search import join_inputs
+from isthmus.auto.methods.logarithms import want_logarithms
+from isthmus.auto.methods.treated import bank_of
 from isthmus.auto.problem import Problem, Rung, check_outputs, check_row_params
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
-from isthmus.auto.treated import bank_of
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
 from isthmus.auto.trust import domain_of, order_of
 from isthmus.inspection import ComponentCurveDisplay

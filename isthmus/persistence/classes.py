@@ -2,8 +2,8 @@
 
 A class of scikit-learn belongs here if its fitted state is numbers and text that Python code reads.
 Trees, forests and neighbours are left out: their compiled code follows indices of its state wherever
-they point. A search keeps trees as tables of its own (``isthmus.auto.trees.Forest``), which are walked
-with numpy and checked here.
+they point. A search keeps trees as tables of its own (``isthmus.auto.methods.trees.Forest``), which are
+walked with numpy and checked here.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from isthmus.persistence.renewal import MOVED
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
     "isthmus.auto.blends": "Blend Mean",
-    "isthmus.auto.block_search": "BlockSearch",
-    "isthmus.auto.evidence": "EvidenceSearch",
-    "isthmus.auto.kernel_search": "KernelSearch",
-    "isthmus.auto.logarithms": "LogModel LogScaler",
-    "isthmus.auto.maps": "KernelModel LinearMap",
-    "isthmus.auto.principal": "PrincipalSearch",
-    "isthmus.auto.stages": "RobustSearch",
-    "isthmus.auto.tails": "TailScaler",
-    "isthmus.auto.treated": "PathSearch RidgeSearch TreatedSearch",
-    "isthmus.auto.trees": "Forest TreeSearch",
+    "isthmus.auto.methods.block_search": "BlockSearch",
+    "isthmus.auto.methods.evidence": "EvidenceSearch",
+    "isthmus.auto.methods.kernel_search": "KernelSearch",
+    "isthmus.auto.methods.logarithms": "LogModel LogScaler",
+    "isthmus.auto.methods.maps": "KernelModel LinearMap",
+    "isthmus.auto.methods.principal": "PrincipalSearch",
+    "isthmus.auto.methods.stages": "RobustSearch",
+    "isthmus.auto.methods.tails": "TailScaler",
+    "isthmus.auto.methods.treated": "PathSearch RidgeSearch TreatedSearch",
+    "isthmus.auto.methods.trees": "Forest TreeSearch",
     "isthmus.compression": "CompressedClassifier CompressedOutlierDetector CompressedRegressor "
     "CompressedTransformer CompressionPath",
     "isthmus.compression.deviations": "Deviations",

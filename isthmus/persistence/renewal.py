@@ -17,6 +17,14 @@ MOVED = {
     "isthmus.losses.Smoothed": "isthmus.losses.smoothing.Smoothed",
     "isthmus.losses.TanhAbsolute": "isthmus.papers.stiefel_report.TanhAbsolute",
 }
+# Methods of the search have a folder of their own.
+_METHODS = (
+    "block_search.BlockSearch", "evidence.EvidenceSearch", "kernel_search.KernelSearch",
+    "logarithms.LogModel", "logarithms.LogScaler", "maps.KernelModel", "maps.LinearMap",
+    "principal.PrincipalSearch", "stages.RobustSearch", "tails.TailScaler", "treated.PathSearch",
+    "treated.RidgeSearch", "treated.TreatedSearch", "trees.Forest", "trees.TreeSearch",
+)  # fmt: skip
+MOVED |= {f"isthmus.auto.{name}": f"isthmus.auto.methods.{name}" for name in _METHODS}
 _FEATURES = ("KernelMap", "Landmarks")
 _PROJECTIONS = ("SIR", "KernelSIR", "COIR", "KernelCCA", "MORP")
 _RENAMED: dict[str, dict[str, str]] = {

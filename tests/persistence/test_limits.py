@@ -168,7 +168,7 @@ def test_what_is_one_stays_one(tmp_path):
 
 def test_the_table_of_classes():
     """Every name is there, is of its name, and has no way of its own to be rebuilt."""
-    assert len(CLASSES) < 230
+    assert len(CLASSES - set(MOVED)) < 230
     for name in CLASSES | FUNCTIONS:
         thing = find_listed(name)
         assert name_of(thing) == MOVED.get(name, name)

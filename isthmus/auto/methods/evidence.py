@@ -17,9 +17,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
-from isthmus.auto.kernel_search import DISTANCES
-from isthmus.auto.maps import InnerSearch, KernelModel, LinearMap
-from isthmus.auto.treated import join, mix, outputs_in_spreads
+from isthmus.auto.methods.kernel_search import DISTANCES
+from isthmus.auto.methods.maps import InnerSearch, KernelModel, LinearMap
+from isthmus.auto.methods.treated import join, mix, outputs_in_spreads
 from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import RidgeSpectrum

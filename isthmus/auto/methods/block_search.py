@@ -16,9 +16,9 @@ from sklearn.utils import check_consistent_length
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_array, check_option
 from isthmus.auto.clock import check_time
-from isthmus.auto.maps import MOST_RANKS, InnerSearch
+from isthmus.auto.methods.maps import MOST_RANKS, InnerSearch
+from isthmus.auto.methods.treated import RidgeSearch
 from isthmus.auto.splits import is_curve
-from isthmus.auto.treated import RidgeSearch
 from isthmus.features import BlockTreatments
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PLS, BlockRidge, MultiblockPLS, join_blocks

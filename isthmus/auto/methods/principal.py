@@ -11,8 +11,8 @@ from scipy.linalg import eigh
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
-from isthmus.auto.maps import MOST_RANKS, InnerSearch, LinearMap
-from isthmus.auto.treated import outputs_in_spreads
+from isthmus.auto.methods.maps import MOST_RANKS, InnerSearch, LinearMap
+from isthmus.auto.methods.treated import outputs_in_spreads
 
 _ALPHAS = (0.0, *np.logspace(-12, 0, 21))  # ridge weights, relative to the largest eigenvalue
 _ROUNDING = 1e-13  # eigenvalues below, relative to the largest

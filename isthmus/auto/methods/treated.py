@@ -15,9 +15,9 @@ from isthmus._linalg import Array, spreads
 from isthmus._validation import check_option
 from isthmus.auto.blends import Blend, blend_weights
 from isthmus.auto.clock import check_time
-from isthmus.auto.kernel_search import Choice, choose_alphas
-from isthmus.auto.maps import MOST_RANKS, InnerSearch, LinearMap
-from isthmus.auto.pls_stack import pls_paths
+from isthmus.auto.methods.kernel_search import Choice, choose_alphas
+from isthmus.auto.methods.maps import MOST_RANKS, InnerSearch, LinearMap
+from isthmus.auto.methods.pls_stack import pls_paths
 from isthmus.features.treatments import (
     Detrend,
     GapDerivative,

@@ -11,8 +11,8 @@ from sklearn.model_selection import check_cv
 from isthmus._linalg import Array
 from isthmus._solvers.lasso import lasso_path
 from isthmus.auto.clock import check_time
-from isthmus.auto.maps import InnerSearch, LinearMap
-from isthmus.auto.treated import outputs_in_spreads
+from isthmus.auto.methods.maps import InnerSearch, LinearMap
+from isthmus.auto.methods.treated import outputs_in_spreads
 
 # Weights of the penalty, relative to the least that leaves no input in; the largest leaves none in a fold.
 _PENALTIES = np.logspace(0.25, -4, 52)

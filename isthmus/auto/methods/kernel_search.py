@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus._linalg import Array, spreads
-from isthmus.auto.chains import Chain
 from isthmus.auto.clock import check_time
-from isthmus.auto.input_widths import scale_inputs
-from isthmus.auto.maps import InnerSearch, KernelModel, LinearMap
-from isthmus.auto.tails import TailScaler
+from isthmus.auto.methods.chains import Chain
+from isthmus.auto.methods.input_widths import scale_inputs
+from isthmus.auto.methods.maps import InnerSearch, KernelModel, LinearMap
+from isthmus.auto.methods.tails import TailScaler
 from isthmus.features import Landmarks
 from isthmus.kernels import gram, median_gamma, shifted_gram
 from isthmus.kernels.resolve import resolve_kernel

@@ -8,9 +8,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus.auto.evidence import EvidenceSearch
-from isthmus.auto.maps import FoundModel, InnerSearch
-from isthmus.auto.tails import BentScaler
+from isthmus.auto.methods.evidence import EvidenceSearch
+from isthmus.auto.methods.maps import FoundModel, InnerSearch
+from isthmus.auto.methods.tails import BentScaler
 
 _WIDE = 3.0  # largest over smallest output; below, logarithms are all but straight lines
 
