@@ -14,13 +14,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer
 
-from isthmus import IndicatorClassifier, MethodSearchCV, fit_auto, load, save
+from isthmus import IndicatorClassifier, MethodSearchCV, compress, fit_auto, load, save
 from isthmus.auto import ladder as ladder_module
-from isthmus.auto import trees
 from isthmus.auto.answers import Answers
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.blends import best_shares, blend_weights
 from isthmus.auto.ladder import LADDER
+from isthmus.auto.methods import trees
 from isthmus.auto.methods.input_widths import negative_evidence, scale_inputs
 from isthmus.auto.methods.kernel_search import KernelSearch
 from isthmus.auto.methods.treated import PathSearch, RidgeSearch, TreatedSearch
@@ -133,6 +133,25 @@ def test_blend_weights_know_no_units():
     parts = [Y + rng.normal(size=Y.shape) for _ in range(3)]
     scaled = [1e6 * part for part in parts]
     assert_allclose(blend_weights(1e6 * Y, scaled), blend_weights(Y, parts), rtol=1e-6)
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_kernels_predict_no_farther_outside_than_outputs_are_wide(flat):
+    """A cubic through the training rows, by an RBF kernel that is wide beside them."""
+    A = np.linspace(-1, 1, 30)[:, None]
+    b = A[:, 0] ** 3 if flat else np.column_stack([A[:, 0] ** 3, -2 * A[:, 0] ** 3])
+    search = KernelSearch(cv=5, widths=[1e-3]).fit(A, b)
+    model = search.best_estimator_
+    assert_allclose(model.predict(A), b, atol=1e-3)
+    outside = np.linspace(-10, 10, 41)[:, None]
+    far = model.predict(outside)
+    bound = 3.0 if flat else np.array([3.0, 6.0])  # the outputs are 2 or 4 wide, around zero
+    assert (np.abs(far) <= bound * (1 + 1e-12)).all()
+    assert np.abs(model[-1].expansion_(model[0].transform(outside))).max() > 100  # without a bound
+    assert_allclose(compress(model[-1], tol=1e-6).highest_, model[-1].highest_)
 
 
 # -- trees ---------------------------------------------------------------------------------------
@@ -530,7 +549,7 @@ def test_treatments_of_a_kernel_are_named_by_the_kernel():
 
 
 def test_more_rows_than_a_gram_matrix_holds(monkeypatch):
-    from isthmus.auto import kernel_search
+    from isthmus.auto.methods import kernel_search
 
     monkeypatch.setattr(kernel_search, "_ROWS_FOR_WIDTHS", 1000)  # one width: the same kernel
     exact = KernelSearch("rbf", cv=FOLDS).fit(X, Y)

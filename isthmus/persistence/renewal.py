@@ -103,6 +103,9 @@ def _renew_values(name: str, state: dict[str, Any]) -> None:
         state.setdefault("error_score", math.nan)
     if name == "Deviations" and "explained" in state:
         state["root"] = _root_of(state.pop("explained"))
+    if name == "KernelModel":  # whose predictions had no bounds
+        state.setdefault("lowest_", -math.inf)
+        state.setdefault("highest_", math.inf)
     if name == "FourierFeatures" and "n_waves" in state:
         state["n_components"] = 2 * state.pop("n_waves")
 

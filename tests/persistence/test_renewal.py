@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessRegressor
 
-from isthmus import MORP, BayesianStiefelRegression, ManifoldPLS, StiefelRegression, compress
+from isthmus import (
+    MORP,
+    BayesianStiefelRegression,
+    ManifoldPLS,
+    MethodSearchCV,
+    StiefelRegression,
+    compress,
+)
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Absolute
 from isthmus.papers.stiefel_report import TanhAbsolute
@@ -55,6 +62,15 @@ def test_deviations_were_kept_as_a_difference_of_inverses():
     again = written_and_read(model)
     assert not hasattr(again.deviations_, "explained")
     assert_allclose(again.predict(X, return_std=True)[1], wanted, rtol=1e-6)
+
+
+def test_predictions_of_kernels_had_no_bounds():
+    model = MethodSearchCV("kernel", cv=2).fit(X, Y)
+    last = model.best_estimator_[-1]
+    del last.lowest_, last.highest_
+    last.expansion_.intercept = last.expansion_.intercept + 1e6
+    again = written_and_read(model)
+    assert (again.best_estimator_.predict(X) > 1e5).all()
 
 
 @pytest.mark.parametrize(

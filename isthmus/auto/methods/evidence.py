@@ -178,5 +178,5 @@ class Process:
             return join(self.treatment, LinearMap.of(coef.T * unit[:, None], constant * unit, flat))
         values = np.asarray(gram(self.kernel, self.rows), dtype=np.float64) @ dual
         constant = part @ (Y - values)
-        model = KernelModel.of(self.rows, dual * unit, self.kernel, constant * unit, flat)
+        model = KernelModel.of(self.rows, dual * unit, self.kernel, constant * unit, Y * unit, flat)
         return join(self.treatment, model)

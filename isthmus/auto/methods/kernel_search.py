@@ -227,7 +227,7 @@ class KernelSearch(InnerSearch):
             right = right[: self.n_components[-1]]
             dual = dual @ right.T @ right
         dual, constant = _chained(dual, share @ (Y - K @ dual), chain)
-        return [KernelModel.of(Z, dual * unit, kernel, constant * unit, flat)]
+        return [KernelModel.of(Z, dual * unit, kernel, constant * unit, Y * unit, flat)]
 
 
 def _chained(coef: Array, constant: Array, chain: Chain | None) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -56,26 +57,37 @@ class LinearMap(FoundModel):
 
 
 class KernelModel(FoundModel):
-    """A kernel expansion as a regressor; ``isthmus.compress`` takes it."""
+    """A kernel expansion as a regressor; ``isthmus.compress`` takes it.
+
+    A wide kernel with a small ridge weight is a polynomial, which may be anything far from the training
+    rows. Predictions end as far outside the training outputs as these are wide.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+    lowest_, highest_ : ndarray of shape (n_targets,) or float
+        Where predictions end.
+    """
 
     @classmethod
     def of(
-        cls, points: Array, coef: Array, kernel: Any, intercept: Array, flat: bool
+        cls, points: Array, coef: Array, kernel: Any, intercept: Array, outputs: Array, flat: bool
     ) -> KernelModel:
-        """Make a model; ``flat`` predicts one target in one dimension."""
+        """Make a model of training ``outputs``; ``flat`` predicts one target in one dimension."""
+        self = cls()
         if flat:
-            return cls()._with(Expansion(points, coef[:, 0], kernel, intercept[0]), points.shape[1])
-        return cls()._with(Expansion(points, coef, kernel, intercept), points.shape[1])
-
-    def _with(self, expansion: Expansion, n_features: int) -> KernelModel:
-        self.expansion_ = expansion
-        self.n_features_in_ = n_features
+            coef, intercept, outputs = coef[:, 0], intercept[0], outputs[:, 0]
+        self.expansion_ = Expansion(points, coef, kernel, intercept)
+        low, high = outputs.min(axis=0), outputs.max(axis=0)
+        self.lowest_, self.highest_ = 2 * low - high, 2 * high - low
+        self.n_features_in_ = points.shape[1]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict outputs."""
         check_is_fitted(self, "expansion_")
-        return self.expansion_(validate_data(self, X, reset=False, dtype=np.float64))
+        predicted = self.expansion_(validate_data(self, X, reset=False, dtype=np.float64))
+        return np.clip(predicted, self.lowest_, self.highest_)
 
     def to_expansion(self) -> Expansion:
         """Return the functions behind the predictions."""
@@ -83,4 +95,6 @@ class KernelModel(FoundModel):
 
     def with_expansion(self, expansion: Expansion) -> KernelModel:
         """Return the same model with another expansion."""
-        return type(self)()._with(expansion, self.n_features_in_)
+        other = copy(self)
+        other.expansion_ = expansion
+        return other
