@@ -83,7 +83,7 @@ UNSEEN = (
     "carData/Duncan/prestige", "datasets/trees/Volume", "Ecdat/Computers/price",
 )  # fmt: skip
 # Drawn at random from all tables with 50 to 5000 rows, as were their outputs, floats with many values;
-# columns of text are left out. Named when the votes of blends were settled with thirty others, and run once.
+# columns of text are left out. Named when votes of blends were settled with thirty others, and run once.
 DRAWN = (
     "openintro/pm25_2011_durham/daily_aqi_value/-date",
     "causaldata/social_insure/ricearea_2010/-address-village",
