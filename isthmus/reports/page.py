@@ -13,6 +13,7 @@ from typing import Any
 
 from isthmus.persistence.outputs import write_atomically
 from isthmus.persistence.pages import content_policy
+from isthmus.tables.errors import plural
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 _SCRIPT = Path(__file__).with_name("page.js")
@@ -169,5 +170,6 @@ def write_report(
         search, X, Y, cv_predictions, row_names, image_shape, output_image_shape, command
     )
     what = "Validation on new data: " if data.is_validation else ""
-    subtitle = f"{what}{data.n} rows, {data.p} inputs, {data.q} outputs"
+    counts = [plural(data.n, "row"), plural(data.p, "input"), plural(data.q, "output")]
+    subtitle = what + ", ".join(counts)
     write_atomically(path, render(title, subtitle, all_sections(data)))

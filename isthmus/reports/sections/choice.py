@@ -98,10 +98,16 @@ def _method_scores(search: Any) -> Figure:
         "simple": "the simplest of them (in orange) was chosen.",
         "small": "the best map of low rank (in orange) was chosen.",
     }
+    chosen = "the most accurate answer (in orange) was chosen."
+    if search.best_method_ == "blend":
+        chosen = (
+            "the blend (in orange) was chosen. A single method replaces it only if it is better by two "
+            "standard errors: the best of several methods owes part of its score to luck."
+        )
     caption = (
         "The methods with their standard errors over the folds; 1 is perfect, 0 the mean. All that reach "
         "the dashed line are within one standard error of the best; "
-        + rules.get(search.prefer, "the most accurate answer (in orange) was chosen.")
+        + rules.get(search.prefer, chosen)
     )
     lay = fig.layout("R2 in cross-validation", "")
     # Room for a label of two lines per method.

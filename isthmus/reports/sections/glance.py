@@ -11,6 +11,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import MOST_PICTURES, png_uri
+from isthmus.tables.errors import plural
 
 # Rows of the table and bars of a histogram that fit on a screen.
 _MOST_COLUMNS = 30
@@ -22,7 +23,8 @@ def at_a_glance(data: ReportData) -> Section:
     holes_x, holes_y = (100 * float(np.isnan(a).mean()) for a in (data.X, data.Y))
     constant = int((np.nanmax(data.X, axis=0) == np.nanmin(data.X, axis=0)).sum())
     text = [
-        f"{data.n} rows; {data.p} inputs, {constant} of them constant; {data.q} outputs. "
+        f"{plural(data.n, 'row')}; {plural(data.p, 'input')}, {constant} of them constant; "
+        f"{plural(data.q, 'output')}. "
         f"{holes_x:.2g} % of the input values and {holes_y:.2g} % of the output values are missing."
     ]
     if data.is_search:
