@@ -149,8 +149,8 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
     ("name", "problem", "wanted"),
     [
         ("kernel", Problem(20_001, 3, 2), True),  # landmarks take the place of all rows
-        ("trees", Problem(40, 3, 2), True),
-        ("trees", Problem(39, 3, 2), False),
+        ("trees", Problem(20, 3, 2), True),
+        ("trees", Problem(19, 3, 2), False),
         ("boosting", Problem(200, 3, 8), True),
         ("boosting", Problem(199, 3, 8), False),
         ("boosting", Problem(1000, 3, 9), False),

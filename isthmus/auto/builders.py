@@ -20,7 +20,7 @@ from isthmus.auto.problem import Problem
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import PCR, PLS, ReducedRankRegression
 
-TREE_ROWS = 40  # fewer rows: trees are left to those who ask for them by name
+TREE_ROWS = 20  # fewer rows: trees are left to those who ask for them by name
 TREATED_PROCESS_ROWS = 100  # fewer: one more method that chooses among treatments adds to the luck
 PROCESS_ROWS = 1000  # with more, cross-validation is as sure and a Gram matrix a width too dear
 _BOOSTING_ROWS = 200  # fewer rows: a leaf of twenty of them is a tenth of the table

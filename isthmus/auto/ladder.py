@@ -7,6 +7,7 @@ from typing import Any
 
 from isthmus._validation import check_option
 from isthmus.auto import builders
+from isthmus.auto.blends import Mean
 from isthmus.auto.problem import Problem, Rung
 
 _HTF = (
@@ -302,6 +303,8 @@ BLEND = Rung(
     latex=r"\min_{w \ge 0,\ \sum_m w_m = 1} \|y - \sum_m w_m \hat y_m\|^2",
     references=("L. Breiman. Stacked regressions. Machine Learning 24, 49-64, 1996.",),
 )
+
+MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
 
 
 def rungs_for(methods: Any, problem: Problem) -> list[Rung]:

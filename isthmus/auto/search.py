@@ -15,13 +15,12 @@ from isthmus._linalg import Array
 from isthmus._validation import check_option, check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
-from isthmus.auto.blends import Mean
 from isthmus.auto.fitted import FittedSearch, _outputs
-from isthmus.auto.ladder import BLEND, rungs_for
+from isthmus.auto.ladder import BLEND, MEAN, rungs_for
 from isthmus.auto.methods.block_search import join_inputs
 from isthmus.auto.methods.logarithms import want_logarithms
 from isthmus.auto.methods.treated import bank_of
-from isthmus.auto.problem import Problem, Rung, check_outputs, check_row_params
+from isthmus.auto.problem import Problem, check_outputs, check_row_params
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
@@ -32,7 +31,7 @@ from isthmus.inspection.order import Order
 from isthmus.model_selection.splits import is_auto
 from isthmus.problems.parallel import limit_threads
 
-_MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
+_FEWEST_TO_RACE = 100  # a first fold of fewer than twenty rows says too little to stop a method
 
 
 class MethodSearchCV(FittedSearch):
@@ -305,10 +304,11 @@ class MethodSearchCV(FittedSearch):
                   **options)
             for rung in rungs
         ]  # fmt: skip
+        may_race = blends and self.scoring is None and len(X) >= _FEWEST_TO_RACE
         try:
             for k, trial in enumerate(trials):
                 done = [other for other in trials[:k] if other.is_done]
-                races = trial.rung.may_stop and blends and self.scoring is None
+                races = may_race and trial.rung.may_stop
                 rivals = [other for other in done if other.is_blended] if races else []
                 # What is left once the methods that are done are fitted to all rows.
                 left = limit - sum(other.refit_seconds for other in done) if k else np.inf
@@ -323,7 +323,7 @@ class MethodSearchCV(FittedSearch):
         members = [t for t in trials if t.is_done and t.is_blended]
         blend = None
         if len(members) > 1:
-            mean = Trial(_MEAN, X, as_given, splits, problem, is_blended=True, **options)
+            mean = Trial(MEAN, X, as_given, splits, problem, is_blended=True, **options)
             mean.run(lambda *told: None, np.inf)
             members.append(mean)
             blend = BlendTrial(BLEND, X, as_given, splits, problem, **options)

@@ -124,6 +124,9 @@ class TreeSearch(InnerSearch):
         unit = spreads(Y)
         means = Y.mean(axis=0)
         Y = np.round((Y - means) / unit, _DIGITS)
+        # In an order of the outputs that is their own: sums over them round in that order, and decide ties.
+        outputs = np.argsort((Y**3).sum(axis=0), kind="stable")
+        Y, unit, means = Y[:, outputs], unit[outputs], means[outputs]
         before = _EXTRA if self.kind == "extra" else _BOOSTED
         settings = list(before)
         shares = np.array(list(before.values()))
@@ -154,7 +157,7 @@ class TreeSearch(InnerSearch):
             "min_samples_leaf": leaf,
             "share": float(shares.max()),
         }
-        self.best_estimator_ = _join(forests, order, given.ndim == 1)
+        self.best_estimator_ = _join(forests, order, np.argsort(outputs), given.ndim == 1)
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -286,8 +289,8 @@ def _forest(tables: Tables, ends: Ends, unit: Array, means: Array) -> Forest:
     return forest
 
 
-def _join(forests: list[Forest], order: NDArray, flat: bool) -> Forest:
-    """The sum of forests as one, whose column ``j`` is column ``order[j]`` of the inputs."""
+def _join(forests: list[Forest], order: NDArray, outputs: NDArray, flat: bool) -> Forest:
+    """The sum of forests as one; their column ``j`` is column ``order[j]`` of the inputs."""
     starts = np.cumsum([0, *(forest.n_nodes for forest in forests[:-1])]).astype(np.int32)
     whole = Forest()
     for part in ("left_", "right_"):
@@ -299,8 +302,9 @@ def _join(forests: list[Forest], order: NDArray, flat: bool) -> Forest:
     for part in ("feature_", "threshold_", "value_"):
         setattr(whole, part, np.concatenate([getattr(forest, part) for forest in forests]))
     whole.feature_ = order[whole.feature_].astype(np.int32)
+    whole.value_ = whole.value_[:, outputs]
     whole.roots_ = np.concatenate([forest.roots_ + start for forest, start in zip(forests, starts)])
-    whole.intercept_ = np.sum([forest.intercept_ for forest in forests], axis=0)
+    whole.intercept_ = np.sum([forest.intercept_ for forest in forests], axis=0)[outputs]
     whole.n_features_in_ = forests[0].n_features_in_
     whole.flat_ = flat
     return whole
