@@ -154,10 +154,20 @@ thousandths.
 
 Stiffer smoothing (Whittaker, 1e4 and 1e6), a derivative over 41 points and smoothing before scaling joined
 the bank of treatments: of ridge regression by evidence alone that takes 2 % off gasoline, 8 % off yarn,
-0.5 % off dough, and nothing off corn and tecator. Widths per input begin at twice the inverse width of the
+0.5 % off dough, and nothing off corn and tecator. SNV after a derivative joined too: on the training and
+monitoring rows of tecator (its published test rows left out) ridge regression goes from 0.194 to 0.109,
+partial least squares from 0.208 to 0.114 and Gaussian processes from 0.103 to 0.095; the other spectra
+change by 0.5 % or less. Widths per input begin at twice the inverse width of the
 median rule and a noise of 0.03: of thirty descents on pumadyn three ended where all is noise before, none
 now. Evidence on nineteen other tables is as before or higher, but for races2000. Looked at: all spectra,
 pumadyn, kin8nm, abalone, sarcos, enb, jura, edm, wq, diabetes, and twelve of the thirty tables.
+
+Trees join from twenty rows on (forty before), and with fewer than a hundred rows no method is stopped after
+the first fold. On fourteen tables of R packages of 26 to 66 rows errors stay in the mean (-6 to +3.5 %), on
+ten sets with several outputs, cut to 55 rows, they are 0.35 % lower (-2.2 to +1.3 %). Looked at: kamyr and
+cheddar cheese of process-improve, mtcars, swiss, alcohol, Duncan, Anscombe, salinity, af_crime93, trees,
+LifeCycleSavings, Ericksen, road, hills; edm, atp7d, rf1, enb, scm20d, wq, jura, oes97, sarcos, and solvents
+of process-improve.
 
 Settings of earlier versions (widths per input, leaves of trees, treatments of curves, ranks of PLS)
 were chosen with the sets of the first table, diabetes and linnerud of scikit-learn and made tables."""

@@ -68,6 +68,8 @@ def default_treatments() -> dict[str, Any]:
         "first derivative, autoscaled": make_pipeline(SavitzkyGolay(11, 2, 1), StandardScaler()),
         "SNV, first derivative": make_pipeline(NormalVariate(), SavitzkyGolay(11, 2, 1)),
         "SNV, second derivative": make_pipeline(NormalVariate(), SavitzkyGolay(15, 3, 2)),
+        "first derivative, SNV": make_pipeline(SavitzkyGolay(11, 2, 1), NormalVariate()),
+        "second derivative, SNV": make_pipeline(SavitzkyGolay(11, 3, 2), NormalVariate()),
     }
 
 
