@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
+N_FOLDS = 5
+"""Folds where nobody asks for another number, as in scikit-learn."""
 _ALWAYS_FREE = 2**26  # bytes that are not worth a look at the machine's memory
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _ALL_GROUPS = Path("/sys/fs/cgroup")

@@ -21,6 +21,8 @@ GRAM_RANK_TOL = 1e-10
 """Eigenvalues of a Gram matrix below this fraction of the largest count as zero."""
 BLOCK = 2**22
 """Numbers held at a time where rows go by in blocks: 32 MB of float64."""
+BLOCK_ROWS = 4096
+"""Rows at a time where what is held of a row has no fixed size."""
 _CONSTANT_ULPS = 8.0
 """A column whose deviations are below so many roundings of its mean is constant."""
 _TINY = float(np.finfo(np.float64).tiny)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array, require_squares
+from isthmus._validation import N_FOLDS
 
-_INNER_FOLDS = 5
 _FEWEST_ROWS = 5  # three to train, two to be predicted
 
 
@@ -76,13 +76,13 @@ class Problem:
         """Inner folds, in which a method chooses its own numbers."""
         if self.cv is not None:
             return self.cv
-        n_splits = max(2, min(_INNER_FOLDS, self.n_samples))
+        n_splits = max(2, min(N_FOLDS, self.n_samples))
         return KFold(n_splits, shuffle=True, random_state=self.random_state)
 
     @property
     def options(self) -> dict[str, Any]:
         """How a ComponentSearchCV is asked to choose."""
-        few = self.n_samples < 4 * _INNER_FOLDS  # R2 of a fold of two rows says nothing
+        few = self.n_samples < 4 * N_FOLDS  # R2 of a fold of two rows says nothing
         return {"cv": self.folds, "scoring": "q2" if few else "r2", "rule": self.rule}
 
     @property

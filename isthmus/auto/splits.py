@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.inspection.distances import is_curve as is_curve
 from isthmus.model_selection.splits import outer_splits as outer_splits
 
-_INNER_FOLDS = 5  # as in scikit-learn
 _WILD = 6.0  # robust deviations from the median; a Gaussian cell is there once in 5e8
 _SHARE_OF_WILD = 0.005  # of the cells: one or two mistakes do not make a table wild
 
@@ -30,7 +30,7 @@ def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | N
             n_groups = len(np.unique(own))
             if n_groups < 2:
                 return None
-            return list(GroupKFold(min(_INNER_FOLDS, n_groups)).split(own, groups=own))
+            return list(GroupKFold(min(N_FOLDS, n_groups)).split(own, groups=own))
 
         return by_groups
     in_order = isinstance(cv, TimeSeriesSplit) or (isinstance(cv, str) and cv == "time")
@@ -38,7 +38,7 @@ def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | N
 
         def by_time(rows: NDArray) -> Any:
             m = len(rows)
-            return list(TimeSeriesSplit(max(2, min(_INNER_FOLDS, m // 4))).split(np.zeros(m)))
+            return list(TimeSeriesSplit(max(2, min(N_FOLDS, m // 4))).split(np.zeros(m)))
 
         return by_time
     return None

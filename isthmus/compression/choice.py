@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.compression.output_rows import OutputRows
 from isthmus.compression.refit import OutputFit
 from isthmus.compression.select import Problem
@@ -18,7 +19,6 @@ from isthmus.preimages.ranks import ranks
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
 _MOST_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
 _FEWEST = 20  # rows
-_FOLDS = 5  # one of them is held out
 
 
 def may_move(problem: Problem, points: Any, rows: OutputRows, error: float, most: int) -> bool:
@@ -42,7 +42,7 @@ def part_function(rows: OutputRows) -> tuple[Expansion, Any, Array]:
     """
     whole = rows.expansion
     points = np.asarray(whole.points)
-    held = ranks(points, whole.coef.reshape(len(points), -1)) % _FOLDS == _FOLDS // 2
+    held = ranks(points, whole.coef.reshape(len(points), -1)) % N_FOLDS == N_FOLDS // 2
     part = Expansion(points[~held], whole.coef[~held], whole.kernel, whole.intercept)
     if rows.own:
         return part, None, points[held]

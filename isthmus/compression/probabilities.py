@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.gaussian_process import GaussianProcessClassifier
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus.compression.deviations import Deviations
 from isthmus.expansion import Expansion
 from isthmus.expansion.models import is_latent_binary
@@ -17,7 +17,6 @@ from isthmus.expansion.models import is_latent_binary
 # The trapezoidal rule, whose error falls exponentially for analytic functions: below 1e-12 for deviations
 # up to 10. Gauss-Hermite nodes would have to be many more, because a sigmoid has poles near the real line.
 _NODES, _REACH = 401, 9.0
-_BLOCK = 4096  # rows at a time
 _CERTAIN = 1e-7  # no pair of classes is told apart with more certainty, as in libsvm
 
 
@@ -52,7 +51,7 @@ def from_latent(means: Array, deviations: Array) -> Array:
     weights = np.exp(-0.5 * nodes**2)
     weights /= weights.sum()
     found = np.empty(means.shape)
-    for rows in row_blocks(len(means), _BLOCK):
+    for rows in row_blocks(len(means), BLOCK_ROWS):
         values = means[rows][..., None] + deviations[rows][..., None] * nodes
         found[rows] = expit(values) @ weights
     return found

@@ -16,9 +16,15 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, require_squares, row_blocks
-from isthmus._validation import check_count, check_flag, check_number, check_rank, validate_data
+from isthmus._validation import (
+    N_FOLDS,
+    check_count,
+    check_flag,
+    check_number,
+    check_rank,
+    validate_data,
+)
 
-_FOLDS = 5  # of the standards
 _FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
 _BLOCK = 2**20  # numbers of windows that are decomposed at a time
@@ -160,7 +166,7 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.error_ = self.relative_error_ = np.nan
             return
         other, errors, spreads = clone(self), [], []
-        for test in np.array_split(np.arange(n), min(n, _FOLDS)):
+        for test in np.array_split(np.arange(n), min(n, N_FOLDS)):
             train = np.delete(np.arange(n), test)
             other._learn(rows[train], Y[train])
             errors.append(((other._map(rows[test]) - Y[test]) ** 2).mean(axis=1))

@@ -11,13 +11,13 @@ from scipy import stats
 from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.intervals import error_scale
 from isthmus.inspection.trust import LEVEL
 from isthmus.kernels.distinct import sample_groups
 
 MOST_ROWS = 2000  # that a domain is made of
-_FOLDS = 5
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 
 Folds = Sequence[tuple[NDArray, NDArray]]
@@ -50,7 +50,7 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
             groups, m = np.arange(n), n
         folds = [
             (np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test)))
-            for train, test in KFold(min(_FOLDS, m // 2 + 1), shuffle=True, random_state=0).split(
+            for train, test in KFold(min(N_FOLDS, m // 2 + 1), shuffle=True, random_state=0).split(
                 np.zeros(m)
             )
         ]

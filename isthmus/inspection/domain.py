@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus._validation import check_array, is_dask
 from isthmus.inspection._domain_parts import (
     MOST_ROWS,
@@ -39,7 +39,6 @@ from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 
 _MOST_POINTS = 500  # that it keeps
-_BLOCK = 4096  # rows that are checked at a time
 
 
 class Domain:
@@ -300,7 +299,7 @@ class Domain:
         guess = _columns(predictions)
         distance = np.zeros(len(rows))
         causes = Counter[str]()
-        for part in row_blocks(len(rows), _BLOCK):
+        for part in row_blocks(len(rows), BLOCK_ROWS):
             inputs = rows[part]
             outputs = None if guess is None else guess[part]
             names, ratios, _ = self._ratios(inputs, self.before_model(inputs), outputs)

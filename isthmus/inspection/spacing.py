@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 
 Folds = Sequence[tuple[NDArray, NDArray]]
@@ -18,7 +18,6 @@ _NEAREST = (
     0.1  # share of the rows left out in shuffled folds below whose distance errors shrink no more
 )
 _SURE = 2.0  # standard errors by which errors must grow with the distance
-_BLOCK = 4096  # rows whose distances are held at a time
 
 
 class Spacing:
@@ -51,7 +50,7 @@ class Spacing:
     def growth(self, Z: Array) -> Array:
         """Return how much larger errors of rows are than those of a usual later row."""
         nearest = np.empty(len(Z))
-        for part in row_blocks(len(Z), _BLOCK):
+        for part in row_blocks(len(Z), BLOCK_ROWS):
             scores = self.plane.standardise(Z[part]) @ self.plane.rotations
             nearest[part] = cdist(scores, self.points).min(axis=1)
         return self.growth_of(nearest)

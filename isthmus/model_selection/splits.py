@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, check_cv
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.problems.splits import Split, without_empty
-
-_TIME_FOLDS = 5
-_DEFAULT_FOLDS = 5
 
 
 def is_auto(cv: Any) -> bool:
@@ -25,7 +23,7 @@ def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
     if isinstance(cv, str):
         if cv != "time":
             raise ValueError(f"cv == {cv!r}, must be a number, 'time' or a splitter.")
-        return TimeSeriesSplit(min(_TIME_FOLDS, n_samples // 2))
+        return TimeSeriesSplit(min(N_FOLDS, n_samples // 2))
     if groups is None or not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return check_cv(cv)
     n_groups = len(np.unique(groups))
@@ -40,7 +38,7 @@ def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: in
     "auto" is five folds, as long as nobody has seen that the rows are ordered.
     """
     if is_auto(cv):
-        cv = _DEFAULT_FOLDS
+        cv = N_FOLDS
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"cv == {cv}, must be >= 2.")

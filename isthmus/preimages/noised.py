@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.kernels.gram import gram
 from isthmus.kernels.selection import landmark_factor
 
@@ -27,7 +28,6 @@ LEVELS = (0.0, 0.125, 0.25, 0.5, 1.0)
 """Noise in units of the columns' standard deviations: none, and up to as much as the objects vary."""
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # ridge weights that are tried, decades
 MOST_CENTRES = 1000  # of the regression: n x 1000 numbers, and n 1000^2 operations a level
-_FOLDS = 5  # one of them is held out
 _LEAST_ERROR = 1e-3  # of the largest: an error below it does not make its level count for more
 
 
@@ -66,7 +66,7 @@ class NoisedRegression:
     def compare(self, alphas: Array) -> tuple[Array, Array]:
         """Return the held-out error of every ridge weight, and how much each level counts."""
         shares = np.full(len(self.levels), 1.0 / len(self.levels))
-        out = self.places % _FOLDS == _FOLDS // 2
+        out = self.places % N_FOLDS == N_FOLDS // 2
         held = np.flatnonzero(out)
         rest = np.flatnonzero(~out)
         features, _ = self._basis(rest)

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 
-BLOCK = 2**22
-"""Most kernel values that are held at a time where they are only summed."""
-
 
 def parts(n: int, width: int) -> Iterator[slice]:
-    """Slices of ``n`` rows that keep ``rows * width`` under :data:`BLOCK`."""
+    """Slices of ``n`` rows that keep ``rows * width`` under ``BLOCK``."""
     return row_blocks(n, max(1, BLOCK // max(width, 1)))
 
 

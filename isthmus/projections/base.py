@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._validation import (
+    N_FOLDS,
     check_alpha,
     check_count,
     check_enough_samples,
@@ -42,8 +43,6 @@ EXACT_ROWS = 3000
 """Up to so many rows ``solver="auto"`` forms Gram matrices."""
 SOLVERS = ("auto", "dense", "factor", "krylov", "features")
 SCALES = ("eigenvalue", "unit", "raw")
-DEFAULT_FOLDS = 5
-"""Folds where a choice by cross-validation is asked for and ``cv`` is None."""
 
 
 class Projection(FittedToBlocks, FittedProjection):
@@ -205,7 +204,7 @@ class Projection(FittedToBlocks, FittedProjection):
         if isinstance(folds, np.ndarray):
             return folds
         chosen = self.alpha == "cv" or self.n_components == "auto"
-        folds = DEFAULT_FOLDS if folds is None and chosen else folds
+        folds = N_FOLDS if folds is None and chosen else folds
         if folds is not None and n >= 2 * folds:
             return fold_labels(n, folds, seed)
         if chosen:

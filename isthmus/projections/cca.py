@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus.kernels import gram
 from isthmus.kernels.gram import take
 from isthmus.problems import Moments
@@ -17,7 +17,6 @@ from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.eigen import ridge_gram
 from isthmus.projections.rows import (
-    BLOCK_ROWS,
     KernelSide,
     check_y,
     class_names,

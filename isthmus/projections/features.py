@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus.problems import Moments
 from isthmus.problems.blocks import BlockMoments
 from isthmus.projections.eigen import Axes, ridge_whitening, solve_features
 from isthmus.projections.held_out import Judge, VectorJudge, judged_rows
 from isthmus.projections.problem import Fit, OutputSide, Rows
 from isthmus.projections.rows import (
-    BLOCK_ROWS,
     OF_ROWS,
     InputFeatures,
     KernelSide,

@@ -10,13 +10,12 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array, row_blocks
+from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import length, take
 from isthmus.problems.streams.blockwise import maps_blocks
-from isthmus.projections.rows import BLOCK_ROWS
 
 
 class SupervisedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -23,8 +23,6 @@ from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.splits import checked_folds
 from isthmus.projections.slices import is_categorical
 
-# Rows of features made at a time: 16 MB with the default of 500 landmarks.
-BLOCK_ROWS = 4096
 OF_KERNELS, OF_ROWS = 1e-13, 1e-26
 """Rounding of a sum of squares: centred in kernel values, or in the rows before they are squared."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array, column_scales
+from isthmus._validation import N_FOLDS
 from isthmus.problems import MomentForm, Moments
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
@@ -22,8 +23,6 @@ from isthmus.regression.crossval import (
     default_ranks,
     least_gain_index,
 )
-
-_AUTO_FOLDS = 5  # as in memory
 
 
 def fit_source(model: Any, source: Rows) -> None:
@@ -38,7 +37,7 @@ def fit_source(model: Any, source: Rows) -> None:
         return
     check_source(model)
     if model.n_components == "auto":
-        parts = source.moments(_AUTO_FOLDS, full_yy=model._needs_full_yy)
+        parts = source.moments(N_FOLDS, full_yy=model._needs_full_yy)
         n_components = choose_from_moments(model, parts)
         moments = reduce(Moments.merge, parts)
     else:

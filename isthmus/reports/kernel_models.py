@@ -9,12 +9,11 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.inspection import ScoresDisplay
 from isthmus.inspection.outliers import OutlierStatistic, t2_limit
+from isthmus.inspection.trust import LEVEL
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 # Rows at which importances are averaged, which leaves errors of about 6 %.
 _MOST_ROWS = 300
-# Of the limits of T2, as for linear models.
-_LEVEL = 0.95
 
 
 def expansion_model(model: Any) -> Any:
@@ -54,14 +53,14 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
         raise ValueError(f"{n} points are too few for a limit of {k} functions.")
     T = (values - mean) @ V[:k].T
     t2 = (n - 1) * ((T / s[:k]) ** 2).sum(axis=1)
-    limit = t2_limit(n, k, _LEVEL, training=training)
+    limit = t2_limit(n, k, LEVEL, training=training)
     second = min(1, k - 1)
-    in_plane = t2_limit(n, 2, _LEVEL, training=False)
+    in_plane = t2_limit(n, 2, LEVEL, training=False)
     radii = np.sqrt(in_plane / (n - 1)) * s[[0, second]]
     return ScoresDisplay(
         np.column_stack([T[:, 0], T[:, 1] if second else 0 * T[:, 0]]),
         components=(0, second),
-        t2=OutlierStatistic(t2, limit, _LEVEL),
+        t2=OutlierStatistic(t2, limit, LEVEL),
         radii=(float(radii[0]), float(radii[1]) if second else 0.0),
     )
 

@@ -11,11 +11,11 @@ from scipy import stats
 from isthmus._linalg import Array
 from isthmus.inspection import rmse
 from isthmus.inspection.order import trend_p_value
+from isthmus.inspection.trust import LEVEL
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 
-_LEVEL = 0.95  # of intervals
 _RARE = 0.01  # a trend is named if chance alone gives it less often
 # Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
@@ -150,7 +150,7 @@ def _find_biased(data: ReportData) -> list[str]:
 
 def _coverage(data: ReportData) -> Array:
     """1 if an output is within its interval, otherwise 0; NaN if the output or the interval is unknown."""
-    bounds = data.search.interval_rows(data.X, _LEVEL, data.trust)
+    bounds = data.search.interval_rows(data.X, LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
     return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
