@@ -253,6 +253,23 @@ def table(rows: list[Row]) -> str:
     )
 
 
+def standing(rows: list[Row]) -> str:
+    """Every contestant in the first draw: its mean place, and its error over the least of all."""
+    lines = []
+    for who in CONTESTANTS:
+        places, excess = [], []
+        for row in rows:
+            first = {other: errors[1] for other, errors in row.errors.items() if 1 in errors}
+            if who in first and BEST not in first:
+                others = [error for other, error in first.items() if other != who]
+                places.append(1 + sum(first[who] > (1 + TIE) * error for error in others))
+                excess.append(np.log(first[who] / min(first.values())))
+        if places:
+            mean = np.exp(np.mean(excess))
+            lines.append([who, str(len(places)), f"{np.mean(places):.2f}", f"{mean:.2f}"])
+    return markdown(["first draw", "sets", "mean rank", "error / least, geometric mean"], lines)
+
+
 def beside_pls(store: Store) -> str:
     """The median over all spectra of the error beside that of cross-validated PLS."""
     rows = [row for row in rows_of(store, SPECTRA) if "PLSRegression" in row.ratios]
@@ -334,7 +351,7 @@ def page(store: Store) -> str:
     ):
         rows = rows_of(store, names)
         if rows:
-            parts.append(f"## {title}\n\n{text}\n\n{table(rows)}")
+            parts.append(f"## {title}\n\n{text}\n\n{table(rows)}\n\n{standing(rows)}")
     parts += [beside_pls(store), CHANGES]
     protocols = {protocol for protocol, *_ in store.cells}
     for protocol, part in (("cost", costs), ("tecator", tecator), ("literature", literature)):
