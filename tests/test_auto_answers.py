@@ -122,6 +122,9 @@ def test_copies_of_a_method_share_its_vote(monkeypatch):
     copied = blend_weights(Y, [one, one, one, other])
     assert_allclose(copied[:3].sum(axis=0), alone[0], rtol=1e-3)
     assert_allclose(copied[0], copied[2], rtol=1e-6)
+    apart = blend_weights(Y, [one, one, one, other], share_votes=False)
+    alone = blend_weights(Y, [one, other], share_votes=False)
+    assert_allclose(apart[0] / apart[3], alone[0] / alone[1], rtol=1e-3)
 
 
 def test_methods_without_error_are_blended_too():

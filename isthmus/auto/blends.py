@@ -21,7 +21,13 @@ _SMALLEST = 0.02  # weights below are set to zero
 _ALIKE = 0.2
 
 
-def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None = None) -> Array:
+def blend_weights(
+    Y: Array,
+    predictions: Sequence[Array],
+    weights: Array | None = None,
+    *,
+    share_votes: bool = True,
+) -> Array:
     r"""Return the convex weights with the least squared error of left-out predictions.
 
     For each target
@@ -47,6 +53,8 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
         method has all weight.
     weights : ndarray of shape (n_samples,), default=None
         Weight of each row.
+    share_votes : bool, default=True
+        Whether methods that predict nearly the same share one vote; otherwise ``c`` is one.
 
     Returns
     -------
@@ -64,8 +72,10 @@ def blend_weights(Y: Array, predictions: Sequence[Array], weights: Array | None 
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
     pull = _PULL / errors.shape[1]
-    aims = _may_be_best(errors, scale) / _count_alike(products)
-    aims /= aims.sum(axis=0)
+    aims = _may_be_best(errors, scale)
+    if share_votes:
+        aims /= _count_alike(products)
+        aims /= aims.sum(axis=0)
     return np.column_stack(
         [_on_simplex(S, pull, aim) for S, aim in zip(products, aims.T, strict=True)]
     )

@@ -54,7 +54,6 @@ def default_treatments() -> dict[str, Any]:
         "smoothed": SavitzkyGolay(11, 2),
         "first derivative": SavitzkyGolay(9, 2, 1),
         "first derivative, wide": SavitzkyGolay(21, 2, 1),
-        "first derivative, very wide": SavitzkyGolay(41, 2, 1),
         "second derivative": SavitzkyGolay(11, 3, 2),
         "second derivative, wide": SavitzkyGolay(25, 3, 2),
         "gap derivative": GapDerivative(5),
@@ -246,7 +245,9 @@ class TreatedSearch(InnerSearch):
         tried = [self._error(self.search, fitted[name], y, folds) for name in names]
         order = np.argsort([error for error, _ in tried], kind="stable")
         found = [tried[k][1] for k in order]
-        weights = blend_weights(Y * unit, [search.left_out_ for search in found])
+        # Each treatment has its vote: those that change little are many, and most often right.
+        left_out = [search.left_out_ for search in found]
+        weights = blend_weights(Y * unit, left_out, share_votes=False)
         used = [k for k in range(len(found)) if weights[k].any()]
         self.best_params_ = {
             **found[0].best_params_,
