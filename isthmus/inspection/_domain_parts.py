@@ -100,8 +100,14 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
         middle, high = np.quantile(values, [0.5, 0.9])
         if high > middle:  # a statistic that is the same for all rows says nothing
             scales[name] = (float(middle), float(high - middle))
+    # Rows in a plane, such as those of encoded categories: one beside it by more than rounding is outside.
+    in_plane: dict[str, float] = {
+        name: 1.0
+        for name in ("Q", "peak")
+        if name in left_out and name not in scales and left_out[name].max() <= 1
+    }
     if not scales:
-        return {}
+        return in_plane
     worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
     n = len(worst)
     # 0.95 * 20 is to be 19, not a hair more.
@@ -111,7 +117,7 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
     else:  # too few rows for a quantile of theirs: one of Student's law, and no less than they reach
         reach = stats.t.ppf(_LEVEL_OF_FEW, n - 1) * worst.std(ddof=1) * np.sqrt(1 + 1 / n)
         multiple = float(max(worst.max(), worst.mean() + reach))
-    return {name: m + multiple * s for name, (m, s) in scales.items()}
+    return {name: m + multiple * s for name, (m, s) in scales.items()} | in_plane
 
 
 def scaled_errors(errors: Array, folds: Folds, found: dict[str, Array], mean_q: float) -> Array:

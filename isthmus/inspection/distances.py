@@ -65,7 +65,10 @@ class Subspace:
         """The same in its usual spreads, if they are known."""
         if self.noise is None:
             return self.beside(Z)
-        return self.beside(Z) / self.noise
+        residuals = self.beside(Z) / self.noise
+        # A column that rows left out have nothing beside the plane in leaves rounding there.
+        is_rounding = (self.noise <= _SAYS_NOTHING) & (np.abs(residuals) < 1)
+        return np.where(is_rounding, 0.0, residuals)
 
     def statistics(self, X: Array) -> dict[str, Array]:
         """T2 and, where there is anything beside the plane, Q and the largest part of it."""
@@ -183,10 +186,18 @@ class FeatureDistance:
 
 
 class Ranges:
-    """The range of each input; 1 is the end of a range, seen from its middle."""
+    """The range of each input; 1 is the end of a range, seen from its middle.
+
+    A column of two values has all of them at its ends: of its excess only what is beyond 1 counts.
+    """
+
+    has_two_values: NDArray | None = None  # of each column; None in files of before it was kept
 
     def __init__(self, X: Array) -> None:
-        self.lower, self.upper = X.min(axis=0), X.max(axis=0)
+        # Outputs may have gaps, which these two pass over.
+        self.lower = np.fmin.reduce(X, axis=0)
+        self.upper = np.fmax.reduce(X, axis=0)
+        self.has_two_values = ((X == self.lower) | (X == self.upper) | np.isnan(X)).all(axis=0)
 
     def excess(self, X: Array) -> Array:
         """Distance from the middle of each range, in halves of its width."""
@@ -194,6 +205,8 @@ class Ranges:
         middle = (self.upper + self.lower) / 2
         live = half > 8 * EPS * np.abs(middle)
         off = np.abs(X - middle) / np.where(live, half, 1.0)
+        if self.has_two_values is not None:
+            live = live & ~(self.has_two_values & (off < 1 + 8 * EPS))
         return np.where(live & np.isfinite(off), off, 0.0)
 
     def values(self, X: Array) -> Array:

@@ -537,3 +537,36 @@ def test_rows_that_do_not_fit_into_memory_have_a_domain(rng, kind):
     assert domain.check(new, far).outside.all()
     with pytest.raises(ValueError, match="Moments hold no rows"):
         Domain.of(model, Moments.from_data(X, Y))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_categories_that_sum_to_one_leave_rounding_beside_the_plane(seed):
+    # All rows lie in a plane of one dimension less than there are columns: what is beside it is rounding,
+    # which must neither flag rows of the fit nor stretch the limits of the others.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 3))
+    kinds = np.eye(3)[rng.integers(0, 3, 60)]
+    X_all = np.hstack([X, kinds])
+    y = X[:, 0] + kinds @ [0.0, 1.0, 2.0] + 0.3 * rng.standard_normal(60)
+    search = MethodSearchCV(["ridge"]).fit(X_all, y)
+    assert search.check(X_all).outside.mean() < 0.1
+    assert search.domain_.limits["T2"] < stats.chi2.ppf(0.9999, 5)
+    unknown = X_all.copy()
+    unknown[:, 3:] = 0.0  # a category that was not there
+    assert search.check(unknown).outside.all()
+    lower, upper = search.predict_interval(X_all)
+    assert np.ptp(upper - lower) < 0.5 * np.mean(upper - lower)
+
+
+def test_outputs_with_gaps_have_ranges_and_can_be_saved(rng, tmp_path):
+    X, Y = low_rank(rng, 40, 5)
+    Y[3, 0] = np.nan
+    search = MethodSearchCV(["pls", "ridge"], cv=3).fit(X, Y)
+    outputs = search.domain_.parts["outputs"]
+    assert_allclose(outputs.upper, np.nanmax(Y, axis=0))
+    assert_allclose(outputs.lower, np.nanmin(Y, axis=0))
+    save(search, tmp_path / "m.isthmus")
+    again = load(tmp_path / "m.isthmus")
+    for bound, other in zip(search.predict_interval(X), again.predict_interval(X), strict=True):
+        assert np.isfinite(bound).all()
+        assert_array_equal(bound, other)
