@@ -69,6 +69,14 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
+        takes_gaps = getattr(self.best_estimator_, "missing", "error") == "em"
+        if not takes_gaps and np.isnan(rows).any():
+            i, j = np.argwhere(np.isnan(rows))[0]
+            names = getattr(self, "feature_names_in_", range(rows.shape[1]))
+            raise ValueError(
+                f"X: row {i} has no value in column {names[j]!r}, and the model was fitted on complete "
+                "rows: fill it, leave the row out, or fit on rows with missing values."
+            )
         with allow_far_rows():  # which the domain is asked about
             return self.best_estimator_.predict(rows)
 

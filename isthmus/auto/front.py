@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus.auto.given import are_classes, check_classes, names_of_outputs, require_numbers
 from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
 from isthmus.regression import IndicatorClassifier
@@ -38,8 +39,9 @@ def fit_auto(
         Inputs (n_samples, n_features). A path is read as the command ``isthmus fit`` reads it: CSV,
         spreadsheets, Parquet, Feather and NumPy files, with row names and units recognised.
     y : array, frame, path or list of str
-        Outputs (n_samples[, n_targets]). One output of text or truth values holds classes. If X is a
-        path: a second path, or the names of the columns of the first table to predict.
+        Outputs (n_samples[, n_targets]). One output of text, of truth values or of the type "category"
+        of pandas holds classes. If X is a path: a second path, or the names of the columns of the first
+        table to predict.
     cv : "auto", int, "time" or splitter, default="auto"
         Outer folds of the comparison. "auto" is five shuffled folds, or "time" if the rows look ordered.
     prefer : {"accurate", "simple", "small"}, default="accurate"
@@ -82,17 +84,18 @@ def fit_auto(
         X, y = pair.X, pair.Y
         if "classes" in pair.origin:
             y = np.array(pick_labels(pair.Y, pair.origin["classes"]["labels"]))
-            del options["target_names"]
-    _require_numbers(X)
+            options["target_names"] = [pair.origin["classes"]["column"]]
+    require_numbers("X", X)
     names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
         if sample_weight is not None:
             raise ValueError("sample_weight was given with classes, which take none: leave it out.")
-        classifier = fit_classes(search, X, y, **({} if groups is None else {"groups": groups}))
+        classifier = fit_classes(search, X, y, progress=progress, groups=groups, **names)
         if report is not None:
             classifier.estimator_.report(report)
         return classifier
+    require_numbers("y", y)
     params: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
     search.fit(X, y, progress=progress, **names, **params)
     if report is not None:
@@ -112,41 +115,18 @@ def _read(X: str | os.PathLike[str], y: Any, speaks: bool) -> Pair:
     return read_pair(os.fspath(X), None, list(y or []), Reading(tell=tell))
 
 
-def _require_numbers(X: Any) -> None:
-    """Name the first column of a frame that holds text or dates, and say what to do."""
-    for name in getattr(X, "columns", ()):
-        column = np.asarray(X[name])
-        held = {"M": "dates", "m": "times"}.get(column.dtype.kind, "")
-        if column.dtype.kind in "OUS" and any(isinstance(value, str) for value in column):
-            held = "text"
-        if held:
-            raise ValueError(
-                f"X: column {name!r} holds {held} such as {str(column[0])!r}, expected numbers: encode it "
-                "(pandas.get_dummies encodes categories) or leave it out."
-            )
-
-
-def are_classes(y: Any) -> bool:
-    """Whether there is one output and it holds text or truth values."""
-    values = np.asarray(y)
-    one = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
-    is_text = values.dtype.kind in "US" or (
-        values.dtype == object and all(isinstance(value, str) for value in values.ravel())
-    )
-    return one and values.size > 0 and (values.dtype.kind == "b" or is_text)
-
-
 def fit_classes(
-    search: MethodSearchCV, X: ArrayLike, y: ArrayLike, **params: Any
+    search: MethodSearchCV, X: ArrayLike, y: ArrayLike, target_names: Any = None, **params: Any
 ) -> IndicatorClassifier:
     """Answer classes by regression on their indicators, with the accuracy in rows left out."""
-    labels = np.asarray(y).ravel()
-    classifier = IndicatorClassifier(search).fit(X, labels, **params)
+    labels = check_classes(y)
+    column = (names_of_outputs(y, target_names) or ["class"])[0]
+    classes = [str(label) for label in np.unique(labels)]
+    names = [f"{column}={label}" for label in classes]
+    classifier = IndicatorClassifier(search).fit(X, labels, target_names=names, **params)
     found = classifier.estimator_.cv_predictions_
     known = np.isfinite(found).all(axis=1)
-    if found.shape[1] == 1:
-        guessed = classifier.classes_[(found[known, 0] > 0.5).astype(int)]
-    else:
-        guessed = classifier.classes_[found[known].argmax(axis=1)]
+    guessed = classifier.classes_[found[known].argmax(axis=1)]
     classifier.cv_accuracy_ = float((guessed == labels[known]).mean())
+    classifier.estimator_.note_origin(classes={"column": column, "labels": classes})
     return classifier

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from isthmus._linalg import Array, require_squares
 from isthmus._validation import N_FOLDS
 
-_FEWEST_ROWS = 5  # three to train, two to be predicted
+FEWEST_ROWS = 5  # three to train, two to be predicted
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class Rung:
 
 def check_outputs(Y: Array) -> None:
     """Refuse too few rows, outputs that are all constant, and squared errors that float64 cannot hold."""
-    if len(Y) < _FEWEST_ROWS:
+    if len(Y) < FEWEST_ROWS:
         raise ValueError(
-            f"n_samples={len(Y)}: at least {_FEWEST_ROWS} rows are needed to compare methods."
+            f"n_samples={len(Y)}: at least {FEWEST_ROWS} rows are needed to compare methods."
         )
     require_squares("y", Y[~np.isnan(Y)])
     if not any(np.nanmax(y) > np.nanmin(y) for y in Y.T if not np.isnan(y).all()):

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isthmus._linalg import Array
-from isthmus._validation import check_option, check_rank
+from isthmus._validation import check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.fitted import FittedSearch, _outputs
+from isthmus.auto.given import check_settings, names_of_outputs, require_values
 from isthmus.auto.ladder import BLEND, MEAN, rungs_for
 from isthmus.auto.methods.block_search import join_inputs
 from isthmus.auto.methods.logarithms import want_logarithms
@@ -218,10 +219,9 @@ class MethodSearchCV(FittedSearch):
             The fitted search.
         """
         begin = time.perf_counter()
+        check_settings(self, on_interrupt)
         limit = np.inf if self.time_limit is None else begin + self.time_limit
-        check_option("prefer", self.prefer, PREFERENCES)
-        check_option("on_interrupt", on_interrupt, ("keep", "raise"))
-        names = getattr(y, "columns", None) if target_names is None else target_names
+        names = names_of_outputs(y, target_names)
         X, self.blocks_, feature_names = join_inputs(X, self.blocks, feature_names)
         rows, Y = self._check(X, y)
         weights, groups = check_row_params(params, len(rows))
@@ -231,9 +231,8 @@ class MethodSearchCV(FittedSearch):
             groups = None if groups is None else groups[kept]
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
-        self.target_names_ = (
-            [f"y{j}" for j in range(Y.shape[1])] if names is None else [str(name) for name in names]
-        )
+        self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
+        require_values(rows, Y, getattr(self, "feature_names_in_", None), names)
         problem = self._problem(rows, Y)
         self.scale_ = problem.scale
         board = Leaderboard(self.verbose, progress, self.time_limit)

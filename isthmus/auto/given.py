@@ -1,0 +1,114 @@
+"""What the user hands in: the settings of a search, tables of numbers, outputs that are classes."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer
+
+from isthmus._linalg import Array
+from isthmus._validation import check_number, check_option
+from isthmus.auto.answers import PREFERENCES
+from isthmus.auto.problem import FEWEST_ROWS
+from isthmus.kernels.resolve import kernel_names
+from isthmus.losses.registry import get_loss
+
+_HELP = {
+    "text": "encode it (pandas.get_dummies encodes categories) or leave it out",
+    "dates": "give days since a first day, or leave it out",
+    "times": "give hours or days as numbers, or leave it out",
+}
+
+
+def check_settings(search: Any, on_interrupt: str) -> None:
+    """Refuse settings of a search before any method is fitted."""
+    check_option("prefer", search.prefer, PREFERENCES)
+    check_option("on_interrupt", on_interrupt, ("keep", "raise"))
+    if search.time_limit is not None:
+        check_number("time_limit", search.time_limit, "of seconds >= 0, or None")
+    if isinstance(search.scoring, str):
+        get_scorer(search.scoring)
+    if isinstance(search.kernel, str):
+        check_option("kernel", search.kernel, ("auto", *kernel_names()))
+    get_loss(search.loss)
+
+
+def names_of_outputs(y: Any, names: Any) -> list[str] | None:
+    """Names of outputs: those given, the columns of a frame, or the name of a series."""
+    if names is None:
+        names = getattr(y, "columns", None)
+    if names is None:
+        own = getattr(y, "name", None)
+        names = None if own in (None, "") else [own]
+    return None if names is None else [str(name) for name in names]
+
+
+def require_values(X: Array, Y: Array, names: Any, targets: Any) -> None:
+    """Name the first column with so few values that none can be left out of the fit."""
+    for what, table, labels, least in (("X", X, names, 2), ("y", Y, targets, FEWEST_ROWS)):
+        counts = np.isfinite(table).sum(axis=0)
+        if (counts < least).any():
+            j = int(np.argmax(counts < least))
+            label = j if labels is None else repr(str(labels[j]))
+            values = "value" if counts[j] == 1 else "values"
+            raise ValueError(
+                f"{what}: column {label} has {counts[j]} {values}, at least {least} are needed: "
+                "leave it out."
+            )
+
+
+def require_numbers(what: str, table: Any) -> None:
+    """Name the first column of a frame, or of blocks of them, that holds text or dates."""
+    if isinstance(table, dict):
+        for name, block in table.items():
+            require_numbers(f"{what}[{name!r}]", block)
+        return
+    for name in getattr(table, "columns", ()):
+        held, value = _find_other(np.asarray(table[name]))
+        if held:
+            raise ValueError(
+                f"{what}: column {name!r} holds {held} such as {value!r}, expected numbers: {_HELP[held]}."
+            )
+
+
+def _find_other(column: Any) -> tuple[str, str]:
+    """What a column holds that is no number, and its first such value."""
+    if column.dtype.kind in "Mm":
+        return ("dates" if column.dtype.kind == "M" else "times"), str(column[0])
+    if column.dtype.kind in "OUS":
+        for value in column:
+            if isinstance(value, str):
+                return "text", str(value)
+            if isinstance(value, date) or hasattr(value, "to_timestamp"):  # the latter is a period
+                return "dates", str(value)
+    return "", ""
+
+
+def are_classes(y: Any) -> bool:
+    """Whether there is one output and it holds text, truth values or categories."""
+    values = np.asarray(y)
+    if not values.size or not (values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)):
+        return False
+    column = y[y.columns[0]] if hasattr(y, "columns") else y
+    is_text = values.dtype.kind in "US" or (
+        values.dtype == object and any(isinstance(value, str) for value in values.ravel())
+    )
+    return values.dtype.kind == "b" or is_text or str(getattr(column, "dtype", "")) == "category"
+
+
+def check_classes(y: Any) -> Any:
+    """Return the class of each row, all of which must have one."""
+    labels = np.asarray(y).ravel()
+    if labels.dtype == object:
+        kind = next(type(label) for label in labels if label is not None and label == label)
+        for i, label in enumerate(labels):
+            if not isinstance(label, kind):
+                raise ValueError(
+                    f"y holds classes and row {i} has {label!r}: give it a class, or leave the row out."
+                )
+    elif labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = int(np.argmax(np.isnan(labels)))
+        raise ValueError(f"y holds classes and row {row} has none: leave the row out.")
+    return labels
