@@ -91,7 +91,9 @@ def fit_auto(
     if are_classes(y):
         if sample_weight is not None:
             raise ValueError("sample_weight was given with classes, which take none: leave it out.")
-        classifier = fit_classes(search, X, y, progress=progress, groups=groups, **names)
+        classifier = fit_classes(
+            search, X, y, names["target_names"], progress=progress, groups=groups
+        )
         if report is not None:
             classifier.estimator_.report(report)
         return classifier

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from typing import Any
 
 _MOST_OUTPUTS = 12  # of a table in the terminal
@@ -51,20 +50,18 @@ def _errors(search: Any) -> tuple[list[str], list[list[str]]]:
     return ["output", "RMSECV", "bias", "slope", "RPD", "RPIQ"], rows
 
 
-def _confusions(search: Any, classes: dict[str, Any]) -> tuple[float, list[str], list[list[str]]]:
-    """Share of the rows left out whose class is right, and how often each class is taken for another."""
-    import numpy as np
+def tell_classes(
+    console: Any, classes: dict[str, Any], Y: Any, predictions: Any, what: str
+) -> float:
+    """Show which classes are taken for another, and return the share of rows that are right."""
+    from isthmus.reports.sections.classes import class_counts
 
-    from isthmus.tables.categories import pick_labels
-
-    known = ~np.isnan(search.cv_predictions_).any(axis=1)
-    labels = classes["labels"]
-    true = pick_labels(search._training[1][known], labels)
-    guessed = pick_labels(search.cv_predictions_[known], labels)
-    pairs = Counter(zip(true, guessed, strict=True))
-    rows = [[own, *(str(pairs[own, other]) for other in labels)] for own in labels]
-    right = sum(pairs[label, label] for label in labels) / len(true)
-    return right, ["class", *(f"as {label}" for label in labels)], rows
+    accuracy, header, rows = class_counts(Y, predictions, classes["labels"])
+    console.say(
+        f"Classes of {classes['column']}: {accuracy:.1%} of the {what} are classified correctly."
+    )
+    console.table(f"{what.capitalize()} by true class and predicted class", header, rows)
+    return accuracy
 
 
 def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None:
@@ -86,11 +83,8 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     console.table("Three answers", header, answer_rows(search))
     classes = search.origin_.get("classes")
     if classes is not None:
-        accuracy, header, rows = _confusions(search, classes)
-        console.say(
-            f"Classes of {classes['column']}: {accuracy:.1%} of the left-out rows are classified correctly."
-        )
-        console.table("Left-out rows by true class and predicted class", header, rows)
+        Y = search._training[1]
+        accuracy = tell_classes(console, classes, Y, search.cv_predictions_, "left-out rows")
     elif len(search.target_names_) <= _MOST_OUTPUTS:
         later = "later rows, predicted from earlier ones"
         judged = later if search.is_judged_in_time else "left-out rows"

@@ -65,6 +65,7 @@ def report(
     import numpy as np
 
     from isthmus.cli.app import InputError
+    from isthmus.cli.fit_tables import tell_classes
     from isthmus.cli.matching import known_tables
     from isthmus.cli.models import load_model
     from isthmus.cli.planning import PAGE, file_of, plan
@@ -102,19 +103,21 @@ def report(
                 f"{len(search.target_names_)}."
             )
         write_report(page, search, X, Y, row_names=ids, command=command_line(), **shapes)
-        figures = figures_of_merit(Y, np.asarray(search.predict_rows(X)).reshape(Y.shape))
+        predictions = np.asarray(search.predict_rows(X)).reshape(Y.shape)
+        figures = figures_of_merit(Y, predictions)
         trust = None if search.domain_ is None else search.check_rows(X)
+    told: dict[str, Any] = {"figures": figures.table(search.target_names_)}
+    if classes is not None:
+        told["accuracy"] = tell_classes(console, classes, Y, predictions, "rows")
     rows = [
         [name, *(_short(each[figure]) for figure in _FIGURES)]
         for name, each in figures.table(search.target_names_).items()
     ]
-    console.table(
-        "Errors on these rows, in units of the outputs", ["output", *_FIGURES.values()], rows
-    )
+    units = "in units of the outputs" if classes is None else "of the indicators of classes, 0 or 1"
+    console.table(f"Errors on these rows, {units}", ["output", *_FIGURES.values()], rows)
     if trust is not None:
         console.say(trust.summary())
     console.say(f"Open {output}.")
-    told = {"figures": figures.table(search.target_names_)}
     outside = None if trust is None else int(trust.outside.sum())
     console.result({"report": output, "rows": len(X), "outside": outside, **told})
 

@@ -68,6 +68,11 @@ class ReportData:
         return hasattr(self.search, "best_method_")
 
     @property
+    def classes(self) -> dict[str, Any] | None:
+        """Column and labels of an output of classes; None for amounts."""
+        return getattr(self.search, "origin_", {}).get("classes")
+
+    @property
     def is_latent(self) -> bool:
         return isinstance(self.model, LatentRegression)
 

@@ -239,9 +239,13 @@ def _inputs(reader: TableReader, outputs: Sequence[Column]) -> list[Column]:
 
 
 def _outputs(reader: TableReader, asked: list[str], groups: list[Column]) -> list[Column]:
-    """The columns of a table of outputs; a category among them holds classes and needs no option."""
+    """The columns of a table of outputs; a category among them holds classes and needs no option.
+
+    So do truth values that are the only output.
+    """
     columns = reader.columns_of(asked) or _inputs(reader, groups)
-    return [replace(c, is_asked=True) if c.kind == "category" else c for c in columns]
+    kinds = ("category", "boolean") if len(columns) == 1 else ("category",)
+    return [replace(c, kind="category", is_asked=True) if c.kind in kinds else c for c in columns]
 
 
 def _indicate_classes(pair: Pair, y: Table, levels: dict[str, list[str]]) -> None:

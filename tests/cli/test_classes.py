@@ -67,6 +67,10 @@ def test_new_classes_are_reported_on(run):
     code, out, err = run("report", "m.isthmus", "X.csv", "Y.csv", "-o", "r.html")
     assert code == 0, err
     assert "kind=virginica" in out and Path("r.html").exists()
+    assert "of the rows are classified correctly" in out and "as virginica" in out
+    page = Path("r.html").read_text()
+    assert "Rows by true class of kind" in page
+    assert "Residuals: they should scatter evenly" not in page
     code, _, err = run("report", "m.isthmus", "all.csv", "-o", "r2.html")
     assert code != 0 and "give them in a table of their own" in err
     write(["rose", *NAMES[CODES][1:]])
@@ -83,3 +87,25 @@ def test_classes_beside_numbers_and_rows_without_class_are_named(run):
     code, _, err = run("fit", "all.csv", "-t", "kind", "-o", "m.isthmus", *FIT)
     assert code != 0 and "has no class in the column 'kind'" in err
     assert not Path("m.isthmus").exists()
+
+
+def test_truth_values_are_classes_if_they_are_the_only_output(run):
+    labels = ["yes" if code else "no" for code in CODES]
+    write(labels)
+    code, out, err = run(
+        "fit", "all.csv", "-t", "kind", "-o", "m.isthmus", "--report", "r.html", *FIT
+    )
+    assert code == 0, err
+    assert "as yes" in out and "RMSECV" not in out
+    assert "of the rows are classified correctly" in Path("r.html").read_text()
+    assert run("predict", "m.isthmus", "X.csv", "-o", "p.csv", "-q")[0] == 0
+    peer = fit_auto(X, labels, methods=["pls", "ridge"], cv=3, report="python.html")
+    assert [row["kind"] for row in predicted("p.csv")] == list(peer.predict(X))
+    assert (
+        f"{100 * peer.cv_accuracy_:.1f} % of the rows are classified"
+        in Path("python.html").read_text()
+    )
+    # Beside another output they are numbers, 0 or 1.
+    code, out, err = run("fit", "all.csv", "-t", "kind,a", "-o", "m.isthmus", *FIT)
+    assert code == 0, err
+    assert "RMSECV" in out

@@ -7,6 +7,7 @@ file               sections
 ``overview.py``    summary; the method, for a paper; how to make it again
 ``glance.py``      the data at a glance
 ``choice.py``      comparison of methods; number of components
+``classes.py``     classes: rows that are right, and classes taken for another
 ``predictions.py`` predicted against observed, residuals, output by output
 ``scores.py``      scores and outliers
 ``inputs.py``      which inputs matter
@@ -21,6 +22,7 @@ from isthmus.reports.data import ReportData
 from isthmus.reports.page import Section
 from isthmus.reports.sections.as_pictures import pictures
 from isthmus.reports.sections.choice import comparison, components
+from isthmus.reports.sections.classes import classes
 from isthmus.reports.sections.compression import compression
 from isthmus.reports.sections.glance import at_a_glance
 from isthmus.reports.sections.inputs import inputs
@@ -37,8 +39,8 @@ def all_sections(data: ReportData) -> list[Section]:
             found for found in (validation(data), at_a_glance(data), predictions(data)) if found
         ]
     made = [
-        validation(data), summary(data), at_a_glance(data), comparison(data), components(data),
-        predictions(data), scores(data), inputs(data), pictures(data), compression(data), method(data),
-        again(data),
+        validation(data), summary(data), classes(data), at_a_glance(data), comparison(data),
+        components(data), predictions(data), scores(data), inputs(data), pictures(data),
+        compression(data), method(data), again(data),
     ]  # fmt: skip
     return [section for section in made if section is not None]

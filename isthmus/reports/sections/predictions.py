@@ -10,8 +10,10 @@ from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 
 
-def predictions(data: ReportData) -> Section:
-    """How near the predictions come, output by output."""
+def predictions(data: ReportData) -> Section | None:
+    """How near the predictions come, output by output; None for classes."""
+    if data.classes is not None:
+        return None
     rows = data.shown_rows
     names = data.names_of(rows)
     parities, residuals, notes = [], [], []
