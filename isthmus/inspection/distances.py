@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.spatial.distance import cdist
 
-from isthmus._linalg import EPS, ROUNDING, Array
+from isthmus._linalg import EPS, ROUNDING, Array, power_of_two
 from isthmus._linalg.eigen import leading_pairs
 from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
@@ -97,8 +97,9 @@ class PrincipalAxes:
     """
 
     def __init__(self, X: Array) -> None:
-        self.mean = X.mean(axis=0)
-        deviation = X.std(axis=0, ddof=1)
+        units = np.array([power_of_two(column) for column in X.T])  # the squares of 1e200 overflow
+        self.mean = (X / units).mean(axis=0) * units
+        deviation = (X / units).std(axis=0, ddof=1) * units
         live = deviation > 8 * EPS * np.abs(self.mean)
         self.scale = np.where(live, deviation, 0.0)
         none = np.zeros((X.shape[1], 0))

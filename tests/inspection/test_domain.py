@@ -570,3 +570,16 @@ def test_outputs_with_gaps_have_ranges_and_can_be_saved(rng, tmp_path):
     for bound, other in zip(search.predict_interval(X), again.predict_interval(X), strict=True):
         assert np.isfinite(bound).all()
         assert_array_equal(bound, other)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_domain_does_not_depend_on_extreme_units(rng, unit, tmp_path):
+    X, Y = low_rank(rng, 40, 5)
+    units = np.array([1.0, unit, 1.0, 1.0, 1.0])
+    search = MethodSearchCV(["pls"], cv=3)
+    usual = search.fit(X, Y).check(X).distance
+    assert_allclose(Domain.of(search.best_estimator_, X * units).limits["T2"],
+                    Domain.of(search.best_estimator_, X).limits["T2"], rtol=1e-6)  # fmt: skip
+    search.fit(X * unit, Y)
+    assert_allclose(search.check(X * unit).distance, usual, rtol=1e-6)
+    save(search, tmp_path / "m.isthmus")

@@ -38,7 +38,7 @@ def classes(data: ReportData) -> Section | None:
     most, count = shares.most_common(1)[0]
     text = (
         f"{100 * right:.1f} % of the rows are classified correctly, {data.kind}. The most frequent class, "
-        f"{most}, has {100 * count / data.n:.1f} % of the rows. A row belongs to the class with the largest "
+        f"{most}, has {100 * count / data.n:.1f} % of the rows. A row has the class with the largest "
         "predicted indicator; R2 elsewhere in this report is of these indicators, which are 0 or 1."
     )
     caption = f"Rows by true class of {told['column']}, and by predicted class."
