@@ -25,7 +25,7 @@ N, P, Q = 4000, 12, 3
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="400MiB", dashboard_address=None
+            n_workers=2, threads_per_worker=1, memory_limit="400MiB", dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -59,15 +59,15 @@ def test_errors_of_a_worker_name_the_chunk(client, data):
         PLS(2).fit(spoilt, dY)
 
 
-def slow(chunk, seconds=0.0):
-    time.sleep(seconds)
-    return chunk
-
-
 def test_a_killed_worker_changes_nothing(client, data):
     dX, dY = collections(data, rows=200)
     undisturbed = PLS(3).fit(dX, dY)
-    late = dX.map_blocks(slow, seconds=0.2, dtype=float, meta=np.empty((0, 0)))
+
+    def slow(chunk):  # local functions travel by value: no worker needs to import this file
+        time.sleep(0.2)
+        return chunk
+
+    late = dX.map_blocks(slow, dtype=float, meta=np.empty((0, 0)))
     before = client.run(os.getpid)
     assert len(before) == 2
     victim = next(iter(before.values()))
@@ -81,13 +81,12 @@ def test_a_killed_worker_changes_nothing(client, data):
     assert_array_equal(model.coef_, undisturbed.coef_)
 
 
-def tiled(block_id):
-    """8 MB of rows, cheaply made."""
-    return np.tile(np.random.default_rng(block_id[0]).normal(size=(100, 100)), (100, 1))
-
-
 def test_memory_of_workers_stays_low(client):
     """640 MB of rows through two workers of 400 MiB; none is restarted because of its memory."""
+
+    def tiled(block_id):  # 8 MB, cheaply made
+        return np.tile(np.random.default_rng(block_id[0]).normal(size=(100, 100)), (100, 1))
+
     before = set(client.run(os.getpid).values())
     X = da.map_blocks(tiled, chunks=((10_000,) * 80, (100,)), dtype=float, meta=np.empty((0, 0)))
     model = PLS(2).fit(X, X[:, :2])
@@ -108,11 +107,10 @@ def test_predictions_stay_lazy(client, data):
     assert_allclose(lazy[some].compute(), model.predict(many[some].compute()), rtol=1e-12)
 
 
-def score_and_process(model, X, y):
-    return {"r2": model.score(X, y), "process": os.getpid()}
-
-
 def test_joblib_on_dask_runs_searches(client, data):
+    def score_and_process(model, X, y):
+        return {"r2": model.score(X, y), "process": os.getpid()}
+
     X, Y = data[0][:200], data[1][:200]
     candidates = {"n_components": [1, 2, 3]}
     grid = GridSearchCV(PLS(), candidates, cv=3, scoring=score_and_process, refit=False, n_jobs=2)
