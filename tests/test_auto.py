@@ -132,13 +132,13 @@ def test_robust_search_shrugs_off_wild_cells():
 
 
 def test_missing_values_go_to_those_who_take_them():
-    holes = X.copy()
-    holes[3, 2] = np.nan
-    search = MethodSearchCV(cv=2).fit(holes, Y)
+    holes, unknown = X.copy(), Y.copy()
+    holes[3, 2] = unknown[5, 1] = np.nan
+    search = MethodSearchCV(cv=2).fit(holes, unknown)
     assert search.cv_results_["method"] == [rung.name for rung in LADDER if rung.takes_missing]
     assert np.isfinite(search.predict(holes)).all()
     with pytest.raises(ValueError, match="the method 'stiefel' does not take them"):
-        MethodSearchCV("stiefel").fit(holes, Y)
+        MethodSearchCV("stiefel").fit(holes, unknown)
 
 
 def test_intervals_hold_what_they_promise():

@@ -20,6 +20,7 @@ from isthmus.auto.progress import Progress
 from isthmus.auto.splits import outer_splits
 from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
+from isthmus.inspection import ComponentCurveDisplay
 from isthmus.problems.ridge import is_partition
 
 PREFERENCES = ("accurate", "simple", "small")
@@ -201,6 +202,13 @@ def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:
         "numbers": count_numbers(model),
         "rows_per_second": len(rows) / seconds,
     }
+
+
+def component_curve(search: Any) -> dict[str, Any]:
+    """Scores of each number of components of a fitted search; empty where none was searched."""
+    if "param_n_components" not in getattr(search, "cv_results_", {}):
+        return {}
+    return dict(vars(ComponentCurveDisplay.compute(search)))
 
 
 def count_numbers(thing: Any, seen: set[int] | None = None) -> int:

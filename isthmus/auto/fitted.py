@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import allow_far_rows, check_array, check_option, validate_data
 from isthmus.auto.methods.block_search import are_blocks, block_importances, join_known
+from isthmus.inspection.trust import Trust
 from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.model_selection.splits import is_auto
 from isthmus.reports import write_report
@@ -34,6 +35,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     verbose: int | None = 0
     blocks: Any = None
     blocks_: dict[str, NDArray] | None = None  # columns of each block by its name
+    missing_model_: Any = None
 
     def set_output(self, *, transform: str | None = None) -> FittedSearch:
         """Return predictions in this form, with the names of the targets.
@@ -67,10 +69,24 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         return pl.DataFrame(columns, schema=self.target_names_)
 
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether new rows may have gaps, as those of the fit had."""
+        fills = self.missing_model_ is not None
+        return fills or getattr(self.best_estimator_, "missing", "error") == "em"
+
+    def complete_rows(self, rows: Array) -> Array:
+        """Fill the gaps of checked rows, where the search does so before the model."""
+        return rows if self.missing_model_ is None else self.missing_model_.filled(rows)
+
+    def check_rows(self, rows: Array, predictions: Array | None = None) -> Trust:
+        """Check rows, an array with the columns of the fit, and their predictions if they are known."""
+        return super().check_rows(self.complete_rows(rows), predictions)
+
     def predict_rows(self, rows: Array) -> NDArray:
         """Predict checked rows, an array with the columns of the fit."""
-        takes_gaps = getattr(self.best_estimator_, "missing", "error") == "em"
-        if not takes_gaps and np.isnan(rows).any():
+        rows = self.complete_rows(rows)
+        if not self.takes_gaps and np.isnan(rows).any():
             i, j = np.argwhere(np.isnan(rows))[0]
             names = getattr(self, "feature_names_in_", range(rows.shape[1]))
             raise ValueError(
@@ -190,8 +206,9 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
         if are_blocks(X):
-            return join_known(X, self.blocks_, self.n_features_in_)
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+            return self.complete_rows(join_known(X, self.blocks_, self.n_features_in_))
+        rows = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        return rows if reset else self.complete_rows(rows)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)

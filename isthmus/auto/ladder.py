@@ -311,7 +311,7 @@ def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
     """The rungs that are asked for by name, in the order of the ladder; "auto" is all that can be."""
     ladder = LADDER if problem.blocks is None else BLOCKS
     if problem.blocks is not None and problem.missing:
-        raise ValueError("X or y has missing values, which methods for several blocks do not take.")
+        raise ValueError("y has missing values, which methods for several blocks do not take.")
     able = [rung for rung in ladder if rung.takes_missing or not problem.missing]
     if isinstance(methods, str) and methods == "auto":
         return [rung for rung in able if rung.is_wanted(problem)]
@@ -324,7 +324,7 @@ def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
         check_option("methods", name, tuple(rung.name for rung in ladder))
         if name not in [rung.name for rung in able]:
             raise ValueError(
-                f"X or y has missing values and the method {name!r} does not take them: fill them, "
+                f"y has missing values and the method {name!r} does not take them: leave these rows out, "
                 f"or use one of: {', '.join(rung.name for rung in able)}."
             )
     return [rung for rung in ladder if rung.name in asked]

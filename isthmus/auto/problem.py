@@ -28,7 +28,7 @@ class Problem:
         Whether columns of the inputs are divided by their standard deviations, those of the training
         rows; those of the outputs always are.
     missing : bool
-        Whether values are missing.
+        Whether outputs are missing; gaps in the inputs are filled before any method.
     n_components : int or None
         A rank asked for; None leaves it to cross-validation.
     loss, kernel : str
@@ -109,7 +109,7 @@ class Rung:
         An estimator that chooses its own numbers in ``fit``; ``best_estimator_``, where it has one,
         is the model.
     takes_missing : bool
-        Whether NaN is allowed.
+        Whether outputs may be NaN.
     text, formula, latex, references : str, str, str, tuple of str
         The paragraph of the method, its equation in HTML and in LaTeX, and its literature.
     is_wanted : callable of a Problem

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from isthmus._linalg import Array
 from isthmus._validation import check_rank
-from isthmus.auto.answers import PREFERENCES, Answers, describe_answer
+from isthmus.auto.answers import PREFERENCES, Answers, component_curve, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.fitted import FittedSearch, _outputs
+from isthmus.auto.gaps import Gaps, gaps_of
 from isthmus.auto.given import check_settings, names_of_outputs, require_values
 from isthmus.auto.ladder import BLEND, MEAN, rungs_for
 from isthmus.auto.methods.block_search import join_inputs
@@ -26,7 +27,6 @@ from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
 from isthmus.auto.trust import domain_of, order_of
-from isthmus.inspection import ComponentCurveDisplay
 from isthmus.inspection.intervals import sorted_errors
 from isthmus.inspection.order import Order
 from isthmus.model_selection.splits import is_auto
@@ -134,6 +134,8 @@ class MethodSearchCV(FittedSearch):
         Sorted absolute errors of the left-out rows, for intervals, less what models of all rows gain.
     cv_predictions_ : ndarray of shape (n_samples, n_targets)
         Each row predicted by the chosen method without it; not kept in a saved model.
+    missing_model_ : MissingModel or None
+        What fills gaps in X, if there were any in the fit and none in y.
     target_names_ : list of str
     scale_ : bool
     seconds_ : float
@@ -199,9 +201,10 @@ class MethodSearchCV(FittedSearch):
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features), or dict of these
-            Inputs; NaN where the methods asked for allow it. A dict holds blocks by their names.
+            Inputs; gaps (NaN) are filled, in a fold by what its training rows tell. A dict holds blocks
+            by their names.
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-            Outputs.
+            Outputs; NaN where the methods asked for allow it.
         progress : callable of (label, folds done, folds), default=None
             Told what is under way.
         feature_names, target_names : sequence of str, default=None
@@ -233,11 +236,17 @@ class MethodSearchCV(FittedSearch):
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
         require_values(rows, Y, getattr(self, "feature_names_in_", None), names)
-        problem = self._problem(rows, Y)
-        self.scale_ = problem.scale
+        self._training = rows, Y
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
-            answers = self._compare(rows, Y, weights, groups, problem, board, limit, on_interrupt)
+            gaps = gaps_of(rows, Y, weights)
+            self.missing_model_ = None if gaps is None else gaps.model
+            rows = rows if gaps is None else gaps.complete
+            problem = self._problem(rows, Y)
+            self.scale_ = problem.scale
+            answers = self._compare(
+                rows, Y, weights, groups, gaps, problem, board, limit, on_interrupt
+            )
             chosen = answers.choose(self.prefer)
             self._fit_answers(answers, chosen, board, limit)
             order, later = order_of(chosen, groups is not None), None
@@ -273,7 +282,7 @@ class MethodSearchCV(FittedSearch):
         blocks = None if self.blocks_ is None else list(self.blocks_.values())
         curve = curve or blocks is not None  # each block has a scale of its own
         scale = not curve if self.scale == "auto" else bool(self.scale)
-        missing = bool(np.isnan(X).any() or np.isnan(Y).any())
+        missing = bool(np.isnan(Y).any())
         bank = bank_of(self.treatments, curve and self.scale == "auto")
         return Problem(
             n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
@@ -286,8 +295,8 @@ class MethodSearchCV(FittedSearch):
         )  # fmt: skip
 
     def _compare(
-        self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, problem: Problem,
-        board: Leaderboard, limit: float, on_interrupt: str,
+        self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, gaps: Gaps | None,
+        problem: Problem, board: Leaderboard, limit: float, on_interrupt: str,
     ) -> Answers:  # fmt: skip
         """Run every method in the outer folds, then blend those that may be."""
         rungs = rungs_for(self.methods, problem)
@@ -296,7 +305,7 @@ class MethodSearchCV(FittedSearch):
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
             "weights": weights, "inner": inner_folds(self.cv, groups),
-            "scoring": self.scoring,
+            "scoring": self.scoring, "gaps": gaps,
         }  # fmt: skip
         trials = [
             Trial(rung, X, as_given, splits, problem, is_blended=blends and rung.is_blended(problem),
@@ -361,7 +370,6 @@ class MethodSearchCV(FittedSearch):
         self.best_index_ = trials.index(chosen)
         self.cv_results_ = results_table(trials)
         self.n_samples_ = len(chosen.X)
-        self._training = (chosen.X, chosen.Y)
 
     def _judge(
         self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array
@@ -390,10 +398,3 @@ class MethodSearchCV(FittedSearch):
         self.notices_ = (notice,) if notice else ()
         if notice and order is not None and order.sorted_by is None:
             warnings.warn(notice, UserWarning, stacklevel=2)
-
-
-def component_curve(search: Any) -> dict[str, Any]:
-    """Scores of each number of components of a fitted search; empty where none was searched."""
-    if "param_n_components" not in getattr(search, "cv_results_", {}):
-        return {}
-    return dict(vars(ComponentCurveDisplay.compute(search)))

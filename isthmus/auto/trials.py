@@ -22,6 +22,7 @@ from isthmus._linalg import Array
 from isthmus._validation import allow_far_rows
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.clock import OutOfTime, until
+from isthmus.auto.gaps import Gaps
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
 
@@ -53,6 +54,8 @@ class Trial:
         As in scikit-learn; None is the share of the variance that is explained.
     is_blended : bool, default=False
         Whether a blend may use it.
+    gaps : Gaps, default=None
+        Fills the rows of a fold, if ``X`` had gaps; ``X`` itself is complete.
 
     Attributes
     ----------
@@ -72,11 +75,11 @@ class Trial:
     def __init__(
         self, rung: Rung, X: Array, y: Array, splits: Splits, problem: Problem, *,
         weights: Array | None = None, inner: Callable[[NDArray], Any] | None = None,
-        scoring: Any = None, is_blended: bool = False,
+        scoring: Any = None, is_blended: bool = False, gaps: Gaps | None = None,
     ) -> None:  # fmt: skip
         self.rung, self.X, self.y, self.splits, self.problem = rung, X, y, splits, problem
         self.weights, self.inner, self.scoring = weights, inner, scoring
-        self.is_blended = is_blended
+        self.is_blended, self.gaps = is_blended, gaps
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
         self.predictions = np.full(self.Y.shape, np.nan)
@@ -89,7 +92,7 @@ class Trial:
         """Return the same method in other outer folds, not run yet."""
         return type(self)(
             self.rung, self.X, self.y, splits, self.problem, weights=self.weights, inner=self.inner,
-            scoring=self.scoring, is_blended=self.is_blended,
+            scoring=self.scoring, is_blended=self.is_blended, gaps=self.gaps,
         )  # fmt: skip
 
     @property
@@ -211,11 +214,15 @@ class Trial:
         problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
         model = self.rung.build(problem)
         weights = None if self.weights is None else self.weights[train]
+        if self.gaps is None:
+            rows, others = self.X[train], self.X[test]
+        else:
+            rows, others = self.gaps.fold(train, test)
         begin = time.perf_counter()
-        fit_weighted(model, self.X[train], self.y[train], weights)
+        fit_weighted(model, rows, self.y[train], weights)
         fitted = time.perf_counter()
         with allow_far_rows():
-            predicted = model.predict(_as_trained(self.X[test], self.X[train]))
+            predicted = model.predict(_as_trained(others, rows))
         seconds = time.perf_counter() - fitted
         return np.asarray(predicted).reshape(len(test), -1), fitted - begin, seconds, model
 

@@ -48,8 +48,9 @@ class NewRows:
                 f"{len(files)} {'is' if len(files) == 1 else 'are'} given."
             )
         before, last = split_model(search)
-        # Models with missing="em" fill the holes themselves.
-        takes_holes = not before and getattr(last, "missing", "error") == "em"
+        # A search fills holes before its model, models with missing="em" by themselves.
+        by_itself = not before and getattr(last, "missing", "error") == "em"
+        takes_holes = by_itself or getattr(search, "missing_model_", None) is not None
         self._tables: list[_NewTable] = []
         try:
             for table, path in zip(known, files, strict=True):

@@ -15,9 +15,9 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from isthmus._linalg import Array
+from isthmus.auto.answers import component_curve
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.problem import Problem
-from isthmus.auto.search import component_curve
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.page import Figure, Section, render

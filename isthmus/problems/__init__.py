@@ -29,8 +29,8 @@ from isthmus.problems.form import Folds as Folds
 from isthmus.problems.form import Form as Form
 from isthmus.problems.form import Spectrum as Spectrum
 from isthmus.problems.frame import Frame as Frame
+from isthmus.problems.gaps import MissingModel as MissingModel
 from isthmus.problems.gram import GramForm as GramForm
-from isthmus.problems.missing import MissingModel as MissingModel
 from isthmus.problems.moments import MomentForm as MomentForm
 from isthmus.problems.rows import RowForm as RowForm
 from isthmus.problems.splits import CheckedRows as CheckedRows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -184,6 +185,51 @@ class Gaps:
             if len(columns) ** 2 <= d:  # kept if that takes no more memory than the rows
                 self._kept_pairs[i] = pairs
         return pairs
+
+
+@dataclass
+class MissingModel:
+    r"""Probabilistic PCA of the stacked columns :math:`z = [x, y]` [TB1999]_.
+
+    .. math::
+        z = D (m + W e + \epsilon) + c, \qquad e \sim N(0, I), \quad \epsilon \sim N(0, s^2 I)
+
+    with the observed means ``offset`` (c) and deviations ``scale`` (D). ``filled`` puts the conditional
+    mean, given what is observed of a row, where entries are missing.
+    """
+
+    offset: Array
+    scale: Array
+    live: NDArray  # columns that vary; the others are filled with their constant
+    mean: Array
+    loadings: Array  # W, (d, c)
+    noise_variance: float
+    log_likelihood: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    converged: bool = False
+
+    def multiply_units(self, units: Array) -> None:
+        """Be the model of columns that were divided by these units."""
+        self.offset, self.scale = self.offset * units, self.scale * units
+
+    def filled(self, X: NDArray) -> NDArray:
+        """``X`` (leading columns of the stack) with its NaN replaced, in the dtype of ``X``."""
+        missing = np.isnan(X)
+        rows = np.flatnonzero(missing.any(axis=1))
+        if not len(rows):
+            return X
+        p = X.shape[1]
+        offset, scale, mean = self.offset[:p], self.scale[:p], self.mean[:p]
+        gaps = missing[rows]
+        Z = X[rows] - offset
+        Z /= scale
+        # Columns that do not vary have no loadings: they tell nothing, and nothing tells them.
+        Gaps(gaps).fill(Z, mean, Normal(self.loadings[:p], self.noise_variance))
+        Z *= scale
+        Z += offset
+        filled = X.copy()
+        filled[missing] = Z[gaps]
+        return filled
 
 
 class GapCovariance:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh, leading_pairs
 from isthmus._linalg.roots import rows_of_moments
 from isthmus.problems.frame import Units, output_units
-from isthmus.problems.gaps import GapCovariance, Gaps, Normal
+from isthmus.problems.gaps import GapCovariance, Gaps, MissingModel, Normal
 from isthmus.problems.span import FilledRows, different_rows
 from isthmus.problems.sums import Moments
 
@@ -30,51 +29,6 @@ _ALL_PAIRS = 100
 _SPARE_PAIRS = 4
 # Where their squares fall by less than this, eigenvectors from squared products are orthonormal to 1e-9.
 _SQUARE_SAFE = 1e-6
-
-
-@dataclass
-class MissingModel:
-    r"""Probabilistic PCA of the stacked columns :math:`z = [x, y]` [TB1999]_.
-
-    .. math::
-        z = D (m + W e + \epsilon) + c, \qquad e \sim N(0, I), \quad \epsilon \sim N(0, s^2 I)
-
-    with the observed means ``offset`` (c) and deviations ``scale`` (D). ``filled`` puts the conditional
-    mean, given what is observed of a row, where entries are missing.
-    """
-
-    offset: Array
-    scale: Array
-    live: NDArray  # columns that vary; the others are filled with their constant
-    mean: Array
-    loadings: Array  # W, (d, c)
-    noise_variance: float
-    log_likelihood: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    converged: bool = False
-
-    def multiply_units(self, units: Array) -> None:
-        """Be the model of columns that were divided by these units."""
-        self.offset, self.scale = self.offset * units, self.scale * units
-
-    def filled(self, X: NDArray) -> NDArray:
-        """``X`` (leading columns of the stack) with its NaN replaced, in the dtype of ``X``."""
-        missing = np.isnan(X)
-        rows = np.flatnonzero(missing.any(axis=1))
-        if not len(rows):
-            return X
-        p = X.shape[1]
-        offset, scale, mean = self.offset[:p], self.scale[:p], self.mean[:p]
-        gaps = missing[rows]
-        Z = X[rows] - offset
-        Z /= scale
-        # Columns that do not vary have no loadings: they tell nothing, and nothing tells them.
-        Gaps(gaps).fill(Z, mean, Normal(self.loadings[:p], self.noise_variance))
-        Z *= scale
-        Z += offset
-        filled = X.copy()
-        filled[missing] = Z[gaps]
-        return filled
 
 
 def expected_moments(
@@ -98,29 +52,43 @@ def expected_moments(
     most half as many as there are different rows. Copies of a row count once: neither they nor weights
     change the number.
     """
-    Z = np.hstack([X, Y], dtype=np.float64)
+    Z, p = np.hstack([X, Y], dtype=np.float64), X.shape[1]
+    is_whole = not np.isnan(Z).any()
+    work, model = fit_missing(Z, weights, p, n_latent=n_latent, max_iter=max_iter, tol=tol)
+    if is_whole:
+        return Moments.from_data(X, Y, weights), model
+    offset, scale, live = model.offset, model.scale, model.live
+    few = 1 < work.n_different <= np.count_nonzero(live[:p])
+    of_filled = offset.copy()
+    of_filled[live] += scale[live] * work.filled_mean
+    return (_filled_rows if few else _moments)(work, of_filled, scale, live, p), model
+
+
+def fit_missing(
+    Z: Array,
+    weights: Array | None,
+    p: int,
+    *,
+    n_latent: int | None = None,
+    max_iter: int,
+    tol: float,
+) -> tuple[_Work, MissingModel]:
+    """Fit the model to rows, changed in place, whose first ``p`` columns are inputs."""
     w = np.ones(len(Z)) if weights is None else weights
     missing = np.isnan(Z)
     empty = np.asarray(missing.all(axis=1))
     if empty.any():
         _warn_of_empty(empty)
         Z, missing, w = Z[~empty], missing[~empty], w[~empty]
-    offset, scale, live = _standardise(Z, missing, w, X.shape[1])
+    offset, scale, live = _standardise(Z, missing, w, p)
     work = _Work(Z, missing, w) if live.all() else _Work(Z[:, live], missing[:, live], w)
     work.start(n_latent)
     history, converged = _iterate(work, max_iter, tol)
     mean, loadings = np.zeros(len(live)), np.zeros((len(live), work.c))
     mean[live], loadings[live] = work.mean, work.normal.W
-    model = MissingModel(
+    return work, MissingModel(
         offset, scale, live, mean, loadings, work.normal.noise, history, len(history), converged
     )
-    p = X.shape[1]
-    if not missing.any():
-        return Moments.from_data(X, Y, weights), model
-    few = 1 < work.n_different <= np.count_nonzero(live[:p])
-    of_filled = offset.copy()
-    of_filled[live] += scale[live] * work.filled_mean
-    return (_filled_rows if few else _moments)(work, of_filled, scale, live, p), model
 
 
 def unit_of_seen(A: NDArray) -> float:

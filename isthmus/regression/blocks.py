@@ -20,7 +20,7 @@ def join_blocks(*arrays: ArrayLike) -> tuple[Array, list[slice]]:
     Parameters
     ----------
     *arrays : array of shape (n_samples, n_columns)
-        One per source: near-infrared and Raman spectra, process data.
+        One per source: near-infrared and Raman spectra, process data. NaN is kept.
 
     Returns
     -------
@@ -38,7 +38,9 @@ def join_blocks(*arrays: ArrayLike) -> tuple[Array, list[slice]]:
     """
     if not arrays:
         raise ValueError("join_blocks needs at least one array.")
-    checked = [check_array(array, dtype=np.float64) for array in arrays]
+    checked = [
+        check_array(array, dtype=np.float64, ensure_all_finite="allow-nan") for array in arrays
+    ]
     check_consistent_length(*checked)
     ends = np.cumsum([0, *(part.shape[1] for part in checked)]).tolist()
     return np.hstack(checked), [slice(a, b) for a, b in pairwise(ends)]

@@ -22,7 +22,8 @@ from isthmus._validation import (
 )
 from isthmus.kernels import gram
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.missing import MissingModel, expected_moments
+from isthmus.problems.gaps import MissingModel
+from isthmus.problems.missing import fit_missing
 from isthmus.regression.kernel_ridge import dual_ridge
 
 _LATENT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # numbers of latent dimensions that are tried
@@ -195,13 +196,8 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return Y, None
         rated = ~np.isnan(Y).all(axis=0)
         rows = Y.T[rated]
-        _, model = expected_moments(
-            rows,
-            np.zeros((len(rows), 0)),
-            None,
-            n_latent=n_latent,
-            max_iter=self.max_iter,
-            tol=self.tol,
+        _, model = fit_missing(
+            rows, None, rows.shape[1], n_latent=n_latent, max_iter=self.max_iter, tol=self.tol
         )
         return model.filled(Y.T).T, model
 

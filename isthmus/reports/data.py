@@ -174,9 +174,10 @@ class ReportData:
         if not np.isnan(self.X).any():
             return self.X
         # What the model itself sees; means are only for pictures of models that refuse holes.
-        filler = getattr(self.model, "missing_model_", None)
-        if filler is not None:
-            return np.asarray(filler.filled(self.X))
+        for owner in (self.search, self.model):
+            filler = getattr(owner, "missing_model_", None)
+            if filler is not None:
+                return np.asarray(filler.filled(self.X))
         return np.where(np.isnan(self.X), np.nan_to_num(np.nanmean(self.X, axis=0)), self.X)
 
     @cached_property

@@ -151,7 +151,10 @@ def join_known(X: Mapping[str, Any], blocks: dict[str, NDArray] | None, n_featur
         raise ValueError("X is a dict, but the model was not fitted on several blocks.")
     if sorted(map(str, X)) != sorted(blocks):
         raise ValueError(f"X has the blocks {list(X)}, the model was fitted on {list(blocks)}.")
-    parts = {str(key): check_array(part, dtype=np.float64) for key, part in X.items()}
+    parts = {
+        str(key): check_array(part, dtype=np.float64, ensure_all_finite="allow-nan")
+        for key, part in X.items()
+    }
     check_consistent_length(*parts.values())
     rows = np.empty((len(next(iter(parts.values()))), n_features))
     for name, columns in blocks.items():
