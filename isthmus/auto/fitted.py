@@ -128,6 +128,13 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
         write_report(path, self, rows, Y, cv_predictions=predictions, **options)
 
     @property
+    def score_name(self) -> str:
+        """What scores are called in reports: R2, unless ``scoring`` is something else."""
+        if self.scoring is None:
+            return "R2"
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    @property
     def is_judged_in_time(self) -> bool:
         """Whether score and errors are of later rows, predicted from earlier ones."""
         cv = getattr(self, "cv_", None)  # files of earlier versions have none
@@ -164,6 +171,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
             ],
             "n_splits": self.n_splits_,
             "score": self.best_score_,
+            "score_name": self.score_name,
             "baseline_score": self.baseline_score_,
             "prefer": self.prefer,
             "answers": {

@@ -220,8 +220,9 @@ def _curves(fitted: list[Row]) -> Section:
         variants.append((row.label, *fig.rank_scores(ComponentCurveDisplay(**curve))))
     names = " and ".join(label for label, *_ in variants)
     caption = (
-        f"The score of every number of components of {names} in cross-validation, with standard errors; the "
-        "ring is the choice. Where the curve is flat, fewer components are enough; a falling one means overfitting."
+        f"The score of every number of components of {names} in cross-validation, with standard errors; "
+        "the ring is the choice. Where the curve is flat, fewer components are enough; a falling one means "
+        "overfitting."
     )
     return Section("Rank curves", figures=[Figure("curves", caption, variants, "Method")])
 
