@@ -30,6 +30,11 @@ def test_settings_are_refused_before_anything_is_fitted(settings, told):
         MethodSearchCV(**{**QUICK, **settings}).fit(X, Y)
 
 
+def test_groups_and_time_exclude_each_other():
+    with pytest.raises(ValueError, match=r"cv='time' .* give one of the two"):
+        fit_auto(X, Y, methods=["pls"], cv="time", groups=np.arange(40) // 7)
+
+
 def test_series_give_their_names_to_outputs():
     named = fit_auto(X, pd.Series(Y[:, 0], name="fat"), **QUICK).set_output(transform="pandas")
     assert list(named.predict(X).columns) == ["fat"]
