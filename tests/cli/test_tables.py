@@ -119,6 +119,10 @@ def test_did_you_mean(tables, run, options, expected):
             "column 'c' holds categories, 3 of them: 'x', 'y', 'z'; encode it with --categories",
         ),
         (
+            "vwxyz",
+            "column 'c' holds categories, 5 of them: 'v', 'w', 'x', 'y', ...; encode it with",
+        ),
+        (
             ("2024-01-01", "2024-01-02"),
             "column 'c' holds dates, such as '2024-01-01'; read it as days with",
         ),
