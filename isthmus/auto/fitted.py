@@ -16,6 +16,12 @@ from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.model_selection.splits import is_auto
 from isthmus.reports import write_report
 
+_WHY_NOT = {  # what has a better score than the answer is not the answer
+    "accurate": "ahead by less than two standard errors",
+    "simple": "less simple, and ahead by less than one standard error",
+    "small": "no map of low rank",
+}
+
 
 class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """What a search can do once it is fitted."""
@@ -214,7 +220,10 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"  score {self.best_score_:.4f} in later rows, predicted from earlier ones"
             )
         if others and results["status"][others[0]] == "done":
-            lines.append(f"  runner-up: {self._line(others[0])}")
+            scores = results["mean_test_score"]
+            is_ahead = scores[others[0]] > scores[results["method"].index(self.best_method_)]
+            why = f" ({_WHY_NOT[self.prefer]})" if is_ahead else ""
+            lines.append(f"  runner-up: {self._line(others[0])}{why}")
         return "\n".join(lines)
 
     def _line(self, k: int) -> str:
