@@ -58,6 +58,11 @@ def test_every_figure_says_what_to_see(page):
         assert caption and len(caption[1]) > 60
 
 
+def test_colours_say_which_output_they_are_of(page):
+    for name in ("fat &amp; water", "z"):
+        assert f'"title":{{"text":"{name}","side":"right"}}' in page
+
+
 def test_names_are_text_and_not_tags(page):
     body = page[: page.index("<script>")]
     assert "<in 3>" not in body and "&lt;in 3&gt;" in body
