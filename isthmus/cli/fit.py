@@ -182,7 +182,7 @@ def fit(
             data = read_pair(x_files, y_file, targets, reading)
         if options["methods"] == "auto" and data.has_gaps:
             console.notice(
-                "values are missing, which only linear methods take: fill them, or leave these rows out, to "
+                "values are missing, which only linear methods take: fill them, or leave these rows out to "
                 "compare kernels and trees too."
             )
 
