@@ -30,6 +30,23 @@ def test_settings_are_refused_before_anything_is_fitted(settings, told):
         MethodSearchCV(**{**QUICK, **settings}).fit(X, Y)
 
 
+def test_a_runner_up_with_a_better_score_is_explained():
+    search = fit_auto(X, Y, **QUICK)
+    answer = search.cv_results_["method"].index(search.best_method_)
+    scores = search.cv_results_["mean_test_score"]
+    scores[answer] = scores.max() + 0.01
+    assert repr(search).endswith("in rows left out")
+    scores[answer] = scores.min() - 0.01
+    assert repr(search).endswith("in rows left out (ahead by less than two standard errors)")
+    search.prefer = "simple"
+    assert repr(search).endswith("(less simple, and ahead by less than one standard error)")
+
+
+def test_groups_and_time_exclude_each_other():
+    with pytest.raises(ValueError, match=r"cv='time' .* give one of the two"):
+        fit_auto(X, Y, methods=["pls"], cv="time", groups=np.arange(40) // 7)
+
+
 def test_series_give_their_names_to_outputs():
     named = fit_auto(X, pd.Series(Y[:, 0], name="fat"), **QUICK).set_output(transform="pandas")
     assert list(named.predict(X).columns) == ["fat"]

@@ -17,6 +17,12 @@ from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.model_selection.splits import is_auto
 from isthmus.reports import write_report
 
+_WHY_NOT = {  # what has a better score than the answer is not the answer
+    "accurate": "ahead by less than two standard errors",
+    "simple": "less simple, and ahead by less than one standard error",
+    "small": "no map of low rank",
+}
+
 
 class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """What a search can do once it is fitted."""
@@ -144,6 +150,13 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
         write_report(path, self, rows, Y, cv_predictions=predictions, **options)
 
     @property
+    def score_name(self) -> str:
+        """What scores are called in reports: R2, unless ``scoring`` is something else."""
+        if self.scoring is None:
+            return "R2"
+        return str(getattr(self.scoring, "__name__", self.scoring))
+
+    @property
     def is_judged_in_time(self) -> bool:
         """Whether score and errors are of later rows, predicted from earlier ones."""
         cv = getattr(self, "cv_", None)  # files of earlier versions have none
@@ -180,6 +193,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
             ],
             "n_splits": self.n_splits_,
             "score": self.best_score_,
+            "score_name": self.score_name,
             "baseline_score": self.baseline_score_,
             "prefer": self.prefer,
             "answers": {
@@ -223,7 +237,10 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"  score {self.best_score_:.4f} in later rows, predicted from earlier ones"
             )
         if others and results["status"][others[0]] == "done":
-            lines.append(f"  runner-up: {self._line(others[0])}")
+            scores = results["mean_test_score"]
+            is_ahead = scores[others[0]] > scores[results["method"].index(self.best_method_)]
+            why = f" ({_WHY_NOT[self.prefer]})" if is_ahead else ""
+            lines.append(f"  runner-up: {self._line(others[0])}{why}")
         return "\n".join(lines)
 
     def _line(self, k: int) -> str:

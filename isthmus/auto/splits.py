@@ -23,6 +23,12 @@ def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | N
 
     None stands for shuffled k-fold.
     """
+    in_order = isinstance(cv, TimeSeriesSplit) or (isinstance(cv, str) and cv == "time")
+    if in_order and groups is not None:
+        raise ValueError(
+            "groups (--groups) keep the rows of a batch in one fold, cv='time' (--cv time) parts rows by "
+            "their order: give one of the two."
+        )
     if groups is not None:
 
         def by_groups(rows: NDArray) -> Any:
@@ -33,7 +39,6 @@ def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | N
             return list(GroupKFold(min(N_FOLDS, n_groups)).split(own, groups=own))
 
         return by_groups
-    in_order = isinstance(cv, TimeSeriesSplit) or (isinstance(cv, str) and cv == "time")
     if in_order:
 
         def by_time(rows: NDArray) -> Any:

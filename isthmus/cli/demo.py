@@ -1,4 +1,4 @@
-"""``isthmus demo``: damaged digits restored by the whole ladder of methods."""
+"""``isthmus demo``: damaged digits restored by methods of this library and of scikit-learn."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def demo(
     )
     header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
     console.table("", header, found.table())
+    console.say(found.verdict)
     console.say(f"Open {output} to see the digits, the rank curves and the residuals.")
     console.say(
         "Next, your own files: isthmus fit X.csv Y.csv -o model.isthmus --report report.html"
@@ -46,6 +47,7 @@ def demo(
     console.result(
         {
             "report": output,
+            "verdict": found.verdict,
             "methods": [
                 {
                     "method": row.label,

@@ -180,6 +180,11 @@ def fit(
             return
         with console.progress() as reading.progress:
             data = read_pair(x_files, y_file, targets, reading)
+        if options["methods"] == "auto" and data.has_gaps:
+            console.notice(
+                "values are missing, which only linear methods take: fill them, or leave these rows out to "
+                "compare kernels and trees too."
+            )
 
         from isthmus.auto import MethodSearchCV
 

@@ -75,7 +75,7 @@ def inspect(
     rows = [row[:3] for row in comparison_rows(summary)]
     if rows:
         title = "Cross-validation, with standard errors over the folds"
-        console.table(title, ["method", "R2", "difference"], rows)
+        console.table(title, ["method", summary.get("score_name", "R2"), "difference"], rows)
     console.result(found)
 
 

@@ -115,6 +115,11 @@ class ReportData:
         return "each row predicted by a model fitted without it (cross-validation)"
 
     @property
+    def score_name(self) -> str:
+        """What the scores are: R2, or what the user asked for."""
+        return str(getattr(self.search, "score_name", "R2"))
+
+    @property
     def is_in_time(self) -> bool:
         """Whether score and errors are of later rows predicted from earlier ones."""
         return bool(getattr(self.search, "is_judged_in_time", False))

@@ -150,7 +150,8 @@ def _guess(cells: Any, decimal: str) -> tuple[str, str]:
         return "number", ""  # 1,234 and 5 % are refused with their line, not taken as words
     levels = Counter(filled)
     if len(levels) <= min(_MOST_LEVELS, max(2, len(filled) // 2)):
-        return "category", f"{len(levels)} of them: {some(sorted(levels), 4)}"
+        more = ", ..." if len(levels) > 4 else ""
+        return "category", f"{len(levels)} of them: {some(sorted(levels)[:4])}{more}"
     return "text", f"such as {shorten(texts[0])}"
 
 

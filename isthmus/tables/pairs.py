@@ -67,6 +67,11 @@ class Pair:
     origin: dict[str, Any] = field(default_factory=dict)  # what a model keeps to read new rows
     groups: NDArray | None = None  # a number per group of rows
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return bool(np.isnan(self.X).any() or np.isnan(self.Y).any())
+
 
 def read_pair(
     x_files: str | Sequence[str], y_file: str | None, target_columns: list[str], reading: Reading

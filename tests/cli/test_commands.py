@@ -557,6 +557,15 @@ def test_demo(run_process, tmp_path):
     errors = {row["method"]: row["test_error"] for row in told["methods"]}
     assert len(errors) == 8 and max(list(errors.values())[2:]) < 3.0 < errors["mean picture"]
     assert errors["kernel ridge regression"] < errors["ridge regression"]
+    # The best choice is a method of this library, and the demonstration says against what.
+    best = min(errors, key=errors.get)
+    assert (
+        "scikit-learn" not in best and errors[best] < 0.98 * errors["KernelRidge of scikit-learn"]
+    )
+    assert told["verdict"].startswith(
+        f"The best is {best}: an error of {errors[best]:.2f} per pixel, "
+    )
+    assert "less than KernelRidge of scikit-learn" in told["verdict"]
     page = (tmp_path / "isthmus-demo.html").read_text("utf-8")
     for heading in ("Restored digits", "Rank curves", "Output basis", "Residuals"):
         assert heading in page

@@ -119,6 +119,10 @@ def test_did_you_mean(tables, run, options, expected):
             "column 'c' holds categories, 3 of them: 'x', 'y', 'z'; encode it with --categories",
         ),
         (
+            "vwxyz",
+            "column 'c' holds categories, 5 of them: 'v', 'w', 'x', 'y', ...; encode it with",
+        ),
+        (
             ("2024-01-01", "2024-01-02"),
             "column 'c' holds dates, such as '2024-01-01'; read it as days with",
         ),
@@ -386,3 +390,21 @@ def test_without_extras_the_core_reads_text(model, run, tmp_path):
     ):
         done = call("inspect", name)
         assert done.returncode == 1 and f"pip install {package}" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("gap", ["input", "output", None])
+def test_gaps_are_told_to_leave_methods_out(run, tmp_path, gap):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 2))
+    cells = [[f"{a:.3f}", f"{b:.3f}", f"{a + b + 0.1 * rng.normal():.3f}"] for a, b in rows]
+    if gap is not None:
+        cells[4][1 if gap == "input" else 2] = ""
+    lines = [",".join(row) for row in cells]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    code, out, err = run(
+        "fit", "t.csv", "-t", "y", "-o", "m.isthmus", "--report", "r.html", "--cv", "2"
+    )
+    assert code == 0, err
+    assert ("values are missing, which only linear methods take" in err) == (gap is not None)
+    assert ("kernel" in out) == (gap is None)
+    assert (tmp_path / "m.isthmus").exists()

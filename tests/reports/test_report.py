@@ -58,6 +58,11 @@ def test_every_figure_says_what_to_see(page):
         assert caption and len(caption[1]) > 60
 
 
+def test_colours_say_which_output_they_are_of(page):
+    for name in ("fat &amp; water", "z"):
+        assert f'"title":{{"text":"{name}","side":"right"}}' in page
+
+
 def test_names_are_text_and_not_tags(page):
     body = page[: page.index("<script>")]
     assert "<in 3>" not in body and "&lt;in 3&gt;" in body
@@ -96,6 +101,19 @@ def test_no_better_than_the_mean_is_said(tmp_path):
     search = MethodSearchCV("pls", cv=5).fit(rng.normal(size=(40, 5)), rng.normal(size=40))
     search.report(tmp_path / "r.html")
     assert "not clearly better than predicting the mean" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_scores_have_the_name_that_was_asked_for(tmp_path):
+    options = {"cv": 3, "methods": ["pls", "ridge"], "report": tmp_path / "r.html"}
+    search = fit_auto(X, Y, scoring="neg_mean_absolute_error", **options)
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "neg_mean_absolute_error in cross-validation" in page
+    assert f"Its neg_mean_absolute_error is {search.best_score_:.3f}" in page
+    assert "R2 in cross-validation" not in page
+    assert "1 is perfect" not in page
+    assert search.training_summary()["score_name"] == "neg_mean_absolute_error"
+    assert fit_auto(X, Y, **options).training_summary()["score_name"] == "R2"
+    assert "R2 in cross-validation" in (tmp_path / "r.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("shape", [(6, 1, 1), (7, 30, 1), (30, 1, 40), (2500, 3, 2)])

@@ -16,7 +16,6 @@ _ANSWERS = (
     "Three answers to the same question, judged on the same rows left out. Size is how many numbers the "
     "model holds; the last column is what an answer gains over the simple one."
 )
-_ANSWER_HEADER = ["answer", "method", "R2", "size", "rows/s predicted", "gain over simple"]
 
 
 def answer_rows(search: Any) -> list[list[str]]:
@@ -55,20 +54,28 @@ def comparison(data: ReportData) -> Section:
     if data.is_in_time and not data.compares_in_time:
         text.append(
             "Rows were dealt to these folds at random. The answer was then judged by later rows, predicted "
-            f"from earlier ones: R2 {data.search.best_score_:.3f} ± {data.score_error:.3f}."
+            f"from earlier ones: {data.score_name} {data.search.best_score_:.3f} ± {data.score_error:.3f}."
         )
     told = (
         "The same in numbers, with standard errors over the folds. Differences from the best are taken "
         "fold by fold: rows that are hard for all methods cancel."
     )
-    header = ["method", "R2", "difference from best", "seconds per fit", "rows/s predicted"]
+    header = [
+        "method",
+        data.score_name,
+        "difference from best",
+        "seconds per fit",
+        "rows/s predicted",
+    ]
     tables = [(told, header, _method_rows(data.search))]
     if getattr(data.search, "answers_", None):
-        tables.insert(0, (_ANSWERS, _ANSWER_HEADER, _answer_gains(data.search)))
-    return Section("Comparison of methods", text, [_method_scores(data.search)], tables)
+        own = ["answer", "method", data.score_name, "size", "rows/s predicted", "gain over simple"]
+        tables.insert(0, (_ANSWERS, own, _answer_gains(data.search)))
+    figure = _method_scores(data.search, data.score_name)
+    return Section("Comparison of methods", text, [figure], tables)
 
 
-def _method_scores(search: Any) -> Figure:
+def _method_scores(search: Any, score_name: str) -> Figure:
     results = search.cv_results_
     done = [k for k, status in enumerate(results["status"]) if status == "done"][::-1]
     labels = [
@@ -104,12 +111,12 @@ def _method_scores(search: Any) -> Figure:
             "the blend (in orange) was chosen. A single method replaces it only if it is better by two "
             "standard errors: the best of several methods owes part of its score to luck."
         )
+    scale = "; 1 is perfect, 0 the mean" if score_name == "R2" else "; more is better"
     caption = (
-        "The methods with their standard errors over the folds; 1 is perfect, 0 the mean. All that reach "
-        "the dashed line are within one standard error of the best; "
-        + rules.get(search.prefer, chosen)
+        f"The methods with their standard errors over the folds{scale}. All that reach the "
+        "dashed line are within one standard error of the best; " + rules.get(search.prefer, chosen)
     )
-    lay = fig.layout("R2 in cross-validation", "")
+    lay = fig.layout(f"{score_name} in cross-validation", "")
     # Room for a label of two lines per method.
     height = 150 + 44 * len(done)
     return Figure("comparison", caption, [("", [points, rule], lay)], height=height)

@@ -16,9 +16,11 @@ def summary(data: ReportData) -> Section:
     """What came out, in a few numbers."""
     search, error = data.search, data.score_error
     rows = "later rows" if data.is_in_time else "cross-validation"
+    name = data.score_name
+    what = f"explained in {rows} (R2)" if name == "R2" else f"{name} in {rows}"
     cards = [
         ("method chosen", search.method_["label"]),
-        (f"explained in {rows} (R2)", f"{search.best_score_:.3f} ± {error:.3f}"),
+        (what, f"{search.best_score_:.3f} ± {error:.3f}"),
         ("rows, inputs, outputs of the fit",
          f"{search.n_samples_} by {search.n_features_in_} → {len(search.target_names_)}"),
     ]  # fmt: skip
@@ -65,12 +67,15 @@ def method(data: ReportData) -> Section:
     }.get(search.prefer, "the most accurate answer (blends too were fitted inside the folds)")
     in_time = ", later rows predicted from earlier ones" if data.compares_in_time else ""
     judged = "later rows, predicted from earlier ones" if data.is_in_time else "rows left out"
+    score = f"{search.best_score_:.3f} (standard error {data.score_error:.3f})"
+    result = f"It explains {score} of the variance of the outputs of {judged}"
+    if data.score_name != "R2":
+        result = f"Its {data.score_name} is {score} in {judged}"
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
         f"compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each chose "
-        f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} It "
-        f"explains {search.best_score_:.3f} (standard error {data.score_error:.3f}) of the variance of the "
-        f"outputs of {judged} (n = {search.n_samples_}). Computed with isthmus."
+        f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} "
+        f"{result} (n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
     return Section(

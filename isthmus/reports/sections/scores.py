@@ -10,6 +10,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import kernel_scores
 from isthmus.reports.page import Figure, Section
+from isthmus.tables.errors import plural
 
 _TITLE = "Scores and outliers"
 # Outliers that are drawn, and those that are listed by name.
@@ -66,8 +67,10 @@ def _plane(data: ReportData, display: ScoresDisplay, rows: NDArray, outlying: ND
     T = display.scores[rows]
     variants = []
     for label, j in data.shown_outputs:
+        name = fig.plain([data.search.target_names_[j]])[0]
+        bar = {"thickness": 10, "len": 0.9, "title": {"text": name, "side": "right"}}
         marker = {"color": fig.numbers(data.Y[rows, j]), "colorscale": "Viridis", "showscale": True,
-                  "size": 7, "opacity": 0.9, "colorbar": {"thickness": 10, "len": 0.9}}  # fmt: skip
+                  "size": 7, "opacity": 0.9, "colorbar": bar}  # fmt: skip
         points = fig.markers(
             T[:, 0], T[:, 1], names, "(%{x}, %{y})<br>output %{marker.color}", marker=marker
         )
@@ -89,9 +92,10 @@ def _how_many(data: ReportData, display: ScoresDisplay, outlying: NDArray) -> st
         return "No row exceeds the 95 % limits."
     by_chance = "one in ten" if display.q is not None else "one in twenty"
     more = " ..." if len(outlying) > _MOST_LISTED else ""
+    verb = "exceeds" if len(outlying) == 1 else "exceed"
     return (
-        f"{len(outlying)} rows ({100 * len(outlying) / data.n:.1f} %) exceed a 95 % limit; about "
-        f"{by_chance} would by chance: {', '.join(data.names_of(outlying[:_MOST_LISTED]))}{more}."
+        f"{plural(len(outlying), 'row')} ({100 * len(outlying) / data.n:.1f} %) {verb} a 95 % limit; "
+        f"about {by_chance} would by chance: {', '.join(data.names_of(outlying[:_MOST_LISTED]))}{more}."
     )
 
 

@@ -102,7 +102,9 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         f"On these {data.n} rows the model explains {share} of the variance of the outputs. If it was "
         "trained on them, this is no test."
     ]
-    if search.best_score_ is not None:  # of a model that was moved to another instrument
+    if (
+        search.best_score_ is not None and data.score_name == "R2"
+    ):  # None: of a model that was moved to another instrument
         text[0] += f" In cross-validation at the fit it explained {100 * search.best_score_:.1f} %."
     if np.isfinite(ratios[worst]) and ratios[worst] > 1.5:
         text.append(
