@@ -105,8 +105,37 @@ def test_a_column_may_be_unknown_in_a_fold_and_a_row_altogether(data):
     assert np.isfinite(found.predict(sparse)).all()
 
 
+def test_rows_without_output_or_weight_are_left_out(data):
+    X, _, y = data
+    kept = np.ones(N, dtype=bool)
+    kept[[3, 17, 90]] = False
+    unknown = np.where(kept, y, np.nan)
+    halves = [(np.arange(60, N), np.arange(60)), (np.arange(60), np.arange(60, N))]
+    place = np.cumsum(kept) - 1
+    own = [tuple(place[rows[kept[rows]]] for rows in fold) for fold in halves]
+    expected = MethodSearchCV(["pls", "kernel"], cv=own).fit(X[kept], y[kept])
+    for outputs, params in ((unknown, {}), (y, {"sample_weight": 1.0 * kept})):
+        if params:
+            expected = MethodSearchCV(["pls", "kernel"], cv=own).fit(
+                X[kept], y[kept], sample_weight=np.ones(kept.sum())
+            )
+        found = MethodSearchCV(["pls", "kernel"], cv=halves).fit(X, outputs, **params)
+        assert found.n_samples_ == kept.sum()
+        assert_allclose(found.predict(X), expected.predict(X), rtol=1e-12)
+        assert np.isnan(found.cv_predictions_[~kept]).all()
+        assert_array_equal(found.cv_predictions_[kept], expected.cv_predictions_)
+
+
+def test_a_report_of_rows_without_output(data, tmp_path):
+    X, _, y = data
+    search = MethodSearchCV("pls", cv=2).fit(X, np.where(np.arange(N) < 5, np.nan, y))
+    search.report(tmp_path / "r.html", row_names=[f"row {i}" for i in range(N)])
+    assert (tmp_path / "r.html").stat().st_size > 1000
+
+
 def test_complete_inputs_and_outputs_with_gaps_are_left_as_they_are(data):
     X, holes, y = data
     assert gaps_of(X, y[:, None], None) is None
-    assert gaps_of(holes, np.where(np.arange(N) == 3, np.nan, y)[:, None], None) is None
+    two = np.column_stack([y, np.where(np.arange(N) == 3, np.nan, y)])
+    assert gaps_of(holes, two, None) is None
     assert MethodSearchCV("pls", cv=2).fit(X, y).missing_model_ is None

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 
 from isthmus._linalg import Array
-from isthmus._validation import check_number, check_option
+from isthmus._validation import check_number, check_option, check_rank
 from isthmus.auto.answers import PREFERENCES
-from isthmus.auto.problem import FEWEST_ROWS
+from isthmus.auto.gaps import Gaps, gaps_of
+from isthmus.auto.methods.logarithms import want_logarithms
+from isthmus.auto.methods.treated import bank_of
+from isthmus.auto.problem import FEWEST_ROWS, Problem, check_outputs, check_row_params
+from isthmus.auto.splits import has_wild_cells, is_curve
 from isthmus.kernels.resolve import kernel_names
 from isthmus.losses.registry import get_loss
 
@@ -20,6 +26,83 @@ _HELP = {
     "dates": "give days since a first day, or leave it out",
     "times": "give hours or days as numbers, or leave it out",
 }
+
+
+@dataclass
+class GivenRows:
+    """The rows that a search learns from: those with a weight and an output.
+
+    Attributes
+    ----------
+    X, Y : ndarray of shape (n_kept, n_features), (n_kept, n_targets)
+    weights, groups : ndarray of shape (n_kept,) or None
+    kept : ndarray of shape (n_samples,)
+        Which of the rows that were handed in they are.
+    gaps : Gaps or None
+        What fills gaps in the inputs; X is complete then.
+    """
+
+    X: Array
+    Y: Array
+    weights: Array | None
+    groups: NDArray | None
+    kept: NDArray
+    gaps: Gaps | None = None
+
+    @classmethod
+    def of(cls, X: Array, Y: Array, params: dict[str, Any]) -> GivenRows:
+        """Check weights, groups and outputs, and leave out rows that tell nothing."""
+        weights, groups = check_row_params(params, len(X))
+        kept: NDArray = ~np.isnan(Y).all(axis=1)
+        if weights is not None:
+            kept &= weights > 0
+        check_outputs(Y[kept])
+        weights = None if weights is None else weights[kept]
+        groups = None if groups is None else groups[kept]
+        return cls(X[kept], Y[kept], weights, groups, kept)
+
+    def fill_gaps(self) -> None:
+        """Make the inputs complete."""
+        self.gaps = gaps_of(self.X, self.Y, self.weights)
+        if self.gaps is not None:
+            self.X = self.gaps.complete
+
+    def among_kept(self, cv: Any) -> Any:
+        """Folds that were handed in as numbers of rows, in numbers of the rows that are kept."""
+        if self.kept.all() or isinstance(cv, int | np.integer | str) or hasattr(cv, "split"):
+            return cv
+        place = np.cumsum(self.kept) - 1
+        numbers = np.arange(len(self.kept))
+        folds = [[numbers[rows] for rows in fold] for fold in cv]
+        return [tuple(place[rows[self.kept[rows]]] for rows in fold) for fold in folds]
+
+    def spread(self, values: Array) -> Array:
+        """Values of the rows as values of all that were handed in; NaN for those left out."""
+        found = np.full((len(self.kept), values.shape[1]), np.nan)
+        found[self.kept] = values
+        return found
+
+
+def problem_of(search: Any, X: Array, Y: Array) -> Problem:
+    """What the methods of a search are built for."""
+    rank = None if search.n_components == "auto" else check_rank(search.n_components, minimum=1)
+    if search.scale != "auto" and not isinstance(search.scale, bool | np.bool_):
+        raise ValueError(f"scale == {search.scale!r}, must be True, False or 'auto'.")
+    blocks = None if search.blocks_ is None else list(search.blocks_.values())
+    curve = is_curve(X, getattr(search, "feature_names_in_", None))
+    curve = curve or blocks is not None  # each block has a scale of its own
+    scale = not curve if search.scale == "auto" else bool(search.scale)
+    missing = bool(np.isnan(Y).any())
+    bank = bank_of(search.treatments, curve and search.scale == "auto")
+    return Problem(
+        n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
+        missing=missing, n_components=rank, loss=search.loss, kernel=search.kernel,
+        random_state=search.random_state, rule="one_se" if search.prefer == "simple" else "best",
+        treatments=None if missing or rank is not None else bank, n_jobs=search.n_jobs,
+        heavy=not missing and has_wild_cells(Y), blocks=blocks,
+        tails=scale and not missing and has_wild_cells(X),
+        positive=not missing and want_logarithms(Y),
+    )  # fmt: skip
 
 
 def check_settings(search: Any, on_interrupt: str) -> None:

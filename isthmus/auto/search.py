@@ -9,22 +9,24 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
-from isthmus._validation import check_rank
 from isthmus.auto.answers import PREFERENCES, Answers, component_curve, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.fitted import FittedSearch, _outputs
-from isthmus.auto.gaps import Gaps, gaps_of
-from isthmus.auto.given import check_settings, names_of_outputs, require_values
+from isthmus.auto.given import (
+    GivenRows,
+    check_settings,
+    names_of_outputs,
+    problem_of,
+    require_values,
+)
 from isthmus.auto.ladder import BLEND, MEAN, rungs_for
 from isthmus.auto.methods.block_search import join_inputs
-from isthmus.auto.methods.logarithms import want_logarithms
-from isthmus.auto.methods.treated import bank_of
-from isthmus.auto.problem import Problem, check_outputs, check_row_params
+from isthmus.auto.problem import Problem
 from isthmus.auto.progress import Leaderboard, Progress
-from isthmus.auto.splits import has_wild_cells, inner_folds, is_curve, outer_splits
+from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
 from isthmus.auto.trust import domain_of, order_of
 from isthmus.inspection.intervals import sorted_errors
@@ -133,7 +135,8 @@ class MethodSearchCV(FittedSearch):
     residual_quantiles_ : ndarray of shape (m, n_targets)
         Sorted absolute errors of the left-out rows, for intervals, less what models of all rows gain.
     cv_predictions_ : ndarray of shape (n_samples, n_targets)
-        Each row predicted by the chosen method without it; not kept in a saved model.
+        Each row predicted by the chosen method without it, NaN for rows that were left out of the fit; not
+        kept in a saved model.
     missing_model_ : MissingModel or None
         What fills gaps in X, if there were any in the fit and none in y.
     target_names_ : list of str
@@ -204,7 +207,8 @@ class MethodSearchCV(FittedSearch):
             Inputs; gaps (NaN) are filled, in a fold by what its training rows tell. A dict holds blocks
             by their names.
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-            Outputs; NaN where the methods asked for allow it.
+            Outputs; NaN where the methods asked for allow it. Rows without any output, or without weight,
+            are left out.
         progress : callable of (label, folds done, folds), default=None
             Told what is under way.
         feature_names, target_names : sequence of str, default=None
@@ -227,29 +231,22 @@ class MethodSearchCV(FittedSearch):
         names = names_of_outputs(y, target_names)
         X, self.blocks_, feature_names = join_inputs(X, self.blocks, feature_names)
         rows, Y = self._check(X, y)
-        weights, groups = check_row_params(params, len(rows))
-        if weights is not None:
-            kept = weights > 0
-            rows, Y, weights = rows[kept], Y[kept], weights[kept]
-            groups = None if groups is None else groups[kept]
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
-        require_values(rows, Y, getattr(self, "feature_names_in_", None), names)
         self._training = rows, Y
+        given = GivenRows.of(rows, Y, params)
+        require_values(given.X, given.Y, getattr(self, "feature_names_in_", None), names)
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
-            gaps = gaps_of(rows, Y, weights)
-            self.missing_model_ = None if gaps is None else gaps.model
-            rows = rows if gaps is None else gaps.complete
-            problem = self._problem(rows, Y)
+            given.fill_gaps()
+            self.missing_model_ = None if given.gaps is None else given.gaps.model
+            problem = problem_of(self, given.X, given.Y)
             self.scale_ = problem.scale
-            answers = self._compare(
-                rows, Y, weights, groups, gaps, problem, board, limit, on_interrupt
-            )
+            answers = self._compare(given, problem, board, limit, on_interrupt)
             chosen = answers.choose(self.prefer)
             self._fit_answers(answers, chosen, board, limit)
-            order, later = order_of(chosen, groups is not None), None
+            order, later = order_of(chosen, given.groups is not None), None
             if is_auto(self.cv) and order is not None and order.asks_for_time:
                 board.say(
                     "the rows look ordered: the answer once more, later rows from earlier ones"
@@ -257,6 +254,7 @@ class MethodSearchCV(FittedSearch):
                 with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
                     later = answers.judge_in_time(chosen, board, limit)
             self._judge(chosen, later, order, answers.learning_factors(chosen))
+            self.cv_predictions_ = given.spread((later or chosen).predictions)
         self.seconds_ = time.perf_counter() - begin
         return self
 
@@ -271,41 +269,25 @@ class MethodSearchCV(FittedSearch):
         Y = outputs.reshape(len(outputs), -1)
         if len(rows) != len(Y):
             raise ValueError(f"X has {len(rows)} rows and y has {len(Y)}: they must be the same.")
-        check_outputs(Y)
         return rows, Y
 
-    def _problem(self, X: Array, Y: Array) -> Problem:
-        rank = None if self.n_components == "auto" else check_rank(self.n_components, minimum=1)
-        if self.scale != "auto" and not isinstance(self.scale, bool | np.bool_):
-            raise ValueError(f"scale == {self.scale!r}, must be True, False or 'auto'.")
-        curve = is_curve(X, getattr(self, "feature_names_in_", None))
-        blocks = None if self.blocks_ is None else list(self.blocks_.values())
-        curve = curve or blocks is not None  # each block has a scale of its own
-        scale = not curve if self.scale == "auto" else bool(self.scale)
-        missing = bool(np.isnan(Y).any())
-        bank = bank_of(self.treatments, curve and self.scale == "auto")
-        return Problem(
-            n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
-            missing=missing, n_components=rank, loss=self.loss, kernel=self.kernel,
-            random_state=self.random_state, rule="one_se" if self.prefer == "simple" else "best",
-            treatments=None if missing or rank is not None else bank, n_jobs=self.n_jobs,
-            heavy=not missing and has_wild_cells(Y), blocks=blocks,
-            tails=scale and not missing and has_wild_cells(X),
-            positive=not missing and want_logarithms(Y),
-        )  # fmt: skip
-
     def _compare(
-        self, X: Array, Y: Array, weights: Array | None, groups: NDArray | None, gaps: Gaps | None,
-        problem: Problem, board: Leaderboard, limit: float, on_interrupt: str,
-    ) -> Answers:  # fmt: skip
+        self,
+        given: GivenRows,
+        problem: Problem,
+        board: Leaderboard,
+        limit: float,
+        on_interrupt: str,
+    ) -> Answers:
         """Run every method in the outer folds, then blend those that may be."""
         rungs = rungs_for(self.methods, problem)
-        splits = outer_splits(self.cv, X, Y, groups, self.random_state)
+        X, Y, groups = given.X, given.Y, given.groups
+        splits = outer_splits(given.among_kept(self.cv), X, Y, groups, self.random_state)
         as_given = Y[:, 0] if self._y_is_1d else Y
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
-            "weights": weights, "inner": inner_folds(self.cv, groups),
-            "scoring": self.scoring, "gaps": gaps,
+            "weights": given.weights, "inner": inner_folds(self.cv, groups),
+            "scoring": self.scoring, "gaps": given.gaps,
         }  # fmt: skip
         trials = [
             Trial(rung, X, as_given, splits, problem, is_blended=blends and rung.is_blended(problem),
@@ -385,7 +367,6 @@ class MethodSearchCV(FittedSearch):
         self.best_score_error_ = judged.standard_error
         self.baseline_score_ = baseline_score(judged)
         self.n_splits_ = len(judged.splits)
-        self.cv_predictions_ = judged.predictions
         errors = np.abs(judged.Y - judged.predictions)
         self.residual_quantiles_ = sorted_errors(errors[~np.isnan(judged.predictions).any(axis=1)])
         names = getattr(self, "feature_names_in_", None)

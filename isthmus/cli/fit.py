@@ -180,10 +180,10 @@ def fit(
             return
         with console.progress() as reading.progress:
             data = read_pair(x_files, y_file, targets, reading)
-        if options["methods"] == "auto" and data.has_gaps:
+        if options["methods"] == "auto" and data.lacks_outputs:
             console.notice(
-                "values are missing, which only linear methods take: fill them, or leave these rows out to "
-                "compare kernels and trees too."
+                "some rows lack one of several outputs, which only linear methods take: leave these rows "
+                "out, or fit one output at a time, to compare kernels and trees too."
             )
 
         from isthmus.auto import MethodSearchCV

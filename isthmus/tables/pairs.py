@@ -68,9 +68,10 @@ class Pair:
     groups: NDArray | None = None  # a number per group of rows
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether values are missing."""
-        return bool(np.isnan(self.X).any() or np.isnan(self.Y).any())
+    def lacks_outputs(self) -> bool:
+        """Whether a row has some of its outputs and lacks others."""
+        unknown = np.isnan(self.Y)
+        return bool((unknown.any(axis=1) & ~unknown.all(axis=1)).any())
 
 
 def read_pair(
