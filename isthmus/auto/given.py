@@ -53,7 +53,7 @@ class GivenRows:
     def of(cls, X: Array, Y: Array, params: dict[str, Any]) -> GivenRows:
         """Check weights, groups and outputs, and leave out rows that tell nothing."""
         weights, groups = check_row_params(params, len(X))
-        kept: NDArray = ~np.isnan(Y).all(axis=1)
+        kept = np.asarray(~np.isnan(Y).all(axis=1))
         if weights is not None:
             kept &= weights > 0
         check_outputs(Y[kept])
