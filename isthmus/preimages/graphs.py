@@ -15,10 +15,11 @@ from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.kernels.pursuit import greedy_pursuit
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.best_seen import BestSeen
-from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph, reduced_expansion
+from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
 from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
@@ -29,6 +30,7 @@ _KEPT = 64  # graphs of a search that compete at its end
 _NEAR = 3  # fitted graphs from which local search begins
 _SHAKES = 40  # shaken copies of the best for each random start, if the budget allows
 _ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
+_SPANNED = 1e-14  # of |Psi|^2: points that leave less of it are enough
 _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
 
@@ -162,8 +164,17 @@ class GraphSearch(RankingPreimage):
         used = np.flatnonzero(np.abs(coef) > 1e-12 * np.abs(coef).max())
         if len(used) <= self.max_points:
             return [self.graphs_[i] for i in used], coef[used]
-        index, fitted = reduced_expansion(self._gram(), coef, self.max_points)
-        return [self.graphs_[i] for i in index], fitted
+        K = self._gram()
+        values = K @ coef
+        pursuit = greedy_pursuit(
+            lambda i: K[:, i],
+            K.diagonal(),
+            values[:, None],
+            float(coef @ values),
+            int(self.max_points),
+            tol=_SPANNED,
+        )
+        return [self.graphs_[i] for i in pursuit.order], pursuit.coefficients()[:, 0]
 
     def _ranked(
         self, targets: Targets, n_best: int, sizes: Any = None, **options: Any

@@ -128,7 +128,7 @@ class Learned(Preimage):
         elif isinstance(self.noise, str):
             self._fit_all_levels(objects)
         else:
-            self.noise_ = float(self.noise)
+            self.noise_ = float(self.noise or 0.0)
             rng = check_random_state(self.random_state)
             self.coordinates_ = self._noised_scores(objects, rng, self.noise_)
             self._fit(self.alphas(noised=True))
