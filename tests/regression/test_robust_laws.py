@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus import StiefelRegression
+from isthmus._linalg import weighted_median
 from isthmus._solvers.interior_point import minimise_kinked
 from isthmus.losses import Huber, Loss, Quantile
 from isthmus.losses.registry import LOSSES
 from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import weighted_median
 from isthmus.regression.online import _Block
 from isthmus.regression.rank_descent import Penalty, RankProblem
 from isthmus.regression.scales import winsorise
