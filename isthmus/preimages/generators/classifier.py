@@ -15,7 +15,7 @@ from isthmus._solvers.paths import best_paths
 from isthmus._validation import check_option
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
 from isthmus.kernels.sequences.vectors import are_vectors
-from isthmus.preimages.generators.alignment import Chunks, cut
+from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import content_order, copy_groups
 from isthmus.preimages.generators.places import PlaceClassifier
@@ -125,12 +125,7 @@ class AlignedClassifier(Generator, BaseEstimator):
                 "Inputs are sequences of vectors, which have no symbols to align: outputs must be as long "
                 "as their inputs."
             )
-        return self._fit_cuts(X, y, cut(X, y, self.max_chunk))
-
-    def _fit_cuts(
-        self, X: Sequence[Any], y: Sequence[Any], chunks: list[Chunks | None]
-    ) -> AlignedClassifier:
-        """Fit to outputs that are already in chunks."""
+        chunks = cut(X, y, self.max_chunk)
         self._alphabet = Alphabet(y)  # knows of what kind the answers are
         # Rows without an alignment are left out.
         X = [x for x, own in zip(X, chunks) if own is not None]
