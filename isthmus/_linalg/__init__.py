@@ -179,6 +179,21 @@ def spreads(Y: NDArray) -> Array:
     return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
 
 
+def weighted_median(values: Array, weight: Array | None = None) -> float:
+    """Return the median of ``values`` in which each counts ``weight`` times."""
+    if weight is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    values = values[order]
+    mass = np.cumsum(weight[order])
+    half = mass[-1] / 2
+    # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
+    lower = np.searchsorted(mass, half * (1 - ROUNDING), side="left")
+    upper = np.searchsorted(mass, half * (1 + ROUNDING), side="right")
+    # Half the mass may end exactly between two values: then, as ever, the middle of them.
+    return float(values[lower] / 2 + values[upper] / 2)
+
+
 def out_of_range(squares: Array, each: bool = False) -> bool:
     """Whether sums of squares overflowed, underflowed or came near to it; ``each``: any of them."""
     if squares.size == 0:

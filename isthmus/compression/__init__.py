@@ -8,7 +8,6 @@
 ``path.py``        ``CompressionPath``: those errors
 ``models.py``      compressed models of scikit-learn, ``CompressedClassifier`` and its kin
 ``composite.py``   pipelines, searches and classifiers made of several
-``pursuit.py``     ``greedy_pursuit``: partial Cholesky in the order that matters
 ``exchange.py``    chosen points against better ones in their place
 ``construct.py``   points that may move
 ``indefinite.py``  points by the outputs, where the kernel is no inner product
@@ -24,7 +23,7 @@ from isthmus.compression.models import CompressedOutlierDetector as CompressedOu
 from isthmus.compression.models import CompressedRegressor as CompressedRegressor
 from isthmus.compression.models import CompressedTransformer as CompressedTransformer
 from isthmus.compression.path import CompressionPath as CompressionPath
-from isthmus.compression.pursuit import greedy_pursuit as greedy_pursuit
+from isthmus.kernels.pursuit import greedy_pursuit as greedy_pursuit
 
 __all__ = [
     "compress",

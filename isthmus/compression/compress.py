@@ -23,7 +23,6 @@ from isthmus.compression.exchange import exchange_points
 from isthmus.compression.indefinite import by_outputs, check_definite
 from isthmus.compression.output_rows import OutputRows
 from isthmus.compression.path import CompressionPath
-from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.select import (
     Problem,
     by_landmarks,
@@ -43,6 +42,7 @@ from isthmus.compression.sizes import (
     size_by_tolerance,
     size_by_validation,
 )
+from isthmus.kernels.pursuit import Pursuit
 
 _GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
 _SMALL = 200  # points: smaller expansions are fast as they are, and have few others to offer

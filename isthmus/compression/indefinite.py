@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.compression.pursuit import Pursuit, greedy_pursuit
 from isthmus.compression.select import Problem
 from isthmus.kernels.checks import PSD_TOL, SMALL, extreme_eigenvalues
 from isthmus.kernels.composite import is_psd
+from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
 
 
 def check_definite(problem: Problem, method: str, chunk_size: int | None) -> None:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from isthmus._linalg import BLOCK, Array, row_blocks
-from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem, memory_bound
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, length, take
+from isthmus.kernels.pursuit import Pursuit
 
 _COPIES = 8  # of them, in other bases and beside the outputs
 

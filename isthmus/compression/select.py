@@ -14,12 +14,17 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import ROUNDING, Array, row_blocks
 from isthmus._validation import check_memory
-from isthmus.compression.pursuit import Pursuit, factor_points, greedy_pursuit
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
 from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.selection import kernel_columns, pivoted_cholesky, select_landmarks
+from isthmus.kernels.selection import (
+    kernel_columns,
+    landmark_factor,
+    pivoted_cholesky,
+    select_landmarks,
+)
 from isthmus.kernels.wrappers import Precomputed
 
 _PROGRESS = 0.9  # of the points are left by a round of blocks at most, or the rounds end
@@ -187,7 +192,7 @@ def by_landmarks(
     if chosen.ndim == 2:
         points, pursuit = span_new_points(problem, chosen)
         return points, None, pursuit
-    kept, triangle = factor_points(problem.square(chosen))
+    triangle, kept = landmark_factor(problem.square(chosen))
     chosen = chosen[kept]
     L = np.zeros((len(chosen), len(problem)))
     L[:, chosen] = triangle.T
@@ -197,7 +202,7 @@ def by_landmarks(
 def span_new_points(problem: Problem, points: Array) -> tuple[Array, Pursuit]:
     """Those of new points that do not depend on the ones before, and their errors."""
     points = np.asarray(points)
-    kept, triangle = factor_points(np.asarray(gram(problem.kernel, points), dtype=np.float64))
+    triangle, kept = landmark_factor(gram(problem.kernel, points))
     points = points[kept]
     functions = Expansion(problem.points, problem.coef, problem.kernel)
     T = solve_triangular(triangle, functions.without_intercept(points), lower=True)

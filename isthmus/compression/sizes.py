@@ -11,11 +11,11 @@ import numpy as np
 from isthmus._linalg import Array, spreads
 from isthmus.compression.models import predicts_classes, wrap_model
 from isthmus.compression.path import CompressionPath
-from isthmus.compression.pursuit import Pursuit
 from isthmus.compression.refit import OutputFit
 from isthmus.compression.select import Problem
 from isthmus.compression.thresholds import class_thresholds
 from isthmus.expansion import Expansion
+from isthmus.kernels.pursuit import Pursuit
 
 _WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
 _SIZES_TRIED = 40  # on the validation rows, in equal ratios

@@ -11,14 +11,13 @@ from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_random_state
 
-from isthmus._linalg import Array, require_squares
+from isthmus._linalg import Array, require_squares, weighted_median
 from isthmus.kernels.sparse_rows import SAME, pair_distances, squared_lengths
 
 # The median squared distance varies by 1.5 % (10 inputs) to 5 % (one) between such samples of a normal law.
 MAX_ROWS = 1000
 MAX_OBJECTS = 300  # their kernel may be expensive, and 45000 pairs have a good median
 _COPIES = 1e-9  # of the largest distance: eigenvectors of repeated rows differ by no more
-_HALF = 1e-12  # of the total weight: how near to one half the sum of weights counts as such
 
 
 def median_gamma(
@@ -102,15 +101,4 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     counted = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not counted.any():
         return None
-    if weights is None:
-        return float(np.median(values[counted], overwrite_input=True))
-    order = np.argsort(values[counted], kind="stable")
-    values = values[counted][order]
-    sums = np.cumsum(weights[counted][order])
-    half = 0.5 * sums[-1]
-    place = int(np.searchsorted(sums, half * (1.0 - _HALF)))
-    # As among repeated values: of an even number the two in the middle are averaged.
-    is_between = abs(sums[place] - half) <= _HALF * sums[-1]
-    if is_between:
-        return float(values[place] + values[place + 1]) / 2
-    return float(values[place])
+    return weighted_median(values[counted], None if weights is None else weights[counted])

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isthmus._linalg import weighted_median
 from isthmus.losses.base import Array
 from isthmus.losses.residual import ScaleParameter
-from isthmus.losses.scale import weighted_median
 
 ROW_NORMS = 1.2  # medians of the row norms
 

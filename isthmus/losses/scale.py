@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus._linalg import ROUNDING
+from isthmus._linalg import weighted_median
 from isthmus.losses.base import Array
 
 MAD_TO_DEVIATION = 1.4826  # the median absolute deviation of a Gaussian is its deviation / 1.4826
@@ -41,21 +41,6 @@ def column_medians(values: Array, weight: Array | None = None) -> Array:
     if weight is None:
         return np.asarray(np.median(values, axis=0), dtype=float)
     return np.array([weighted_median(column, weight) for column in values.T])
-
-
-def weighted_median(values: Array, weight: Array | None = None) -> float:
-    """Return the median of ``values`` in which each counts ``weight`` times."""
-    if weight is None:
-        return float(np.median(values))
-    order = np.argsort(values)
-    values = values[order]
-    mass = np.cumsum(weight[order])
-    half = mass[-1] / 2
-    # Sums have rounding errors, which a common factor of all weights must not turn into a choice.
-    lower = np.searchsorted(mass, half * (1 - ROUNDING), side="left")
-    upper = np.searchsorted(mass, half * (1 + ROUNDING), side="right")
-    # Half the mass may end exactly between two values: then, as ever, the middle of them.
-    return float(values[lower] / 2 + values[upper] / 2)
 
 
 def _entry_weights(residual: Array, sample_weight: ArrayLike | None) -> Array | None:

@@ -91,7 +91,6 @@ class Preimage(BaseEstimator, ABC):
             residual = np.zeros(len(coordinates))
         known = residual is not None and len(residual) == len(coordinates)
         self.residual_ = np.asarray(residual, dtype=np.float64) if known else None
-        self._mean_part: tuple[Array, float] | None = None
         self._prepare()
         return self
 
@@ -189,18 +188,11 @@ class Preimage(BaseEstimator, ABC):
         return targets
 
     def _squared_norms(self, Z: Array) -> Array:
-        """``|Psi|^2 = |b|^2 + 2 b'm + |mean|^2`` for orthonormal axes, m the mean in their coordinates.
-
-        The kernel matrix is visited once for all targets to come, not once a call.
-        """
-        if self._mean_part is None:
-            zero = np.zeros((1, Z.shape[1]))
-            mean = Targets(self.kernel_, self.embedding_.points_, self.embedding_.expand(zero))
-            axes = self.embedding_.expand(np.eye(Z.shape[1])) - mean.coef
-            image = mean.inner(mean.points)[0] if mean.coef.any() else np.zeros(mean.coef.shape[1])
-            self._mean_part = axes @ image, float(mean.coef[0] @ image)
-        along, squared = self._mean_part
-        return np.maximum((Z**2).sum(axis=1) + 2.0 * Z @ along + squared, 0.0)
+        """``|Psi|^2 = |b|^2 + 2 b'm + |mean|^2`` for orthonormal axes, m the mean in their coordinates."""
+        embedding, r = self.embedding_, Z.shape[1]
+        axes = embedding.expand(np.eye(r)) - embedding.expand(np.zeros((1, r)))
+        along = axes @ embedding.row_means_
+        return np.maximum((Z**2).sum(axis=1) + 2.0 * Z @ along + embedding.mean_, 0.0)
 
     def _fitted_losses(self, targets: Targets) -> Array:
         """Full loss of every fitted object, from the scores where they are known: cost t n r."""

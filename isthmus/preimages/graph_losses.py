@@ -219,28 +219,3 @@ def encode_graph(
     for (i, j), mark in zip(graph.edges, marks):
         code[i, j] = code[j, i] = 1 + edge_names.index(mark)
     return code, np.array([node_names.index(label) for label in graph.labels])
-
-
-def reduced_expansion(K: Array, coef: Array, n_points: int) -> tuple[Ints, Array]:
-    """Few of the points, and coefficients refitted to the same target.
-
-    The point that lowers the error most is taken, by partial Cholesky.
-    """
-    n_points = min(n_points, int((np.abs(coef) > 0).sum()))
-    d, c = K.diagonal().copy(), K @ coef
-    L = np.zeros((len(K), n_points))
-    chosen: list[int] = []
-    for r in range(n_points):
-        gain = np.where(d > 1e-10 * K.diagonal(), c**2 / np.maximum(d, 1e-300), 0.0)
-        gain[chosen] = 0.0
-        i = int(gain.argmax())
-        if gain[i] <= 1e-14 * float(coef @ K @ coef):
-            break
-        column = (K[:, i] - L[:, :r] @ L[i, :r]) / np.sqrt(d[i])
-        c = c - column * (c[i] / np.sqrt(d[i]))
-        d = d - column**2
-        L[:, r] = column
-        chosen.append(i)
-    index = np.array(chosen, dtype=np.int64)
-    fitted = np.linalg.lstsq(K[np.ix_(index, index)], K[index] @ coef, rcond=1e-12)[0]
-    return index, np.asarray(fitted, dtype=np.float64)

@@ -13,6 +13,7 @@ from isthmus.preimages.sequence_moves import substitutions
 
 Ints = NDArray[np.int64]
 _MOST_STEPS = 100  # of one descent
+_SCREEN = 24  # changes of one kind that are evaluated, the best to first order
 
 
 def flips(code: Ints, n_marks: int) -> Ints:
@@ -78,14 +79,12 @@ def descend_graph(
     labels: Ints,
     seen: BestSeen,
     *,
-    relabel: bool,
     goal: float,
-    screen: int,
     max_evaluations: int,
 ) -> float:
     """Go to the best neighbour, small changes first, until none is better or the goal is met.
 
-    Returns the loss that was reached. Of a ring with more than ``screen`` graphs those most promising to
+    Returns the loss that was reached. Of a ring with more than 24 graphs those most promising to
     first order are looked at.
     """
     n_marks = len(target.edge_names)
@@ -93,14 +92,14 @@ def descend_graph(
     value = float(target.losses(code[None], labels)[0])
     for _ in range(_MOST_STEPS):
         better = False
-        for codes, tags in _rings(code, labels, n_marks, n_labels, relabel):
+        for codes, tags in _rings(code, labels, n_marks, n_labels):
             allowed = target.rules.allow(codes, tags)
             codes = codes[allowed]
             tags = tags if tags is labels else tags[allowed]
             if not len(codes):
                 continue
-            if len(codes) > screen and tags is labels:
-                codes = codes[target.promising(code, labels, codes, screen)]
+            if len(codes) > _SCREEN and tags is labels and target.edges_alike is None:
+                codes = codes[target.promising(code, labels, codes, _SCREEN)]
             values = target.losses(codes, tags)
             note_graphs(seen, codes, tags, values)
             best = int(values.argmin())
@@ -115,11 +114,11 @@ def descend_graph(
     return value
 
 
-def _rings(code: Ints, labels: Ints, n_marks: int, n_labels: int, relabel: bool) -> Any:
+def _rings(code: Ints, labels: Ints, n_marks: int, n_labels: int) -> Any:
     yield flips(code, n_marks), labels
     yield moved_ends(code), labels
     yield swapped_labels(code, labels), labels
-    if relabel and n_labels > 1:
+    if n_labels > 1:
         tags = substitutions(labels, n_labels)
         yield np.broadcast_to(code, (len(tags), *code.shape)), tags
     yield crossed_pairs(code), labels

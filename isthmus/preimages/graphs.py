@@ -15,10 +15,11 @@ from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
 from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.kernels.graphs.marginalised import GraphKernel
+from isthmus.kernels.pursuit import greedy_pursuit
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.best_seen import BestSeen
-from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph, reduced_expansion
+from isthmus.preimages.graph_losses import GraphTarget, Ints, encode_graph
 from isthmus.preimages.graph_rules import GraphRules
 from isthmus.preimages.ngram_index import largest_remainder
 from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
@@ -29,6 +30,9 @@ _KEPT = 64  # graphs of a search that compete at its end
 _NEAR = 3  # fitted graphs from which local search begins
 _SHAKES = 40  # shaken copies of the best for each random start, if the budget allows
 _ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
+_PENALTY = 0.01  # of the cross-entropy method: weight of the prior for few edges
+_NOISE = 0.02  # and the least probability
+_SPANNED = 1e-14  # of |Psi|^2: points that leave less of it are enough
 _EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
 
@@ -54,8 +58,6 @@ class GraphSearch(RankingPreimage):
     size_window : int, default=0
         Random graphs have sizes this far around the weighted mean of the sizes of the expansion. Some of
         the shaken copies have a node more or less, unless sizes are given.
-    relabel : bool, default=True
-        Whether local search may change the labels of nodes.
     connected : bool, default=False
         Whether answers must be in one piece.
     valences : dict, "atoms" or None, default=None
@@ -64,12 +66,8 @@ class GraphSearch(RankingPreimage):
         names of bonds. Fitted graphs that are not as asked are no answers either.
     n_samples, max_void : int, default=200, 20
         Cross-entropy method: candidates per round, and rounds without improvement before it stops.
-    penalty, noise : float, default=0.01, 0.02
-        Cross-entropy method: weight of the prior for few edges, and the least probability.
     max_points : int, default=12
         Number of graphs to which the expansion is reduced while searching; answers are ranked by all.
-    screen : int, default=24
-        Number of changes of each kind that local search evaluates, the best to first order.
     max_evaluations : int or None, default=None
         Most graphs evaluated per target. None: 2e7 over the product of nodes, nodes of the expansion and
         edge labels, which takes some seconds.
@@ -83,30 +81,22 @@ class GraphSearch(RankingPreimage):
         *,
         n_starts: int = 5,
         size_window: int = 0,
-        relabel: bool = True,
         connected: bool = False,
         valences: Any = None,
         n_samples: int = 200,
         max_void: int = 20,
-        penalty: float = 0.01,
-        noise: float = 0.02,
         max_points: int = 12,
-        screen: int = 24,
         max_evaluations: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.method = method
         self.n_starts = n_starts
         self.size_window = size_window
-        self.relabel = relabel
         self.connected = connected
         self.valences = valences
         self.n_samples = n_samples
         self.max_void = max_void
-        self.penalty = penalty
-        self.noise = noise
         self.max_points = max_points
-        self.screen = screen
         self.max_evaluations = max_evaluations
         self.random_state = random_state
 
@@ -162,8 +152,17 @@ class GraphSearch(RankingPreimage):
         used = np.flatnonzero(np.abs(coef) > 1e-12 * np.abs(coef).max())
         if len(used) <= self.max_points:
             return [self.graphs_[i] for i in used], coef[used]
-        index, fitted = reduced_expansion(self._gram(), coef, self.max_points)
-        return [self.graphs_[i] for i in index], fitted
+        K = self._gram()
+        values = K @ coef
+        pursuit = greedy_pursuit(
+            lambda i: K[:, i],
+            K.diagonal(),
+            values[:, None],
+            float(coef @ values),
+            int(self.max_points),
+            tol=_SPANNED,
+        )
+        return [self.graphs_[i] for i in pursuit.order], pursuit.coefficients()[:, 0]
 
     def _ranked(
         self, targets: Targets, n_best: int, sizes: Any = None, **options: Any
@@ -294,16 +293,12 @@ class _Search:
 
     def _improve(self, code: Ints, labels: Ints) -> bool:
         moves.note_graphs(self.seen, code[None], labels, self.target.losses(code[None], labels))
-        owner = self.owner
-        soft = owner.kernel_.edge_label_kernel is not None
         value = moves.descend_graph(
             self.target,
             code,
             labels,
             self.seen,
-            relabel=owner.relabel,
             goal=self.goal,
-            screen=10**9 if soft else owner.screen,
             max_evaluations=self.budget(len(labels)),
         )
         return value <= self.goal or self.target.n_evaluated > self.budget(len(labels))
@@ -335,11 +330,11 @@ class _Search:
             loss(np.zeros((1, 0)))
             return np.zeros((1, 1), dtype=np.int64), labels
         p = min(0.5, 2.5 / m)  # about as many edges as nodes to begin with
-        family: Any = Bernoulli(np.full(len(i), p), owner.noise, owner.penalty)
+        family: Any = Bernoulli(np.full(len(i), p), _NOISE, _PENALTY)
         if n_marks > 1:
             table = np.full((len(i), n_marks + 1), p / n_marks)
             table[:, 0] = 1.0 - p
-            family = Categorical(table, noise=owner.noise / n_marks)
+            family = Categorical(table, noise=_NOISE / n_marks)
         found = cross_entropy(
             loss,
             family,

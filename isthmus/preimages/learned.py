@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
@@ -22,11 +21,8 @@ from isthmus.preimages.noised import ALPHAS, LEVELS, NoisedRegression
 from isthmus.preimages.ranks import column_ranks, ranks
 from isthmus.preimages.targets import Targets, parts
 
-# Ridge weights that are tried, and larger ones if the scores are noisy.
-_ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)
-_AGAINST_NOISE = (0.3, 1.0, 3.0)
-_ENOUGH = 20  # objects: the neighbours of fewer say nothing about noise
-_MOST_NEIGHBOURS = 1000  # objects whose nearest neighbours are looked for
+_ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)  # ridge weights that are tried for scores without noise
+_ENOUGH = 20  # objects: a held-out fifth of fewer says nothing about noise
 
 
 class Learned(Preimage):
@@ -46,9 +42,8 @@ class Learned(Preimage):
         Kernel ridge (cost of a fit ``n^3 / 3``) or ridge (``n r^2``).
     alpha : float or sequence of floats, default=None
         Ridge weight; among several the one with the least leave-one-out error is chosen. None: 0.001, 0.01,
-        0.03, 0.1 and, against noise, 0.3, 1, 3; where ``noise="auto"`` trains on noise, 0.0001 to 1 by
-        decades. For ``"linear"`` it is relative to the mean variance of the scores times the number of
-        objects.
+        0.03 and 0.1; if it trains on noise, 0.0001 to 1 by decades. For ``"linear"`` it is relative to the
+        mean variance of the scores times the number of objects.
     noise : {"auto"}, float or None, default="auto"
         Noise of the objects whose scores will be brought back, as a multiple of each column's standard
         deviation. A number: the map is trained on scores of objects with such noise. ``"auto"``: on
@@ -56,11 +51,9 @@ class Learned(Preimage):
         are unlike those of clean ones; the ridge weight is the best over all levels for a held-out fifth
         of the objects, and of more than 1000 objects 1000 are centres of the regression. If all scores are
         those of clean objects, None has a smaller error: equal to less than half, on small tables with many
-        components. Objects that are noisy themselves cannot be told from these. With given
-        ``alpha`` or ``"linear"`` it trains on the scores as they are, but a left-out object is met from
-        the scores that it has with noise of the size of the distances between neighbours. All of these
-        need an embedding with a ``transform`` that made the coordinates; without one, and with None,
-        left-out objects are met from their own scores.
+        components. Objects that are noisy themselves cannot be told from these. With given ``alpha``,
+        ``"linear"`` or fewer than 20 objects ``"auto"`` is None: the scores as they are. So is any noise
+        without an embedding whose ``transform`` made the coordinates.
     gamma : float, default=None
         Width of the RBF kernel on the scores; None: the median rule.
     refine : Preimage, default=None
@@ -122,32 +115,39 @@ class Learned(Preimage):
     def _prepare(self) -> None:
         check_option("regression", self.regression, ("kernel", "linear"))
         self.alphas()
-        self._check_noise()
+        if self.noise is not None and self.noise != "auto":
+            check_number("noise", self.noise, ">= 0, 'auto' or None")
         objects = np.asarray(self.objects_, dtype=np.float64)
         self.offset_ = np.average(objects, axis=0, weights=self._weights)
         self.noise_ = 0.0
         if len(self.objects_) == 1:
             return
         own = self.coordinates_
-        if not self._fit_all_levels(objects):
-            self.coordinates_, met_from = self._noised_coordinates()
-            self._fit(self.alphas(noise=met_from is not None), met_from)
+        if not self._trains_on_noise():
+            self._fit(self.alphas())
+        elif isinstance(self.noise, str):
+            self._fit_all_levels(objects)
+        else:
+            self.noise_ = float(self.noise or 0.0)
+            rng = check_random_state(self.random_state)
+            self.coordinates_ = self._noised_scores(objects, rng, self.noise_)
+            self._fit(self.alphas(noised=True))
         if self.refine is not None:
             self.refine_ = clone(self.refine).fit(self.objects_, own, self.embedding_)
 
-    def alphas(self, noise: bool = False) -> Array:
+    def alphas(self, noised: bool = False) -> Array:
         """Return the ridge weights among which is chosen."""
-        default = (*_ALPHAS, *_AGAINST_NOISE) if noise else _ALPHAS
+        default = ALPHAS if noised else _ALPHAS
         given = np.asarray(default if self.alpha is None else self.alpha, dtype=np.float64)
         if given.ndim > 1 or not given.size or not (given > 0).all():
             raise ValueError(f"alpha == {self.alpha!r}, must be positive numbers.")
         return np.atleast_1d(given)
 
-    def _fit(self, alphas: Array, met_from: Array | None = None, left_out: bool = True) -> None:
+    def _fit(self, alphas: Array, left_out: bool = True) -> None:
         if self.regression == "kernel":
-            self._fit_kernel(alphas, met_from, left_out)
+            self._fit_kernel(alphas, left_out)
         else:
-            self._fit_linear(alphas, met_from)
+            self._fit_linear(alphas)
 
     def held_out_errors(
         self,
@@ -175,29 +175,16 @@ class Learned(Preimage):
 
     # -- noise -----------------------------------------------------------------------------------
 
-    def _check_noise(self) -> None:
-        if self.noise is not None and self.noise != "auto":
-            check_number("noise", self.noise, ">= 0, 'auto' or None")
+    def _trains_on_noise(self) -> bool:
+        """Return whether scores of noised objects are wanted and can be made."""
+        wanted = bool(self.noise)
+        if isinstance(self.noise, str):
+            is_open = self.regression == "kernel" and self.alpha is None
+            wanted = is_open and len(self.objects_) >= _ENOUGH
+        return wanted and self._has_own_scores()
 
-    def _noised_coordinates(self) -> tuple[Array, Array | None]:
-        """Return coordinates to train on, and those from which left-out objects are met, if others."""
-        chosen, own = self.noise, self.coordinates_
-        few = isinstance(chosen, str) and (len(self.alphas()) == 1 or len(own) < _ENOUGH)
-        if chosen is None or few or not self._has_own_scores():
-            return own, None
-        self.noise_ = self._neighbour_distance() if isinstance(chosen, str) else float(chosen)
-        if not self.noise_:
-            return own, None
-        X = np.asarray(self.objects_, dtype=np.float64)
-        rng = check_random_state(self.random_state)
-        met_from = self._noised_scores(X, rng)
-        return own if isinstance(chosen, str) else self._noised_scores(X, rng), met_from
-
-    def _fit_all_levels(self, X: Array) -> bool:
-        """Fit by scores at all levels of noise, the default; False where another fit is asked for."""
-        is_default = self.regression == "kernel" and self.alpha is None
-        if not is_default or self.noise != "auto" or len(X) < _ENOUGH or not self._has_own_scores():
-            return False
+    def _fit_all_levels(self, X: Array) -> None:
+        """Fit by scores at all levels of noise."""
         self.check_rows(len(X))
         self._set_score_kernel()
         rng = check_random_state(self.random_state)
@@ -206,16 +193,16 @@ class Learned(Preimage):
         levels = [self.coordinates_, *noised]
         rest = X - self.offset_, spreads(X), ranks(self.coordinates_, X), self._weights
         problem = NoisedRegression(self.score_kernel_, levels, *rest)
-        self.loo_errors_, shares = problem.compare(np.array(ALPHAS))
-        self.alpha_ = float(ALPHAS[int(self.loo_errors_.argmin())])
+        alphas = self.alphas(noised=True)
+        self.loo_errors_, shares = problem.compare(alphas)
+        self.alpha_ = float(alphas[int(self.loo_errors_.argmin())])
         self.centres_, self.dual_coef_ = problem.fit(self.alpha_, shares)
-        return True
 
-    def _noised_scores(self, X: Array, rng: Any, level: float | None = None) -> Array:
+    def _noised_scores(self, X: Array, rng: Any, level: float) -> Array:
         # Dealt by what objects and columns are: the same noise for the same entry, wherever it is.
         rows = ranks(self.coordinates_, X)
         noise = rng.normal(size=X.shape)[rows][:, column_ranks(X, rows)]
-        noisy = X + (self.noise_ if level is None else level) * spreads(X) * noise
+        noisy = X + level * spreads(X) * noise
         return np.asarray(self.embedding_.transform(noisy), dtype=np.float64)
 
     def _has_own_scores(self) -> bool:
@@ -223,19 +210,6 @@ class Learned(Preimage):
             return False
         first = np.asarray(self.embedding_.transform(self.objects_[:5]), dtype=np.float64)
         return bool(np.allclose(first, self.coordinates_[:5], rtol=1e-3, atol=1e-4))
-
-    def _neighbour_distance(self) -> float:
-        """Root mean square of a number in the difference of neighbours, times the root of two.
-
-        Two objects with noise s of their own are at least ``s sqrt(2)`` apart in every number, so it
-        is no less than that noise; without noise it is what the objects at hand cannot tell.
-        """
-        X = np.asarray(self.objects_, dtype=np.float64)
-        X = (X - self.offset_) / spreads(X)
-        order = np.argsort(ranks(self.coordinates_, X))
-        some = X[order[np.linspace(0, len(X) - 1, min(len(X), _MOST_NEIGHBOURS)).astype(np.intp)]]
-        distances = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(some)[0][:, 1]
-        return float(np.sqrt(2.0 * (distances**2).mean() / X.shape[1]))
 
     # -- regression ------------------------------------------------------------------------------
 
@@ -245,17 +219,13 @@ class Learned(Preimage):
             remedy = "preimage=Learned('linear') takes less, as do fewer rows."
             check_memory(16.0 * n * n, f"The learned pre-image of {n} rows", remedy)
 
-    def _fit_kernel(self, alphas: Array, met_from: Array | None, left_out: bool) -> None:
+    def _fit_kernel(self, alphas: Array, left_out: bool) -> None:
         self.check_rows(len(self.coordinates_))
         self._set_score_kernel()
         K = gram(self.score_kernel_, self.coordinates_)
         Y = np.asarray(self.objects_, dtype=np.float64) - self.offset_
-        across = None
-        if met_from is not None:
-            across = gram(self.score_kernel_, met_from, self.coordinates_)
-        w = self._weights
         self.centres_ = self.coordinates_
-        self._choose(alphas, [_ridge(K, Y, alpha, across, left_out, w) for alpha in alphas])
+        self._choose(alphas, [_ridge(K, Y, alpha, left_out, self._weights) for alpha in alphas])
 
     def _set_score_kernel(self) -> None:
         if self.gamma is None and np.ptp(self.coordinates_, axis=0).max(initial=0.0) == 0:
@@ -269,7 +239,7 @@ class Learned(Preimage):
                 sample_weight=self._weights,
             )
 
-    def _fit_linear(self, alphas: Array, met_from: Array | None) -> None:
+    def _fit_linear(self, alphas: Array) -> None:
         w = np.ones(len(self.coordinates_)) if self._weights is None else self._weights
         root = np.sqrt(w)[:, None]
         total = float(w.sum())
@@ -278,16 +248,13 @@ class Learned(Preimage):
         Y = np.asarray(self.objects_, dtype=np.float64) - self.offset_
         U, s, Vt = np.linalg.svd(root * S, full_matrices=False)
         scale = max(float((s**2).mean()), np.finfo(float).tiny) if len(s) else 1.0
-        A = S if met_from is None else met_from - self.score_mean_
         fits = []
         for alpha in alphas:
             shrink = s / (s**2 + alpha * scale)
             coef = Vt.T @ (shrink[:, None] * (U.T @ (root * Y)))
             leverage = ((U * (s * shrink)) * U).sum(axis=1) + w / total
             own = (Y - S @ coef) / np.maximum(1.0 - leverage, 1e-10)[:, None]
-            # Without a row the prediction at its scores is less by its leverage times its residual.
-            along = np.einsum("ij,ij->i", A @ Vt.T, U * shrink * root) + w / total
-            fits.append((coef, _size(Y - A @ coef + along[:, None] * own, Y, self._weights)))
+            fits.append((coef, _size(own, Y, self._weights)))
         self._choose(alphas, fits)
 
     def _choose(self, alphas: Array, fits: list[tuple[Array, float]]) -> None:
@@ -329,14 +296,12 @@ def _ridge(
     K: Array,
     Y: NDArray,
     alpha: float,
-    across: Array | None,
     left_out: bool = True,
     weights: Array | None = None,
 ) -> tuple[Array, float]:
     """``B = (K + alpha W^-1)^-1 Y``, with weights W of the objects, and the leave-one-out error.
 
-    Without its row, the prediction at a sample's own scores is off by ``B_i / A_ii``, A the inverse. At
-    other scores, with kernel values ``c`` with all rows, it is ``c'B - (c'A_i) B_i / A_ii``.
+    Without its row, the prediction at a sample's own scores is off by ``B_i / A_ii``, A the inverse.
     """
     A = np.array(K, order="F")
     A[np.diag_indices_from(A)] += alpha if weights is None else alpha / weights
@@ -347,12 +312,7 @@ def _ridge(
     if not left_out:
         return B, np.nan
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    own = B / inverse.diagonal()[:, None]
-    if across is None:
-        return B, _size(own, Y, weights)
-    along = np.einsum("ij,ij->i", across, np.tril(inverse))
-    along += np.einsum("ij,ji->i", across, np.tril(inverse, -1))
-    return B, _size(Y - across @ B + along[:, None] * own, Y, weights)
+    return B, _size(B / inverse.diagonal()[:, None], Y, weights)
 
 
 def _size(residual: Array, Y: NDArray, weights: Array | None = None) -> float:

@@ -17,7 +17,7 @@ from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
 from isthmus.kernels.graphs.product import Transitions, product_graph
-from isthmus.kernels.graphs.weisfeiler_lehman import check_rounds, refine_labels
+from isthmus.kernels.graphs.weisfeiler_lehman import refine_labels
 from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 
@@ -114,7 +114,7 @@ class GraphKernel(StoppedKernel):
         super()._check()
         check_number("tol", self.tol, "> 0", strict=True)
         check_count("max_iter", self.max_iter)
-        check_rounds(self.refine, "refine")
+        check_count("refine", self.refine, minimum=0)
         if self.refine and self.label_kernel is not None:
             raise ValueError(
                 f"refine == {self.refine} needs label_kernel=None: refined labels are equal or not."

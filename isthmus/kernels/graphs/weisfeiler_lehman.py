@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count
 from isthmus.kernels.graphs.features import FeatureKernel
 from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
 from isthmus.kernels.structured import StructuredKernel
@@ -41,7 +42,7 @@ class RefinementKernel(FeatureKernel):
         """The feature that each node counts in, from the numbers of its graph and its colour."""
 
     def _check(self) -> None:
-        check_rounds(self.n_iter)
+        check_count("n_iter", self.n_iter, minimum=0)
 
     def _features(self, graphs: list[Graph]) -> sparse.csr_matrix:
         sizes = [graph.n_nodes for graph in graphs]
@@ -162,7 +163,7 @@ class WeisfeilerLehmanWasserstein(StructuredKernel):
         self.edge_label = edge_label
 
     def _check(self) -> None:
-        check_rounds(self.n_iter)
+        check_count("n_iter", self.n_iter, minimum=0)
 
     def _convert(self, X: Any, name: str) -> list[Graph]:
         return as_graphs(X, name, self.node_label, self.edge_label)
@@ -179,12 +180,6 @@ class WeisfeilerLehmanWasserstein(StructuredKernel):
 
     def _diagonal(self, X: list[Graph]) -> Array:
         return np.ones(len(X))
-
-
-def check_rounds(n_iter: Any, name: str = "n_iter") -> None:
-    """Refuse what is not a number of rounds."""
-    if isinstance(n_iter, bool) or n_iter != int(n_iter) or n_iter < 0:
-        raise ValueError(f"{name} == {n_iter!r}, must be an integer >= 0.")
 
 
 def colour_rounds(

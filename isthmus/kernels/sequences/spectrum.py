@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus._validation import check_count
 from isthmus.kernels.sequences.ngrams import NgramKernel
 
 
@@ -33,8 +34,7 @@ class SpectrumKernel(NgramKernel):
         self.normalise = normalise
 
     def _check(self) -> None:
-        if isinstance(self.length, bool) or self.length != int(self.length) or self.length < 1:
-            raise ValueError(f"length == {self.length!r}, must be an integer >= 1.")
+        check_count("length", self.length)
 
     def _amplitudes(self, longest: int) -> Array:
         f = np.zeros(int(self.length))

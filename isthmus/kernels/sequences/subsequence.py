@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count, check_number
@@ -33,8 +32,6 @@ class SubsequenceKernel(StructuredKernel):
         Whether shorter subsequences count too.
     normalise : bool, default=True
         Whether to normalise every sequence to unit length. Without it long sequences are similar to all.
-    gap_bounds : pair of float or "fixed", default="fixed"
-        Bounds for a Gaussian process; the derivative is not computed, so leave it "fixed".
     """
 
     def __init__(
@@ -44,17 +41,11 @@ class SubsequenceKernel(StructuredKernel):
         *,
         cumulative: bool = False,
         normalise: bool = True,
-        gap_bounds: Any = "fixed",
     ) -> None:
         self.length = length
         self.gap = gap
         self.cumulative = cumulative
         self.normalise = normalise
-        self.gap_bounds = gap_bounds
-
-    @property
-    def hyperparameter_gap(self) -> Hyperparameter:
-        return Hyperparameter("gap", "numeric", self.gap_bounds)
 
     def _check(self) -> None:
         check_count("length", self.length)

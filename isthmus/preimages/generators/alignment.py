@@ -16,6 +16,9 @@ _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays ali
 _MOST_CHUNK = 4  # of "auto": the longest chunk that is tried
 _ENOUGH = 0.99  # of "auto": the share of rows that must have an alignment
 
+Chunks = list[tuple[Any, ...]]
+"""An output in pieces, one per input symbol."""
+
 
 @dataclass
 class Alignment:
@@ -32,17 +35,9 @@ class Alignment:
         Log-likelihood of the outputs given the inputs, at every iteration.
     """
 
-    chunks: list[list[tuple[Any, ...]] | None]
+    chunks: list[Chunks | None]
     probabilities: dict[tuple[Any, tuple[Any, ...]], float]
     log_likelihoods: list[float]
-
-
-@dataclass
-class Cuts:
-    """Outputs in chunks, one per input symbol, in tokens that compare and print as Python's own."""
-
-    chunks: list[list[tuple[Any, ...]] | None]  # None: the row has no alignment
-    certainty: float  # mean log-likelihood per place of the alignment; nan if none was needed
 
 
 def align(
@@ -106,7 +101,7 @@ def align(
         p[:-1] = np.maximum(counts / totals[letter_of], _FLOOR)
         if len(history) > 1 and total - history[-2] < tol * n_places:
             break
-    found: list[list[tuple[Any, ...]] | None] = [None] * len(X)
+    found: list[Chunks | None] = [None] * len(X)
     for block in blocks:
         for row, ends in block.best(p):
             cuts = [0, *ends]
@@ -119,20 +114,17 @@ def align(
     return Alignment(found, table, history)
 
 
-def cut(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> Cuts:
+def cut(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> list[Chunks | None]:
     """Return the chunks of all outputs: symbol by symbol where all lengths are equal, otherwise aligned.
 
-    "auto" is then 1; asked for longer chunks, equal lengths are aligned like others.
+    "auto" is then 1; asked for longer chunks, equal lengths are aligned like others. None is a row
+    without an alignment. Tokens compare and print as Python's own.
     """
     equal = all(len(a) == len(b) for a, b in zip(X, Y))
     if equal and max_chunk in ("auto", 1):
-        return Cuts([[(plain(token),) for token in b] for b in Y], float("nan"))
+        return [[(plain(token),) for token in b] for b in Y]
     longest = longest_chunk(X, Y, max_chunk)
     alignment = align(X, Y, max_chunk=longest)
-    certainty = float("nan")
-    if alignment.log_likelihoods:
-        places = sum(len(a) for a, found in zip(X, alignment.chunks) if found is not None)
-        certainty = alignment.log_likelihoods[-1] / places
     chunks = [
         None if found is None else [tuple(plain(t) for t in c) for c in found]
         for found in alignment.chunks
@@ -142,7 +134,7 @@ def cut(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> Cuts:
             f"No output can be cut into chunks of at most {longest} symbols, one per input symbol: outputs "
             "are too long. Use another generator."
         )
-    return Cuts(chunks, certainty)
+    return chunks
 
 
 def longest_chunk(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> int:

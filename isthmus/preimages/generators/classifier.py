@@ -15,7 +15,7 @@ from isthmus._solvers.paths import best_paths
 from isthmus._validation import check_option
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
 from isthmus.kernels.sequences.vectors import are_vectors
-from isthmus.preimages.generators.alignment import Cuts, cut
+from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import content_order, copy_groups
 from isthmus.preimages.generators.places import PlaceClassifier
@@ -68,10 +68,6 @@ class AlignedClassifier(Generator, BaseEstimator):
         The classifiers of places; ``places_.kinds`` has one for each input symbol.
     labels_ : list of tuple
         The chunks.
-    aligned_ : float
-        Share of the rows that have an alignment. The others are left out.
-    certainty_ : float
-        Mean log-likelihood per place of the alignment's own model, 0 at best. Nan without alignment.
     C_ : float
         The inverse ridge weight.
     chain_ : bool
@@ -129,17 +125,11 @@ class AlignedClassifier(Generator, BaseEstimator):
                 "Inputs are sequences of vectors, which have no symbols to align: outputs must be as long "
                 "as their inputs."
             )
-        return self._fit_cuts(X, y, cut(X, y, self.max_chunk))
-
-    def _fit_cuts(self, X: Sequence[Any], y: Sequence[Any], cuts: Cuts) -> AlignedClassifier:
-        """Fit to outputs that are already in chunks."""
+        chunks = cut(X, y, self.max_chunk)
         self._alphabet = Alphabet(y)  # knows of what kind the answers are
-        self.certainty_ = cuts.certainty
-        chunks: list[Any] = cuts.chunks
-        rows = [i for i, found in enumerate(chunks) if found is not None]
-        self.aligned_ = len(rows) / len(chunks)
-        X = [X[i] for i in rows]
-        found = [chunks[i] for i in rows]
+        # Rows without an alignment are left out.
+        X = [x for x, own in zip(X, chunks) if own is not None]
+        found = [own for own in chunks if own is not None]
         numbers: dict[tuple[Any, ...], int] = {}
         labels = [np.array([numbers.setdefault(c, len(numbers)) for c in row]) for row in found]
         self.labels_ = list(numbers)

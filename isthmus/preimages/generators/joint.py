@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.kernels.sequences.encoding import Alphabet, as_sequences, plain
-from isthmus.preimages.generators.alignment import Cuts, cut
+from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.generator import Generator, merge
 
 Pair = tuple[Any, tuple[Any, ...]]
@@ -79,16 +79,13 @@ class JointNgrams(Generator, BaseEstimator):
         self : object
             The fitted generator.
         """
-        X, y = as_sequences(X), as_sequences(y, "y")
-        return self._fit_cuts(X, y, cut(X, y, self.max_chunk))
-
-    def _fit_cuts(self, X: Sequence[Any], y: Sequence[Any], cuts: Cuts) -> JointNgrams:
-        """Count the pairs of outputs that are already in chunks."""
         if self.order < 1:
             raise ValueError(f"order == {self.order}, must be >= 1.")
+        X, y = as_sequences(X), as_sequences(y, "y")
+        chunks = cut(X, y, self.max_chunk)
         self._alphabet = Alphabet(y)
         self.lines_ = [
-            list(zip(map(plain, x), found)) for x, found in zip(X, cuts.chunks) if found is not None
+            list(zip(map(plain, x), found)) for x, found in zip(X, chunks) if found is not None
         ]
         self._tabulate()
         return self

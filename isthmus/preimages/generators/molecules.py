@@ -35,7 +35,7 @@ _VALENCES = {
 }  # fmt: skip
 
 
-def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
+def formula(molecule: Any) -> dict[str, int]:
     """Count the atoms of a molecule.
 
     Parameters
@@ -43,10 +43,7 @@ def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
     molecule : graph
         Atomic symbols as labels of its nodes. Labels of edges are the orders of bonds: 1, 2, 3 and 1.5
         (aromatic), ``"SINGLE"``, ``"DOUBLE"``, ``"TRIPLE"``, ``"AROMATIC"``, or ``-``, ``=``, ``#``, ``:``;
-        without labels all are single.
-    hydrogens : {"implicit", "drawn"}, default="implicit"
-        "implicit": atoms have as many hydrogens more as their valences leave free; "drawn": only
-        the hydrogens that are nodes count.
+        without labels all are single. Atoms have as many hydrogens more as their valences leave free.
 
     Returns
     -------
@@ -59,13 +56,11 @@ def formula(molecule: Any, *, hydrogens: str = "implicit") -> dict[str, int]:
     >>> formula(("CCO", [(0, 1), (1, 2)]))
     {'C': 2, 'O': 1, 'H': 6}
     """
-    check_option("hydrogens", hydrogens, ("implicit", "drawn"))
     graph = as_graph(molecule)
     atoms = Counter(str(label) for label in graph.labels)
-    if hydrogens == "implicit":
-        added = sum(_free(graph))
-        if added:
-            atoms["H"] += added
+    added = sum(_free(graph))
+    if added:
+        atoms["H"] += added
     return dict(atoms)
 
 
@@ -140,9 +135,6 @@ class MoleculeLibrary(Generator, BaseEstimator):
         What must agree.
     tolerance : float, default=0.01
         Largest difference of masses.
-    hydrogens : {"implicit", "drawn"}, default="implicit"
-        "implicit": atoms have as many hydrogens more as their valences leave free; "drawn": only the
-        hydrogens that are nodes count.
 
     Attributes
     ----------
@@ -171,13 +163,11 @@ class MoleculeLibrary(Generator, BaseEstimator):
         of: Any = None,
         by: str = "mass",
         tolerance: float = 0.01,
-        hydrogens: str = "implicit",
     ) -> None:
         self.molecules = molecules
         self.of = of
         self.by = by
         self.tolerance = tolerance
-        self.hydrogens = hydrogens
 
     def fit(self, X: Any, y: Any) -> MoleculeLibrary:
         """Weigh the molecules of the library, or else the outputs ``y``; ``X`` is not used."""
@@ -190,7 +180,7 @@ class MoleculeLibrary(Generator, BaseEstimator):
             first = {identity(as_graph(m)): m for m in reversed(given)}
             given = list(first.values())[::-1]
         self.molecules_ = given
-        self.formulas_ = [formula(m, hydrogens=self.hydrogens) for m in given]
+        self.formulas_ = [formula(m) for m in given]
         self.masses_ = np.array([_mass_or_nan(atoms) for atoms in self.formulas_])
         if self.by == "mass" and np.isnan(self.masses_).any():
             mass(self.formulas_[int(np.isnan(self.masses_).argmax())])  # tells which atom
@@ -219,7 +209,7 @@ class MoleculeLibrary(Generator, BaseEstimator):
     def _told(self, x: Any) -> Any:
         """The formula or mass that belongs to an input."""
         if self.of is None:
-            return formula(x, hydrogens=self.hydrogens)
+            return formula(x)
         return self.of(x) if callable(self.of) else x[self.of]
 
     def _rows(self, told: Any) -> Any:

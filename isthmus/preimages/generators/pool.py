@@ -10,8 +10,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import as_sequences
-from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.classifier import AlignedClassifier
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.joint import JointNgrams
@@ -61,23 +59,13 @@ class LogPool(Generator, BaseEstimator):
             given = [AlignedClassifier(), JointNgrams()]
         if not len(given):
             raise ValueError("generators is empty: name at least one.")
-        generators = [clone(generator) for generator in given]
-        if all(type(g) in (AlignedClassifier, JointNgrams) for g in generators):
-            self.generators_ = _fit_aligned(generators, as_sequences(X), as_sequences(y, "y"))
-        else:
-            self.generators_ = [generator.fit(X, y) for generator in generators]
+        self.generators_ = [clone(generator).fit(X, y) for generator in given]
         return self
 
     def candidates(self, X: Sequence[Any], n_best: int = 30) -> list[tuple[list[Any], Array]]:
         check_is_fitted(self)
         lists = [generator.candidates(X, n_best) for generator in self.generators_]
         return [_pooled(own, n_best) for own in zip(*lists)]
-
-
-def _fit_aligned(generators: list[Any], X: Sequence[Any], y: Sequence[Any]) -> list[Any]:
-    """Fit generators that cut outputs into chunks, whose alignment takes as long as the rest: once."""
-    cuts = {longest: cut(X, y, longest) for longest in {g.max_chunk for g in generators}}
-    return [g._fit_cuts(X, y, cuts[g.max_chunk]) for g in generators]
 
 
 def _pooled(lists: Sequence[tuple[list[Any], Array]], n_best: int) -> tuple[list[Any], Array]:

@@ -128,23 +128,3 @@ def greedy_pursuit(
     r = len(order)
     total = squared_norm if squared_norm > 0 else 1.0
     return Pursuit(np.array(order, dtype=np.intp), np.array(errors) / total, L[:r], T[:r])
-
-
-def factor_points(K: Array) -> tuple[NDArray[np.intp], Array]:
-    """Keep points in the given order that do not depend on those before; their Cholesky factor.
-
-    ``K`` is the kernel matrix of the points; the factor is lower triangular, of the kept ones.
-    """
-    kept: list[int] = []
-    L = np.zeros((len(K), len(K)))
-    for i in range(len(K)):
-        r = len(kept)
-        row = K[i, kept]
-        if r:
-            row = solve_triangular(L[:r, :r], row, lower=True)
-        left = K[i, i] - float(row @ row)
-        if left > DEPENDENT * K[i, i] > 0:
-            L[r, :r], L[r, r] = row, np.sqrt(left)
-            kept.append(i)
-    r = len(kept)
-    return np.array(kept, dtype=np.intp), L[:r, :r]

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import Expansion, compress
 from isthmus.compression.exchange import drop_points, exchange_points, output_error
-from isthmus.compression.pursuit import factor_points, greedy_pursuit
 from isthmus.compression.select import Problem, by_rank, make_problem
 from isthmus.kernels import RBF, L2Laplacian, Laplacian, Linear, Polynomial, gram
+from isthmus.kernels.pursuit import greedy_pursuit
 
 X7 = np.arange(6.0)[:, None]
 A7 = np.array([1.0, -1.0, 2.0, 0.5, 1.0, -0.5])[:, None]
@@ -108,16 +108,6 @@ def test_stops_at_the_tolerance():
     K, a = gram(RBF(0.3), rng.normal(size=(60, 2))), rng.normal(size=(60, 1))
     pursuit = run(K, a, 60, tol=0.01)
     assert pursuit.errors[-1] <= 0.01 < pursuit.errors[-2]
-
-
-def test_factor_of_points_in_their_order():
-    X = np.array([[0.0], [0.0], [1.0], [2.0]])
-    kept, L = factor_points(gram(RBF(0.5), X))
-    assert_array_equal(kept, [0, 2, 3])
-    assert_allclose(L @ L.T, gram(RBF(0.5), X[kept]), atol=1e-14)
-
-
-# -- penalties ---------------------------------------------------------------------------------
 
 
 # -- exchange ----------------------------------------------------------------------------------
