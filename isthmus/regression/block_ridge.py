@@ -118,19 +118,15 @@ class BlockRidge(LinearRegressor):
         problem = _BlockProblem(rows - x_mean, (Y - y_mean) / y_unit, columns)
         candidates = self._candidates(problem)
         folds = self._folds(rows, Y)
+        # Targets that have their weights in common.
+        groups = [list(range(Y.shape[1]))]
         if self.alpha_per_target:
-            self.alphas_, errors = self._search_each(problem, candidates, folds)
-            self.alpha_ = self.alphas_[errors.argmin(axis=0)]
-            coef = np.column_stack(
-                [problem.solve(alpha, [j])[:, 0] for j, alpha in enumerate(self.alpha_)]
-            )
-            self.cv_errors_ = errors
-        else:
-            every = list(range(Y.shape[1]))
-            self.alphas_, errors = self._search(problem, candidates, folds, every)
-            self.cv_errors_ = errors.mean(axis=1)
-            self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
-            coef = problem.solve(self.alpha_, every)
+            groups = [[j] for j in range(Y.shape[1])]
+        self.alphas_, errors = self._search(problem, candidates, folds, groups)
+        chosen = [self.alphas_[errors[:, group].mean(axis=1).argmin()] for group in groups]
+        self.alpha_ = np.array(chosen) if self.alpha_per_target else chosen[0]
+        self.cv_errors_ = errors if self.alpha_per_target else errors.mean(axis=1)
+        coef = np.hstack([problem.solve(*pair) for pair in zip(chosen, groups, strict=True)])
         self.block_importances_ = problem.shares(coef)
         coef = coef * y_unit
         self._keep_map(coef.T, y_mean - x_mean @ coef, y_is_1d)
@@ -159,37 +155,31 @@ class BlockRidge(LinearRegressor):
         return tests
 
     def _search(
-        self, problem: _BlockProblem, grid: Array, folds: list[NDArray], targets: list[int]
+        self, problem: _BlockProblem, grid: Array, folds: list[NDArray], groups: list[list[int]]
     ) -> tuple[Array, Array]:
         """Combinations of weights and the errors of each target, (n_candidates, n_targets)."""
         m, n_blocks = grid.shape
+        blocks = np.arange(n_blocks)
         if m**n_blocks <= _MOST_COMBINATIONS:
-            choices = np.array(list(product(range(m), repeat=n_blocks)))
-            tried = grid[choices, np.arange(n_blocks)]
+            tried = grid[np.array(list(product(range(m), repeat=n_blocks))), blocks]
             return tried, problem.errors(tried, folds)
-        place = np.full(n_blocks, m // 2)
-        tried, errors = [], []
-        for _ in range(_SWEEPS):
-            before = place.copy()
-            for b in range(n_blocks):
-                choices = np.tile(place, (m, 1))
-                choices[:, b] = np.arange(m)
-                tried.append(grid[choices, np.arange(n_blocks)])
-                errors.append(problem.errors(tried[-1], folds))
-                place[b] = int(errors[-1][:, targets].mean(axis=1).argmin())
-            if (place == before).all():
-                break
-        return np.vstack(tried), np.concatenate(errors)
-
-    def _search_each(
-        self, problem: _BlockProblem, grid: Array, folds: list[NDArray]
-    ) -> tuple[Array, Array]:
-        """The same with a search for each target; combinations of one serve all."""
-        m, n_blocks = grid.shape
-        if m**n_blocks <= _MOST_COMBINATIONS:
-            return self._search(problem, grid, folds, [])
-        found = [self._search(problem, grid, folds, [j]) for j in range(problem.Y.shape[1])]
-        return np.vstack([tried for tried, _ in found]), np.vstack([errors for _, errors in found])
+        found = []
+        for targets in groups:
+            place = np.full(n_blocks, m // 2)
+            for _ in range(_SWEEPS):
+                before = place.copy()
+                for b in blocks:
+                    choices = np.tile(place, (m, 1))
+                    choices[:, b] = np.arange(m)
+                    alphas = grid[choices, blocks]
+                    errors = problem.errors(alphas, folds)
+                    found.append((alphas, errors))
+                    place[b] = int(errors[:, targets].mean(axis=1).argmin())
+                if (place == before).all():
+                    break
+        return np.vstack([alphas for alphas, _ in found]), np.vstack(
+            [errors for _, errors in found]
+        )
 
 
 class _BlockProblem:
