@@ -52,8 +52,8 @@ def imported_packages():
             yield from (name.split(".")[0] for name in names)
 
 
-# pandas is there if a user asks for its frames; Python 3.14 has zstd of its own.
-ELSEWHERE = {"pandas", "compression", "isthmus"}
+# pandas is there if a user asks for its frames.
+ELSEWHERE = {"pandas", "isthmus"}
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round():

@@ -5,14 +5,14 @@ in the file                           what it is
 ===================================== ===========================================================
 ``null true 1 1.5 "text" [...]``      None, bool, int, float, str, list
 ``{"float": "nan"}``                  a float that JSON has no word for
-``{"tuple": [...]}``                  also ``set``, ``frozenset``, ``slice``
+``{"tuple": [...]}``                  also ``set``, ``slice``
 ``{"dict": [[key, value], ...]}``     a dictionary
-``{"array": 3}``                      the third array; ``scalar``, ``bytes``: its only item, its bytes
+``{"array": 3}``                      the third array; ``scalar``: its only item
 ``{"objects": [...], "shape": []}``   an array of Python objects
 ``{"masked": [data, mask, fill]}``    a masked array
 ``{"sparse": kind, "parts": [...]}``  data, indices and pointers of a CSR or CSC matrix
 ``{"dtype": "<f8"}``                  a type of numpy; ``{"type": "float64"}``: of its scalars
-``{"random_state": [...]}``           a generator of numpy; ``{"generator": [...]}``
+``{"random_state": [...]}``           a generator of numpy
 ``{"function": name}``                a function of ``classes.py``
 ``{"object": name, "state": {...}}``  an object of a class of ``classes.py``
 ``{"same": 3}``                       the third object once more
@@ -45,12 +45,11 @@ _TYPES = {t.__name__: t for t in (bool, int, float, str, object)}
 _TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMBERS}
 _TYPE_NAMES = {t: name for name, t in _TYPES.items()}
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_LARGEST_INT = 2**130  # the state of a generator
+_LARGEST_INT = 2**130  # no model counts so far
 # Length of the state of MT19937.
 _TWISTER_WORDS = 624
 _SCALARS = (type(None), bool, str)
-_COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset}
-_RANDOM_PLAIN = ("PCG64", "PCG64DXSM")
+_COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set}
 
 
 class Encoder:
@@ -91,8 +90,6 @@ class Encoder:
             return self._array(value)
         if isinstance(value, np.generic):
             return {"scalar": self._place(np.asarray(value))}
-        if kind is bytes:
-            return {"bytes": self._place(np.frombuffer(value, dtype=np.uint8))}
         if kind is slice:
             return {"slice": self._all([value.start, value.stop, value.step])}
         if kind.__name__ in _SPARSE and kind is _SPARSE[kind.__name__]:
@@ -105,8 +102,8 @@ class Encoder:
         if isinstance(value, np.dtype):
             array_size(value.str, [], self.what)
             return {"dtype": value.str}
-        if isinstance(value, np.random.RandomState | np.random.Generator):
-            return self._random(value)
+        if isinstance(value, np.random.RandomState):
+            return self._random_state(value)
         if isinstance(value, type) and value in _TYPE_NAMES:
             return {"type": _TYPE_NAMES[value]}
         return self._object(value)
@@ -148,20 +145,12 @@ class Encoder:
             self.arrays.append(array)
         return self._array_places[id(array)]
 
-    def _random(self, value: Any) -> Any:
-        if isinstance(value, np.random.RandomState):
-            told = value.get_state(legacy=False)
-            if told["bit_generator"] == "MT19937":
-                words = told["state"]["key"], int(told["state"]["pos"])
-                rest = [int(told["has_gauss"]), float(told["gauss"])]
-                return {"random_state": self._all([*words, *rest])}
-        else:
-            told = value.bit_generator.state
-            if told["bit_generator"] in _RANDOM_PLAIN:
-                numbers = [told["state"]["state"], told["state"]["inc"]]
-                numbers += [told["has_uint32"], told["uinteger"]]
-                return {"generator": [told["bit_generator"], *map(int, numbers)]}
-        raise self._foreign(_name(value))
+    def _random_state(self, value: np.random.RandomState) -> Any:
+        told = value.get_state(legacy=False)
+        if told["bit_generator"] != "MT19937":
+            raise self._foreign(_name(value))
+        words = told["state"]["key"], int(told["state"]["pos"])
+        return {"random_state": self._all([*words, int(told["has_gauss"]), float(told["gauss"])])}
 
     def _all(self, values: Any) -> list[Any]:
         return [self._at(f"[{k}]", value) for k, value in enumerate(values)]
@@ -242,7 +231,7 @@ class Decoder:
         ((kind, items),) = node.items()
         return _COLLECTIONS[kind](self._items(items, depth))
 
-    _build_tuple = _build_set = _build_frozenset = _build_collection
+    _build_tuple = _build_set = _build_collection
 
     def _build_slice(self, node: Any, depth: int) -> slice:
         return slice(*self._items(node["slice"], depth, 3))
@@ -265,9 +254,6 @@ class Decoder:
         if array.shape != ():
             raise self._bad()
         return array[()]
-
-    def _build_bytes(self, node: Any, depth: int) -> bytes:
-        return self._build_array({"array": node["bytes"]}, depth).tobytes()
 
     def _build_objects(self, node: Any, depth: int) -> NDArray:
         items, shape = self._items(node["objects"], depth), node["shape"]
@@ -323,21 +309,6 @@ class Decoder:
         made.set_state(("MT19937", words, position, has_gauss, gauss))
         return made
 
-    def _build_generator(self, node: Any, depth: int) -> Any:
-        name, *numbers = self._items(node["generator"], depth, 5)
-        if name not in _RANDOM_PLAIN or not all(
-            type(n) is int and 0 <= n < 2**bits for n, bits in zip(numbers, (128, 128, 1, 32))
-        ):
-            raise self._bad()
-        bits = getattr(np.random, name)(0)
-        bits.state = {
-            "bit_generator": name,
-            "state": {"state": numbers[0], "inc": numbers[1]},
-            "has_uint32": numbers[2],
-            "uinteger": numbers[3],
-        }
-        return np.random.Generator(bits)
-
     def _build_function(self, node: Any, depth: int) -> Any:
         if node["function"] not in FUNCTIONS:
             raise foreign(self.what, node["function"])
@@ -374,7 +345,7 @@ class Decoder:
 
 # Kinds of nodes, and how many words each has.
 _BUILT = dict.fromkeys(
-    ("float tuple set frozenset slice dict array scalar bytes masked dtype type random_state generator "
+    ("float tuple set slice dict array scalar masked dtype type random_state "
      "function same").split(), 1
 ) | {"objects": 2, "object": 2, "sparse": 3}  # fmt: skip
 

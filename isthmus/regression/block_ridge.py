@@ -13,6 +13,7 @@ from isthmus._linalg import EPS, Array, require_squares
 from isthmus._linalg.graded import column_units
 from isthmus._validation import check_alpha, check_flag
 from isthmus.kernels.distinct import sample_groups
+from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
@@ -118,19 +119,15 @@ class BlockRidge(LinearRegressor):
         problem = _BlockProblem(rows - x_mean, (Y - y_mean) / y_unit, columns)
         candidates = self._candidates(problem)
         folds = self._folds(rows, Y)
+        # Targets that have their weights in common.
+        groups = [list(range(Y.shape[1]))]
         if self.alpha_per_target:
-            self.alphas_, errors = self._search_each(problem, candidates, folds)
-            self.alpha_ = self.alphas_[errors.argmin(axis=0)]
-            coef = np.column_stack(
-                [problem.solve(alpha, [j])[:, 0] for j, alpha in enumerate(self.alpha_)]
-            )
-            self.cv_errors_ = errors
-        else:
-            every = list(range(Y.shape[1]))
-            self.alphas_, errors = self._search(problem, candidates, folds, every)
-            self.cv_errors_ = errors.mean(axis=1)
-            self.alpha_ = self.alphas_[int(self.cv_errors_.argmin())]
-            coef = problem.solve(self.alpha_, every)
+            groups = [[j] for j in range(Y.shape[1])]
+        self.alphas_, errors = self._search(problem, candidates, folds, groups)
+        chosen = [self.alphas_[errors[:, group].mean(axis=1).argmin()] for group in groups]
+        self.alpha_ = np.array(chosen) if self.alpha_per_target else chosen[0]
+        self.cv_errors_ = errors if self.alpha_per_target else errors.mean(axis=1)
+        coef = np.hstack([problem.solve(*pair) for pair in zip(chosen, groups, strict=True)])
         self.block_importances_ = problem.shares(coef)
         coef = coef * y_unit
         self._keep_map(coef.T, y_mean - x_mean @ coef, y_is_1d)
@@ -159,37 +156,31 @@ class BlockRidge(LinearRegressor):
         return tests
 
     def _search(
-        self, problem: _BlockProblem, grid: Array, folds: list[NDArray], targets: list[int]
+        self, problem: _BlockProblem, grid: Array, folds: list[NDArray], groups: list[list[int]]
     ) -> tuple[Array, Array]:
         """Combinations of weights and the errors of each target, (n_candidates, n_targets)."""
         m, n_blocks = grid.shape
+        blocks = np.arange(n_blocks)
         if m**n_blocks <= _MOST_COMBINATIONS:
-            choices = np.array(list(product(range(m), repeat=n_blocks)))
-            tried = grid[choices, np.arange(n_blocks)]
+            tried = grid[np.array(list(product(range(m), repeat=n_blocks))), blocks]
             return tried, problem.errors(tried, folds)
-        place = np.full(n_blocks, m // 2)
-        tried, errors = [], []
-        for _ in range(_SWEEPS):
-            before = place.copy()
-            for b in range(n_blocks):
-                choices = np.tile(place, (m, 1))
-                choices[:, b] = np.arange(m)
-                tried.append(grid[choices, np.arange(n_blocks)])
-                errors.append(problem.errors(tried[-1], folds))
-                place[b] = int(errors[-1][:, targets].mean(axis=1).argmin())
-            if (place == before).all():
-                break
-        return np.vstack(tried), np.concatenate(errors)
-
-    def _search_each(
-        self, problem: _BlockProblem, grid: Array, folds: list[NDArray]
-    ) -> tuple[Array, Array]:
-        """The same with a search for each target; combinations of one serve all."""
-        m, n_blocks = grid.shape
-        if m**n_blocks <= _MOST_COMBINATIONS:
-            return self._search(problem, grid, folds, [])
-        found = [self._search(problem, grid, folds, [j]) for j in range(problem.Y.shape[1])]
-        return np.vstack([tried for tried, _ in found]), np.vstack([errors for _, errors in found])
+        found = []
+        for targets in groups:
+            place = np.full(n_blocks, m // 2)
+            for _ in range(_SWEEPS):
+                before = place.copy()
+                for b in blocks:
+                    choices = np.tile(place, (m, 1))
+                    choices[:, b] = np.arange(m)
+                    alphas = grid[choices, blocks]
+                    errors = problem.errors(alphas, folds)
+                    found.append((alphas, errors))
+                    place[b] = int(errors[:, targets].mean(axis=1).argmin())
+                if (place == before).all():
+                    break
+        return np.vstack([alphas for alphas, _ in found]), np.vstack(
+            [errors for _, errors in found]
+        )
 
 
 class _BlockProblem:
@@ -208,59 +199,42 @@ class _BlockProblem:
         variances = (Y**2).mean(axis=0)
         self.y_unit = np.where(variances > 0, variances, np.inf)
 
-    def spectrum(self, shares: Array) -> tuple[Array, Array]:
-        """Return U and s of ``sum_b shares_b K_b = U diag(s) U'``, without what is rounding."""
+    def spectrum(self, shares: Array) -> RidgeSpectrum:
+        """Decompose ``sum_b shares_b K_b``."""
         n, p = self.X.shape
         if self.is_dual:
-            s, U = np.linalg.eigh(sum(w * K for w, K in zip(shares, self.grams)))
-            kept = s > n * EPS * max(s[-1], 0.0)
-            return U[:, kept], s[kept]
+            return RidgeSpectrum.of_gram(sum(w * K for w, K in zip(shares, self.grams)))
         scales = np.empty(p)
         for w, block in zip(shares, self.columns):
             scales[block] = np.sqrt(w)
         s, V = np.linalg.eigh(scales[:, None] * self.moments * scales)
         kept = s > p * EPS * max(s[-1], 0.0)
         U = (self.X * scales) @ V[:, kept]
-        return U / np.linalg.norm(U, axis=0), s[kept]
+        return RidgeSpectrum(U / np.linalg.norm(U, axis=0), s[kept], np.ones(n))
 
     def errors(self, alphas: Array, folds: list[NDArray]) -> Array:
         """Return the squared errors of left-out rows, (n_combinations, n_targets)."""
-        found = np.empty((len(alphas), self.Y.shape[1]))
+        n, q = self.Y.shape
+        found = np.empty((len(alphas), q))
+        pairs = [(np.setdiff1d(np.arange(n), test), test) for test in folds]
         # Proportions decide the eigenvectors; digits beyond those of a grid are rounding.
-        first = alphas[:, :1]
-        proportions = np.round(np.log(first / alphas), 10)
+        first = alphas[:, 0]
+        proportions = np.round(np.log(first[:, None] / alphas), 10)
         for group in np.unique(proportions, axis=0):
             members = np.flatnonzero((proportions == group).all(axis=1))
-            U, s = self.spectrum(np.exp(group))
-            along = U.T @ self.Y
-            for i in members:
-                filtered = s / (s + first[i, 0])
-                residual = self.Y - U @ (filtered[:, None] * along)
-                found[i] = self._left_out(U, filtered, residual, folds)
+            spectrum = self.spectrum(np.exp(group))
+            each = spectrum.left_out(self.Y, pairs, first[members])
+            if len(folds) == n:
+                each = (spectrum.left_out_singly(self.Y, np.full(q, a)) for a in first[members])
+            for i, predicted in zip(members, each):
+                found[i] = np.nanmean((self.Y - predicted) ** 2, axis=0) / self.y_unit
         return found
-
-    def _left_out(self, U: Array, filtered: Array, residual: Array, folds: list[NDArray]) -> Array:
-        n = len(U)
-        total = np.zeros(residual.shape[1])
-        count = 0
-        if all(len(fold) == 1 for fold in folds):
-            rows = np.concatenate(folds)
-            leverage = 1 / n + (U[rows] ** 2) @ filtered
-            error = residual[rows] / np.maximum(1 - leverage, EPS)[:, None]
-            return (error**2).mean(axis=0) / self.y_unit
-        for fold in folds:
-            H = 1 / n + (U[fold] * filtered) @ U[fold].T
-            error = np.linalg.lstsq(np.eye(len(fold)) - H, residual[fold], rcond=None)[0]
-            total += (error**2).sum(axis=0)
-            count += len(fold)
-        return total / count / self.y_unit
 
     def solve(self, alpha: Array, targets: list[int]) -> Array:
         """Return the coefficients of some targets, (p, n_targets)."""
         shares = alpha[0] / alpha
-        U, s = self.spectrum(shares)
-        dual = U @ ((U.T @ self.Y[:, targets]) / (s + alpha[0])[:, None])
-        coef = self.X.T @ dual
+        Y = self.Y[:, targets]
+        coef = self.X.T @ self.spectrum(shares).dual_coef(Y, np.full(len(targets), alpha[0]))
         for w, block in zip(shares, self.columns):
             coef[block] *= w
         return np.asarray(coef)

@@ -6,7 +6,7 @@ ever sharper versions of a loss with kinks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.linalg import svd
 from isthmus._geometry import Euclidean
 from isthmus._linalg import Array
 from isthmus._linalg.graded import graded_svd, is_graded, rounding_units
-from isthmus._solvers import Reason, SolverResult
+from isthmus._solvers import SolverResult
 from isthmus._solvers.smoothed import minimise_smoothed
 from isthmus.losses import Loss
 from isthmus.losses.scale import robust_scale
@@ -35,10 +35,7 @@ _LEAST_SHARE = 1e-3
 # Singular values of a map below this many of what they are known relative to are rounding errors.
 _LEAST_COMPONENT = 1e-14
 
-# Up to this many entries of Y a loss with kinks is minimised again from perturbed factors.
-_SHAKE_ENTRIES, _SHAKES, _SHAKE = 10_000, 4, 0.3
-# Relative gain that makes another minimum worth moving to; less is the tolerance of the solver.
-_GAIN = 1e-7
+_FEW = 10_000  # entries of Y up to which steps cost next to nothing
 
 
 @dataclass
@@ -186,7 +183,7 @@ def descend_factors(
     elif not problem.loss.is_smooth:
         crowded = len(units) > _CROWDED * problem.Y.size
         widths = tuple(scale * width for width in (_FINE_WIDTHS if crowded else _WIDTHS))
-        if problem.Y.size <= _SHAKE_ENTRIES:  # steps cost next to nothing
+        if problem.Y.size <= _FEW:
             tol = 0.01 * tol
         elif crowded:
             tol = 0.1 * tol
@@ -203,30 +200,6 @@ def descend_factors(
         callback=callback,
     )
     return split(result.point), result
-
-
-def shake(
-    problem: RankProblem,
-    best: tuple[Array, Array, Array],
-    result: SolverResult,
-    options: dict[str, Any],
-) -> tuple[tuple[Array, Array, Array], SolverResult]:
-    """Leave shallow local minima, which losses with kinks have, where trying costs little."""
-    few = problem.Y.size <= _SHAKE_ENTRIES and best[0].size  # inputs that do not vary have none
-    if not few or result.reason is Reason.INTERRUPTED:
-        return best, result
-    rng = np.random.default_rng(0)
-    value = problem.objective(*best)
-    for _ in range(_SHAKES):
-        moved = [F + _SHAKE * F.std() * rng.standard_normal(F.shape) for F in balance(*best[:2])]
-        found, attempt = descend_factors(problem, (moved[0], moved[1], best[2]), **options)
-        n_iter = result.n_iter + attempt.n_iter
-        if problem.objective(*found) < value - _GAIN * abs(value):
-            best = found
-            value = problem.objective(*found)
-            result = attempt
-        result = replace(result, n_iter=n_iter)
-    return best, result
 
 
 def balance(A: Array, D: Array) -> tuple[Array, Array]:

@@ -255,13 +255,9 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             table = filled[rest]
             if gaps:  # what the held-out items tell of the gaps must not be in them
                 table = self._try_to_fill(Y[rest], self.n_components_)
-            values, vectors = np.linalg.eigh(_centred(K[np.ix_(rest, rest)]))
-            mean = table.mean(axis=0)
-            inner = vectors.T @ (table - mean)
-            new = K[np.ix_(held, rest)] - K[np.ix_(rest, rest)].mean(axis=0)
-            new = (new - new.mean(axis=1, keepdims=True)) @ vectors
             for a, alpha in enumerate(alphas):
-                wrong = mean + new @ (inner / (values + alpha)[:, None]) - Y[held]
+                coef, intercept = _solve(K[np.ix_(rest, rest)], table, alpha)
+                wrong = K[np.ix_(held, rest)] @ coef + intercept - Y[held]
                 errors[a] += np.nansum(wrong**2)
         self.alphas_, self.cv_errors_ = alphas, errors / np.count_nonzero(~np.isnan(Y))
         return float(alphas[int(errors.argmin())])
@@ -301,11 +297,6 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         wrong, Y = wrong[:, varies], Y[:, varies]
         total = np.nansum((Y - np.nanmean(Y, axis=0)) ** 2, axis=0)
         return float(np.mean(1.0 - np.nansum(wrong**2, axis=0) / total))
-
-
-def _centred(K: Array) -> Array:
-    means = K.mean(axis=0)
-    return np.asarray(K - means - means[:, None] + means.mean())
 
 
 def _solve(K: Array, Y: Array, alpha: float) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from isthmus._solvers import Reason, SolverResult
 from isthmus.losses import Loss
 from isthmus.losses.residual import ResidualLoss
 from isthmus.regression.kinked import can_sharpen, sharpen
-from isthmus.regression.rank_descent import RankProblem, balance, descend_factors, shake
+from isthmus.regression.rank_descent import RankProblem, balance, descend_factors
 
 Point = tuple[Array, Array, Array]
 Rough = tuple[float, Point, int]  # value, point and steps taken
@@ -49,10 +49,7 @@ def descend_well(
     many = crowded and not chosen
     if few and (can_sharpen(problem, rank) or (many and problem.loss.is_smooth)):
         return _best(problem, start, options, n_random=_RANDOM if many else 0)
-    point, result = descend_factors(problem, start, **options)
-    if not problem.loss.is_smooth:
-        return shake(problem, point, result, options)
-    return point, result
+    return descend_factors(problem, start, **options)
 
 
 def _best(

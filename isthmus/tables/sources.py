@@ -116,10 +116,8 @@ class Source:
     def _read(self, count: int) -> bytes:
         try:
             return self._stream.read(count)
-        except Exception as error:
-            # Two packages can unpack zstd, each with an error class of its own.
-            is_damage = isinstance(error, _DAMAGE) or type(error).__name__ == "ZstdError"
-            if self.packed is None or not is_damage:
+        except _DAMAGE as error:
+            if self.packed is None:
                 raise
             raise TableError(
                 f"{self.path}: the {self.packed} data are damaged or truncated."
@@ -210,42 +208,8 @@ def _unpack(packed: str, stream: Any) -> Any:
         return bz2.BZ2File(buffered)
     if packed == "xz":
         return lzma.LZMAFile(buffered)
-    return _Zstd(buffered)
-
-
-class _Zstd:
-    """Unpack zstd, frame by frame; an end within a frame is an error."""
-
-    _CHUNK = 4096  # packed bytes at a time: a few can be many megabytes unpacked
-
-    def __init__(self, packed: Any) -> None:
-        try:
-            from compression import zstd  # Python 3.14
-
-            self._new: Any = zstd.ZstdDecompressor
-        except ImportError:
-            try:
-                import zstandard
-            except ImportError as error:
-                raise need("zstandard", "zstd files") from error
-            self._new = zstandard.ZstdDecompressor().decompressobj
-        self._packed, self._frame = packed, self._new()
-        self._ready = bytearray()
-        self._is_begun = False
-
-    def read(self, count: int) -> bytes:
-        while len(self._ready) < count:
-            chunk = self._frame.unused_data if self._frame.eof else b""
-            chunk = chunk or self._packed.read(self._CHUNK)
-            if not chunk:
-                # The package alone would take a truncated file for its end.
-                if self._is_begun and not self._frame.eof:
-                    raise EOFError("the last frame is cut off")
-                break
-            if self._frame.eof:
-                self._frame = self._new()
-            self._is_begun = True
-            self._ready += self._frame.decompress(chunk)
-        data = bytes(self._ready[:count])
-        del self._ready[:count]
-        return data
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise need("pyarrow", "zstd files") from error
+    return pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), packed)

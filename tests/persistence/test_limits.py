@@ -106,8 +106,7 @@ def test_a_model_that_is_no_number_is_refused(tmp_path):
 
 VALUES = {
     "numbers": [None, True, 1, -(2**70), 0.1, -0.0, 1e-320, float("inf"), "é\u2028\0", np.float32(0.1)],
-    "containers": ({"a": [(), {3, 4}], 2: {}, 1.5: None, (1, "x"): frozenset("a")}, slice(1, None, 2),
-                   b"\0a"),
+    "containers": ({"a": [(), {3, 4}], 2: {}, 1.5: None, (1, "x"): {"a"}}, slice(1, None, 2)),
     "arrays": [
         np.arange(6).reshape(2, 3), np.asfortranarray(rng.normal(size=(3, 4))), np.zeros((0, 3)),
         rng.normal(size=(5, 4))[::2, ::-1], np.array(["a", "ßß"]), np.array([b"x"]),
@@ -118,13 +117,13 @@ VALUES = {
     ],
     "sparse": [sparse.random(5, 4, 0.4, format=f, random_state=0) for f in ("csr", "csc")],
     "types": [np.dtype("<f4"), np.float64, float, object, mean_pinball_loss],
-    "random": [np.random.RandomState(3), np.random.default_rng(3)],
+    "random": [np.random.RandomState(3)],
 }  # fmt: skip
 
 
 def same(a, b):
     assert type(a) is type(b)
-    if isinstance(a, np.random.RandomState | np.random.Generator):
+    if isinstance(a, np.random.RandomState):
         assert_array_equal(a.normal(size=5), b.normal(size=5))
     elif isinstance(a, np.ma.MaskedArray):
         assert_array_equal(a.mask, b.mask)

@@ -108,12 +108,12 @@ add(
 
 
 def zstd(data):
-    import zstandard
+    import pyarrow
 
-    return zstandard.ZstdCompressor().compress(data)
+    return pyarrow.compress(data, "zstd", asbytes=True)
 
 
-PACK = {".zst": zstd} if importlib.util.find_spec("zstandard") else {}
+PACK = {".zst": zstd} if importlib.util.find_spec("pyarrow") else {}
 PACK |= {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 BIG = (
     "a,b\n" + "".join(f"{i * 7919 % 10007},{i * 104729 % 10009}\n" for i in range(5000))
@@ -126,9 +126,9 @@ for suffix, pack in PACK.items():
     add(f"packed {suffix}, cut off", pack(BIG)[: len(pack(BIG)) // 2], file=f"t.csv{suffix}",
         error="damaged or truncated")  # fmt: skip
     add(f"packed {suffix}, nothing in it", pack(b""), file=f"t.csv{suffix}", error="is empty")
+    add(f"two parts of {suffix}", pack(table().encode()) + pack(b"7,8\n"), "number number",
+        [*ROWS, [7.0, 8.0]], file=f"t.csv{suffix}")  # fmt: skip
 add("not packed, named .gz", table(), "number number", ROWS, file="t.csv.gz")
-add("two parts of gzip", gzip.compress(table().encode()) + gzip.compress(b"7,8\n"), "number number",
-    [*ROWS, [7.0, 8.0]], file="t.csv.gz")  # fmt: skip
 
 # -- what is no table ------------------------------------------------------------------------------
 for name, head in {"PDF": b"%PDF-1.7\n", "PNG": b"\x89PNG\r\n\x1a\n", "JPEG": b"\xff\xd8\xff\xe0",

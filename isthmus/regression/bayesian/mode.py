@@ -28,7 +28,7 @@ from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, ScaledLoss
 from isthmus.regression.bayesian.noise import Noise, noise_mode
 from isthmus.regression.bayesian.problem import Prior, Problem, interpolates
-from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors, shake
+from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors
 
 _ROUNDS = 4  # of one noise level and the map in turn, each a closed form
 _MOST_ROUNDS, _SETTLED = (
@@ -129,15 +129,13 @@ def _descend(problem: Problem, likelihood: Likelihood, prior: Prior, start: Star
         noise = noise * [robust_scale(column, problem.row_weights) for column in columns]
     kind = RankProblem if problem.intercept else _Fixed
     rounds = _DESCENTS if likelihood.has_scale else 1
-    for step in range(rounds):
+    for _ in range(rounds):
         loss, alpha, shares = _criterion(likelihood, prior, noise)
         curvature = loss.typical_curvature(_middle(noise))
         g = 1.0 / np.sqrt(problem.squares + max(alpha / curvature, 1e-12 * problem.squares.max()))
         penalty = Penalty(alpha)
         task = kind(problem.rows * g, g, problem.Y, problem.row_weights, loss, penalty, shares)
-        (A, D, b), result = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
-        if not loss.is_smooth and step == rounds - 1:
-            (A, D, b), _ = shake(task, (A, D, b), result, dict(_OPTIONS))
+        (A, D, b), _ = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
         A = g[:, None] * A
         if likelihood.has_scale:
             residual = problem.Y - problem.rows @ A @ D.T - b
