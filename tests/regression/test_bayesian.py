@@ -419,7 +419,7 @@ def test_arviz_reads_the_draws():
         ({"noise": "full", "likelihood": "laplace"}, "noise == 'full' needs likelihood='gaussian'"),
         ({"noise": "full", "likelihood": "huber"}, "noise == 'full' needs likelihood='gaussian'"),
         ({"sampler": "gibbs", "prior": "half_normal"}, "sampler == 'gibbs' needs"),
-        ({"sampler": "gibbs", "prior": "matrix_normal"}, "sampler == 'gibbs' needs"),
+        ({"sampler": "gibbs", "prior": "matrix_normal"}, "at full rank"),
         ({"n_components": 0}, "n_components == 0"),
     ],
     ids=str,

@@ -98,16 +98,14 @@ random_state :
             check_option("prior", self.prior, ("half_normal", "matrix_normal"))
         return super()._check_parameters()
 
-    def _choose_sampler(self) -> str:
-        return "metropolised gibbs"
-
-    def _run(self, problem: Problem, rank: int) -> tuple[Start, list[ChainDraws]]:
-        if self.prior == "matrix_normal" and problem.is_full(rank):
+    def _choose_sampler(self, is_full: bool) -> str:
+        if self.prior == "matrix_normal" and is_full:
             raise ValueError(
                 "prior == 'matrix_normal' at full rank does not mix with this sampler: use "
-                "isthmus.BayesianStiefelRegression, which moves the map itself, or a smaller n_components."
+                "isthmus.BayesianStiefelRegression, which draws from the exact conditional laws, or a "
+                "smaller n_components."
             )
-        return super()._run(problem, rank)
+        return "metropolised gibbs"
 
     def _chain(self) -> Callable[..., ChainDraws]:
         return run_metropolised_chain

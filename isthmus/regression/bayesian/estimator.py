@@ -16,7 +16,7 @@ from isthmus.problems import Form, Frame, MomentForm, Moments, RowForm
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
-from isthmus.regression.bayesian.parameters import check_parameters, has_gibbs
+from isthmus.regression.bayesian.parameters import check_parameters, choose_sampler
 from isthmus.regression.bayesian.prediction import PosteriorModel
 from isthmus.regression.bayesian.problem import (
     Problem,
@@ -89,9 +89,10 @@ class BayesianStiefelRegression(PosteriorModel):
     fit_intercept : bool, default=True
         Whether there is an intercept, with a flat prior.
     sampler : {"auto", "gibbs", "hmc"}, default="auto"
-        "gibbs" is for one of the three named likelihoods with the normal prior, and is what "auto" takes
-        there; "hmc" is Hamiltonian Monte Carlo over two factors of the map, or over the map itself. The
-        sampler of [B2006]_ is in ``isthmus.papers.kernel_dependency_thesis``.
+        "gibbs" is for one of the three named likelihoods with the normal prior, or with the matrix normal
+        prior at full rank, and is what "auto" takes there; "hmc" is Hamiltonian Monte Carlo
+        over two factors of the map. The sampler of [B2006]_ is in
+        ``isthmus.papers.kernel_dependency_thesis``.
     n_chains, n_warmup, n_draws : int, default=4, 500, 1000
         Number of chains, and of steps of each that are discarded and kept.
     thin : int or "auto", default="auto"
@@ -295,17 +296,15 @@ class BayesianStiefelRegression(PosteriorModel):
         return Settings(self.sampler_, *lengths, self.n_jobs, seed, thin)
 
     def _run(self, problem: Problem, rank: int) -> tuple[Start, list[ChainDraws]]:
-        self.sampler_ = self._choose_sampler()
+        self.sampler_ = self._choose_sampler(problem.is_full(rank))
         prior = make_prior(
             self.prior, self.prior_variance, self.noise_prior, self.noise, problem, rank
         )
         return run_chains(problem, self._law, prior, rank, self._settings(), self._chain())
 
-    def _choose_sampler(self) -> str:
-        """Return the name of the sampler."""
-        if self.sampler == "auto":
-            return "gibbs" if has_gibbs(self, self._law) else "hmc"
-        return self.sampler
+    def _choose_sampler(self, is_full: bool) -> str:
+        """Return the name of the sampler; ``is_full`` says that the rank leaves the map free."""
+        return choose_sampler(self, self._law, is_full)
 
     def _chain(self) -> Callable[..., ChainDraws]:
         """Return the function that runs one chain."""

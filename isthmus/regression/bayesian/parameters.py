@@ -19,6 +19,12 @@ _JEFFREYS = (
     "runs to s = 0. Use prior='normal', 'half_normal' or 'matrix_normal'."
 )
 
+_NO_GIBBS = (
+    "sampler == 'gibbs' needs likelihood='gaussian', 'laplace' or 'student', and prior='normal' or, at "
+    "full rank, 'matrix_normal'; got likelihood={model.likelihood!r}, prior={model.prior!r} and "
+    "n_components={model.n_components!r}: use sampler='auto'."
+)
+
 
 def check_parameters(model: Any) -> Likelihood:
     """The likelihood of a model; a ValueError where a parameter is out of bounds."""
@@ -42,17 +48,19 @@ def check_parameters(model: Any) -> Likelihood:
             f"noise == 'full' needs likelihood='gaussian', got {model.likelihood!r}: use "
             "noise='per_output'."
         )
-    if model.sampler == "gibbs" and not has_gibbs(model, likelihood):
-        raise ValueError(
-            "sampler == 'gibbs' needs likelihood='gaussian', 'laplace' or 'student', and prior='normal', "
-            f"got {model.likelihood!r} and {model.prior!r}: use sampler='auto'."
-        )
+    if model.sampler == "gibbs" and (model.prior == "half_normal" or likelihood.name == "loss"):
+        raise ValueError(_NO_GIBBS.format(model=model))
     return likelihood
 
 
-def has_gibbs(model: Any, likelihood: Likelihood) -> bool:
-    """Whether all conditional laws are known."""
-    return model.prior == "normal" and likelihood.name != "loss"
+def choose_sampler(model: Any, likelihood: Likelihood, is_full: bool) -> str:
+    """The sampler of a model; ``is_full`` says that the rank leaves the map free."""
+    is_conjugate = model.prior == "normal" or (model.prior == "matrix_normal" and is_full)
+    if model.sampler == "auto":
+        return "gibbs" if is_conjugate and likelihood.name != "loss" else "hmc"
+    if model.sampler == "gibbs" and not is_conjugate:
+        raise ValueError(_NO_GIBBS.format(model=model))
+    return str(model.sampler)
 
 
 def _check_noise_prior(value: Any) -> None:

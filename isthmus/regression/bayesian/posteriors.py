@@ -14,6 +14,7 @@ from isthmus._geometry.flows import EuclideanFlow
 from isthmus._linalg import Array
 from isthmus._solvers.mcmc import Flow, Parts, metropolis_accepts
 from isthmus.regression.bayesian.draws import Start
+from isthmus.regression.bayesian.gibbs import dense_factors, dense_problem
 from isthmus.regression.bayesian.likelihoods import GaussianEvaluation, Likelihood, evaluation
 from isthmus.regression.bayesian.noise import Noise, noise_sampler
 from isthmus.regression.bayesian.problem import Prior, Problem
@@ -240,31 +241,24 @@ class FreeFactorPosterior(Posterior):
 
 
 class DensePosterior(Posterior):
-    """The map itself, with independent Gaussian entries: the matrix normal prior at full rank.
-
-    One of its factors is the identity, that of the smaller side.
-    """
+    """The map itself, with independent Gaussian entries: the matrix normal prior at full rank."""
 
     def __init__(self, problem: Problem, likelihood: Likelihood, prior: Prior) -> None:
-        self.is_wide = problem.n_features < problem.n_targets
-        if self.is_wide:
-            problem = problem.complete_axes()
-        super().__init__(problem, likelihood, prior)
+        super().__init__(dense_problem(problem), likelihood, prior)
 
     def pack_map(self, start: Start) -> Parts:
         C = start.left @ start.right.T
         return [np.pad(C, ((0, len(self.problem.squares) - len(C)), (0, 0)))]
 
     def factors(self, parts: Parts) -> tuple[Array, Array]:
-        C = parts[0]
-        return (np.eye(len(C)), C.T) if self.is_wide else (C, np.eye(C.shape[1]))
+        return dense_factors(parts[0], self.problem)
 
     def log_prior(self, parts: Parts) -> tuple[float, Parts]:
         C, lam = parts[0], self.prior.precision
         return -0.5 * lam * float(np.vdot(C, C)), [-lam * C]
 
     def pull_back(self, parts: Parts, left: Array, right: Array) -> Parts:
-        return [right.T if self.is_wide else left]
+        return [right.T if self.problem.n_features < self.problem.n_targets else left]
 
     def map_flows(self, start: Start) -> list[Flow]:
         precision = np.outer(self.problem.squares, start.noise.deviations**-2)
