@@ -98,6 +98,15 @@ DRAWN = (
     "Stat2Data/BrainpH/pH", "wooldridge/fish/prcw", "lattice/environmental/wind",
     "wooldridge/openness/lland", "dslabs/olive/palmitic",
 )  # fmt: skip
+# Chemistry, engineering, soil and medicine, half of them with several outputs: named before any run.
+NAMED = (
+    "modeldata/concrete/compressive_strength", "modeldata/biomass/HHV/-sample-dataset",
+    "modeldata/permeability_qsar/permeability", "modeldata/chem_proc_yield/yield",
+    "openintro/bdims/wgt+hgt", "MASS/cpus/perf/-name-estperf", "MASS/gilgais/pH00+pH30+pH80",
+    "MASS/fgl/RI/-type", "heplots/Oslo/Cu+Fe+K+Mg+Mn+P+Zn/-site",
+    "robustbase/ambientNOxCH/ad+ba+ef/-date", "texmex/liver/ALP.M+ALT.M+AST.M+TBL.M",
+    "modeldata/ad_data/tau+p_tau+Ab_42/-Class",
+)  # fmt: skip
 # What is at hand beside tables: pictures, movements and labels. Nothing was chosen with these.
 OBJECTS = ("statue", "faces", "digits", "writing", "motion", "silhouette", "emotions")
 LITERATURE = ("atp1d", "atp7d", "oes97", "edm", "wq", "enb", "corn", "corn mp5", "corn mp6")
@@ -345,7 +354,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sets", help="looked_at, aside, objects, drawn, unseen or names, a,b")
+    parser.add_argument(
+        "sets", help="looked_at, aside, objects, drawn, named, unseen or names, a,b"
+    )
     parser.add_argument("--contestants", default="all", help="all or names, a,b")
     parser.add_argument("--literature", action="store_true", help="the ten-fold protocol instead")
     parser.add_argument(
@@ -357,6 +368,7 @@ def main() -> None:
     store = Store(arguments.store)
     groups = {
         "looked_at": LOOKED_AT, "aside": KEPT_ASIDE, "unseen": UNSEEN, "drawn": DRAWN,
+        "named": NAMED,
         "objects": OBJECTS, "literature": LITERATURE,
     }  # fmt: skip
     who = list(CONTESTANTS)

@@ -79,13 +79,14 @@ class TreeSearch(InnerSearch):
     """Extremely randomised or boosted trees of scikit-learn.
 
     Thresholds of extremely randomised trees are drawn between the ends of a column, by its values or by
-    their ranks: the first tell rare large values apart, the second columns with a long tail. Boosting has
+    their ranks: the first tell rare large values apart, the second columns with a long tail. Where all
+    columns have two values, and so one threshold, rows are drawn with replacement instead. Boosting has
     bins, and ranks. Outputs are in units of their spreads; in splits that several share, what is predicted
     of an output in left-out rows is its weight. Settings share the trees: those of scikit-learn have half
-    of them beforehand, and a hundred rows or more change this by how sure left-out rows are that another is
-    better. With few rows, or a few large outputs, the best setting of left-out rows is often not the best
-    for new rows. Errors are those of infinitely many trees: of ``m`` trees less ``1 / m`` of the variance
-    between them, since with few trees large leaves would win only because they vary less.
+    of them beforehand, and a hundred rows or more change this by how sure left-out rows are that another
+    is better. With few rows, or a few large outputs, the best setting of left-out rows is often not the
+    best for new rows. Errors are those of infinitely many trees: of ``m`` trees less ``1 / m`` of the
+    variance between them, since with few trees large leaves would win only because they vary less.
 
     Parameters
     ----------
@@ -189,9 +190,15 @@ class TreeSearch(InnerSearch):
             )
             return [clone(start).fit(places, column, sample_weight=weights) for column in Y.T]
         trees = ExtraTreesRegressor(
-            n_trees, min_samples_leaf=leaf, n_jobs=self.n_jobs, random_state=self.random_state
-        )
+            n_trees, min_samples_leaf=leaf, bootstrap=_have_two_values(places), n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )  # fmt: skip
         return [trees.fit(places, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=weights)]
+
+
+def _have_two_values(columns: NDArray) -> bool:
+    """Tell whether no column has more than two values, so that all trees of the same rows are alike."""
+    return bool(((columns == columns.min(axis=0)) | (columns == columns.max(axis=0))).all())
 
 
 def _output_weights(errors: Array) -> Array:
