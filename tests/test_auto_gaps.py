@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import MethodSearchCV, load, save
-from isthmus.auto.gaps import Gaps, gaps_of
+from isthmus.auto.gap_filler import GapFiller, filler_of
 
 N, P = 120, 5
 
@@ -28,7 +28,7 @@ def search(data):
 
 def test_a_gap_takes_its_mean_given_the_rest_of_the_row(data):
     _, holes, _ = data
-    gaps = Gaps(holes, None)
+    gaps = GapFiller(holes, None)
     model = gaps.model
     D = model.scale
     covariance = model.loadings @ model.loadings.T + model.noise_variance * np.eye(P)
@@ -47,9 +47,9 @@ def test_a_fold_is_filled_by_its_training_rows_alone(data):
     train, test = np.arange(80), np.arange(80, N)
     other = holes.copy()
     other[test] *= 3
-    before, after = (Gaps(X, None).fold(train, test)[0] for X in (holes, other))
+    before, after = (GapFiller(X, None).fold(train, test)[0] for X in (holes, other))
     assert_array_equal(before, after)
-    assert not np.allclose(Gaps(holes, None).complete[train], before, rtol=1e-9)
+    assert not np.allclose(GapFiller(holes, None).complete[train], before, rtol=1e-9)
 
 
 def test_every_method_has_the_rows_and_gaps_cost_little(data, search):
@@ -80,16 +80,16 @@ def test_new_rows_may_have_gaps(data, search, tmp_path):
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_units_of_inputs_do_not_matter(data, unit):
     _, holes, _ = data
-    model, other = Gaps(holes, None).model, Gaps(holes * unit, None).model
+    model, other = GapFiller(holes, None).model, GapFiller(holes * unit, None).model
     assert_allclose(other.filled(holes * unit) / unit, model.filled(holes), rtol=1e-9)
 
 
 def test_a_factor_of_the_weights_does_not_matter(data):
     _, holes, _ = data
     w = np.random.default_rng(1).uniform(0.5, 2, size=N)
-    plain, scaled = Gaps(holes, w).complete, Gaps(holes, 1e200 * w).complete
+    plain, scaled = GapFiller(holes, w).complete, GapFiller(holes, 1e200 * w).complete
     assert_allclose(scaled, plain, rtol=1e-9)
-    assert not np.allclose(Gaps(holes, None).complete, plain, rtol=1e-9)
+    assert not np.allclose(GapFiller(holes, None).complete, plain, rtol=1e-9)
 
 
 def test_a_column_may_be_unknown_in_a_fold_and_a_row_altogether(data):
@@ -98,7 +98,7 @@ def test_a_column_may_be_unknown_in_a_fold_and_a_row_altogether(data):
     sparse[:, 4] = np.nan
     sparse[:3, 4] = [1.0, 2.0, 3.0]
     sparse[7] = np.nan
-    rows, others = Gaps(sparse, None).fold(np.arange(10, 80), np.arange(10))
+    rows, others = GapFiller(sparse, None).fold(np.arange(10, 80), np.arange(10))
     assert_array_equal(rows[:, 4], 0.0)
     assert np.isfinite(rows).all() and np.isfinite(others).all()
     found = MethodSearchCV(["pls", "kernel"], cv=3).fit(sparse, y)
@@ -135,7 +135,7 @@ def test_a_report_of_rows_without_output(data, tmp_path):
 
 def test_complete_inputs_and_outputs_with_gaps_are_left_as_they_are(data):
     X, holes, y = data
-    assert gaps_of(X, y[:, None], None) is None
+    assert filler_of(X, y[:, None], None) is None
     two = np.column_stack([y, np.where(np.arange(N) == 3, np.nan, y)])
-    assert gaps_of(holes, two, None) is None
+    assert filler_of(holes, two, None) is None
     assert MethodSearchCV("pls", cv=2).fit(X, y).missing_model_ is None

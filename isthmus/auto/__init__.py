@@ -8,6 +8,8 @@ name                 file                what it is
 ``LADDER``           ``ladder.py``       the table of methods, from the simplest up; a row is a method
 ``pls``, ...         ``builders.py``     how each method is built for a problem
 ``Problem, Rung``    ``problem.py``      what a method is built for, and what is known of it
+``GivenRows``        ``given.py``        what the user hands in, checked
+``GapFiller``        ``gap_filler.py``   inputs with gaps, complete in each fold
 methods              ``methods/``        the searches that the ladder compares
 ``Trial``            ``trials.py``       a method in the outer folds; ``blend_trial.py``, the blend
 ``Blend``            ``blends.py``       convex blends and their weights

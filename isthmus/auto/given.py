@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from isthmus._linalg import Array
 from isthmus._validation import check_number, check_option, check_rank
 from isthmus.auto.answers import PREFERENCES
-from isthmus.auto.gaps import Gaps, gaps_of
+from isthmus.auto.gap_filler import GapFiller, filler_of
 from isthmus.auto.methods.logarithms import want_logarithms
 from isthmus.auto.methods.treated import bank_of
 from isthmus.auto.problem import FEWEST_ROWS, Problem, check_outputs, check_row_params
@@ -38,7 +38,7 @@ class GivenRows:
     weights, groups : ndarray of shape (n_kept,) or None
     kept : ndarray of shape (n_samples,)
         Which of the rows that were handed in they are.
-    gaps : Gaps or None
+    filler : GapFiller or None
         What fills gaps in the inputs; X is complete then.
     """
 
@@ -47,7 +47,7 @@ class GivenRows:
     weights: Array | None
     groups: NDArray | None
     kept: NDArray
-    gaps: Gaps | None = None
+    filler: GapFiller | None = None
 
     @classmethod
     def of(cls, X: Array, Y: Array, params: dict[str, Any]) -> GivenRows:
@@ -63,9 +63,9 @@ class GivenRows:
 
     def fill_gaps(self) -> None:
         """Make the inputs complete."""
-        self.gaps = gaps_of(self.X, self.Y, self.weights)
-        if self.gaps is not None:
-            self.X = self.gaps.complete
+        self.filler = filler_of(self.X, self.Y, self.weights)
+        if self.filler is not None:
+            self.X = self.filler.complete
 
     def among_kept(self, cv: Any) -> Any:
         """Folds that were handed in as numbers of rows, in numbers of the rows that are kept."""

@@ -240,7 +240,7 @@ class MethodSearchCV(FittedSearch):
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
             given.fill_gaps()
-            self.missing_model_ = None if given.gaps is None else given.gaps.model
+            self.missing_model_ = None if given.filler is None else given.filler.model
             problem = problem_of(self, given.X, given.Y)
             self.scale_ = problem.scale
             answers = self._compare(given, problem, board, limit, on_interrupt)
@@ -287,7 +287,7 @@ class MethodSearchCV(FittedSearch):
         blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
         options = {
             "weights": given.weights, "inner": inner_folds(self.cv, groups),
-            "scoring": self.scoring, "gaps": given.gaps,
+            "scoring": self.scoring, "filler": given.filler,
         }  # fmt: skip
         trials = [
             Trial(rung, X, as_given, splits, problem, is_blended=blends and rung.is_blended(problem),

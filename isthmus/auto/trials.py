@@ -22,7 +22,7 @@ from isthmus._linalg import Array
 from isthmus._validation import allow_far_rows
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.clock import OutOfTime, until
-from isthmus.auto.gaps import Gaps
+from isthmus.auto.gap_filler import GapFiller
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
 
@@ -54,7 +54,7 @@ class Trial:
         As in scikit-learn; None is the share of the variance that is explained.
     is_blended : bool, default=False
         Whether a blend may use it.
-    gaps : Gaps, default=None
+    filler : GapFiller, default=None
         Fills the rows of a fold, if ``X`` had gaps; ``X`` itself is complete.
 
     Attributes
@@ -75,11 +75,11 @@ class Trial:
     def __init__(
         self, rung: Rung, X: Array, y: Array, splits: Splits, problem: Problem, *,
         weights: Array | None = None, inner: Callable[[NDArray], Any] | None = None,
-        scoring: Any = None, is_blended: bool = False, gaps: Gaps | None = None,
+        scoring: Any = None, is_blended: bool = False, filler: GapFiller | None = None,
     ) -> None:  # fmt: skip
         self.rung, self.X, self.y, self.splits, self.problem = rung, X, y, splits, problem
         self.weights, self.inner, self.scoring = weights, inner, scoring
-        self.is_blended, self.gaps = is_blended, gaps
+        self.is_blended, self.filler = is_blended, filler
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
         self.predictions = np.full(self.Y.shape, np.nan)
@@ -92,7 +92,7 @@ class Trial:
         """Return the same method in other outer folds, not run yet."""
         return type(self)(
             self.rung, self.X, self.y, splits, self.problem, weights=self.weights, inner=self.inner,
-            scoring=self.scoring, is_blended=self.is_blended, gaps=self.gaps,
+            scoring=self.scoring, is_blended=self.is_blended, filler=self.filler,
         )  # fmt: skip
 
     @property
@@ -214,10 +214,10 @@ class Trial:
         problem = replace(self.problem, n_samples=len(train), cv=own, n_jobs=None)
         model = self.rung.build(problem)
         weights = None if self.weights is None else self.weights[train]
-        if self.gaps is None:
+        if self.filler is None:
             rows, others = self.X[train], self.X[test]
         else:
-            rows, others = self.gaps.fold(train, test)
+            rows, others = self.filler.fold(train, test)
         begin = time.perf_counter()
         fit_weighted(model, rows, self.y[train], weights)
         fitted = time.perf_counter()

@@ -17,8 +17,8 @@ _MAX_ITER = 100
 _TOL = 1e-4
 
 
-class Gaps:
-    """Inputs with gaps, and what fills them: in a fold its training rows alone, then all rows.
+class GapFiller:
+    """Fill the gaps of inputs: in a fold by its training rows alone, in the end by all rows.
 
     A gap takes its mean given what is observed of its row, under the probabilistic PCA of the inputs
     [TB1999]_ that ``missing="em"`` fits. So every method can have the rows, not only linear maps.
@@ -50,13 +50,13 @@ class Gaps:
         return self._kept[key]
 
 
-def gaps_of(X: Array, Y: Array, weights: Array | None) -> Gaps | None:
-    """The gaps of inputs; None without any.
+def filler_of(X: Array, Y: Array, weights: Array | None) -> GapFiller | None:
+    """What fills the gaps of inputs; None without any.
 
     Nor where outputs have gaps: these are for linear maps, whose own model fills both sides.
     """
     if np.isnan(X).any() and not np.isnan(Y).any():
-        return Gaps(X, weights)
+        return GapFiller(X, weights)
     return None
 
 
