@@ -59,7 +59,7 @@ class RankConstrained(LatentRegression):
         """The form that was solved, its factors, and a given ridge weight in units of its problem."""
         unit = form.frame.ridge_unit(self.scale)
         norm = form.norm() if given == "auto" else None
-        if given != "auto" or norm is not None:
+        if form.is_squared and (given != "auto" or norm is not None):
             alpha = _ridge_in_frame(given, norm or 0.0, unit)
             found = system_optimum(form, alpha, n_components, norm)
             if found is not None:
