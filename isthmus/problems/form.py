@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from isthmus._linalg import EPS, GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import largest_eigenvalue
@@ -192,7 +193,9 @@ class SquaredForm(Form):
         if norm == 0.0:
             return None
         if alpha > 0 and alpha >= norm * safe:
-            return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
+            # Symmetric, so that its transpose is it as LAPACK stores matrices: nothing is copied.
+            *_, ridge, info = lapack.dposv(shifted.T, cross, overwrite_a=1)
+            return None if info else np.asarray(ridge, dtype=np.float64)
         if self.depends:
             # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
             if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
