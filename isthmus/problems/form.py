@@ -202,9 +202,8 @@ class SquaredForm(Form):
                 return None  # weighted rows, which depend in another way
             shifted += trace / m**2
         probes = np.random.default_rng(0).normal(size=(m, _PROBES))
-        try:
-            solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
-        except np.linalg.LinAlgError:
+        *_, solved, info = lapack.dposv(shifted.T, np.hstack([cross, probes]), overwrite_a=1)
+        if info:
             return None
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
         inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
