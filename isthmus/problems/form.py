@@ -206,8 +206,9 @@ class SquaredForm(Form):
         if info:
             return None
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
-        inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
-        has_digits = norm * inverse_norm * SPECTRUM_SAFE < 1.0
+        # Times the norm it knows no units, whose fourth powers float64 may not hold.
+        condition = np.linalg.norm(norm * solved[:, -_PROBES:]) / np.sqrt(_PROBES)
+        has_digits = condition * SPECTRUM_SAFE < 1.0
         if has_digits:
             return np.asarray(solved[:, :-_PROBES], dtype=np.float64)
         return None
