@@ -1,5 +1,7 @@
 """Laws of units at the ends of float64: the same map, or an error that says what to multiply by."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -130,3 +132,17 @@ def test_a_transfer_names_the_power_of_ten(unit, data):
     for rows, spectra in ((X * unit, X), (X, X * unit)):
         with pytest.raises(ValueError, match=r"multiply [Xy] by"):
             InstrumentTransfer().fit(rows, spectra)
+
+
+@pytest.mark.parametrize("shape", [(2000, 60), (200, 400)])
+@pytest.mark.parametrize("exponent", [-300, 300])
+def test_lost_digits_are_seen_in_any_units(shape, exponent):
+    n, p = shape
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p)) * np.logspace(0, -6, p)  # more than X'X has digits for
+    Y = X @ rng.normal(size=(p, 3)) + rng.normal(size=(n, 3))
+    model = ReducedRankRegression(2, alpha=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.fit(X, Y).solver_ == "svd"
+        assert model.fit(X * 2.0**exponent, Y).solver_ == "svd"

@@ -63,35 +63,47 @@ def is_graded(norms: Array) -> bool:
     return bool(largest > _APART * norms[norms > 0].min())
 
 
-def graded_svd(A: Array, norms: Array, tolerance: float = 1e-14) -> tuple[Array, Array, Array]:
-    """Thin singular value decomposition in which every column keeps its own digits.
+class ColumnSizes:
+    """Sizes of columns, for decompositions in which every column keeps its own digits.
 
     A plain one is right to rounding of the largest column: nothing is left of a column 1e16 times smaller.
-    ``norms`` are the sizes of the columns, which have errors of ``tolerance`` times these. Where they
-    differ much, a pivoted QR decomposition comes first, as in [DV2008]_: the rows of R fall, and left
-    vectors of small singular values keep their digits. An entry of a right vector is then the projection
-    of its column on the left one, where that is the more accurate.
     """
-    if not is_graded(norms):
-        U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        return U, s, Vt
-    basis, R, places = qr(A, mode="economic", pivoting=True, check_finite=False)
-    floors = tolerance * norms[places]
-    dependent = np.abs(R.diagonal()) <= floors[: len(R)]
-    if dependent.any():
-        # What rounding leaves of a large column may exceed all that small ones have: it is taken out.
-        R[dependent] *= np.abs(R[dependent]) > floors
-        falling = np.argsort(-np.linalg.norm(R, axis=1), kind="stable")
-        basis, R = basis[:, falling], R[falling]
-    U, s, Vt = np.linalg.svd(R, full_matrices=False)
-    U = basis @ U
-    right = np.empty_like(Vt)
-    right[:, places] = Vt
-    projected = (U.T @ A) / np.where(s > 0, s, 1.0)[:, None]
-    small = np.linalg.norm(A, axis=0) < s[:, None]
-    return U, s, np.where(small, projected, right)
+
+    def __init__(self, norms: Array) -> None:
+        self.norms = norms
+        self.are_graded = is_graded(norms)
+
+    def svd(self, A: Array, tolerance: float = 1e-14) -> tuple[Array, Array, Array]:
+        """Thin singular value decomposition; the sizes have errors of ``tolerance`` times themselves.
+
+        Where they differ much, a pivoted QR decomposition comes first, as in [DV2008]_: the rows of R fall,
+        and left vectors of small singular values keep their digits. An entry of a right vector is then the
+        projection of its column on the left one, where that is the more accurate.
+        """
+        if not self.are_graded:
+            U, s, Vt = np.linalg.svd(A, full_matrices=False)
+            return U, s, Vt
+        basis, R, places = qr(A, mode="economic", pivoting=True, check_finite=False)
+        floors = tolerance * self.norms[places]
+        dependent = np.abs(R.diagonal()) <= floors[: len(R)]
+        if dependent.any():
+            # What rounding leaves of a large column may exceed all that small ones have: it is taken out.
+            R[dependent] *= np.abs(R[dependent]) > floors
+            falling = np.argsort(-np.linalg.norm(R, axis=1), kind="stable")
+            basis, R = basis[:, falling], R[falling]
+        U, s, Vt = np.linalg.svd(R, full_matrices=False)
+        U = basis @ U
+        right = np.empty_like(Vt)
+        right[:, places] = Vt
+        projected = (U.T @ A) / np.where(s > 0, s, 1.0)[:, None]
+        small = np.linalg.norm(A, axis=0) < s[:, None]
+        return U, s, np.where(small, projected, right)
+
+    def rounding_units(self, Vt: Array) -> Any:
+        """Return what each singular value is known relative to."""
+        return np.abs(Vt) @ self.norms if self.are_graded else np.linalg.norm(self.norms)
 
 
-def rounding_units(Vt: Array, norms: Array) -> Any:
-    """Return what each singular value of columns of these norms is known relative to."""
-    return np.abs(Vt) @ norms if is_graded(norms) else np.linalg.norm(norms)
+def graded_svd(A: Array, norms: Array, tolerance: float = 1e-14) -> tuple[Array, Array, Array]:
+    """Thin singular value decomposition of columns of sizes ``norms``."""
+    return ColumnSizes(norms).svd(A, tolerance)

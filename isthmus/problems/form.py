@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from isthmus._linalg import EPS, GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import largest_eigenvalue
@@ -192,20 +193,22 @@ class SquaredForm(Form):
         if norm == 0.0:
             return None
         if alpha > 0 and alpha >= norm * safe:
-            return np.asarray(np.linalg.solve(shifted, cross), dtype=np.float64)
+            # Symmetric, so that its transpose is it as LAPACK stores matrices: nothing is copied.
+            *_, ridge, info = lapack.dposv(shifted.T, cross, overwrite_a=1)
+            return None if info else np.asarray(ridge, dtype=np.float64)
         if self.depends:
             # Centred rows sum to zero, and so do those of Y: along that direction any matrix will do.
             if np.abs(second.sum(axis=1)).max() > m * EPS * trace:
                 return None  # weighted rows, which depend in another way
             shifted += trace / m**2
         probes = np.random.default_rng(0).normal(size=(m, _PROBES))
-        try:
-            solved = np.linalg.solve(shifted, np.hstack([cross, probes]))
-        except np.linalg.LinAlgError:
+        *_, solved, info = lapack.dposv(shifted.T, np.hstack([cross, probes]), overwrite_a=1)
+        if info:
             return None
         # The mean square over the probes is the sum of 1/d^4, at least that of the smallest d.
-        inverse_norm = np.sqrt((solved[:, -_PROBES:] ** 2).sum() / _PROBES)
-        has_digits = norm * inverse_norm * SPECTRUM_SAFE < 1.0
+        # Times the norm it knows no units, whose fourth powers float64 may not hold.
+        condition = np.linalg.norm(norm * solved[:, -_PROBES:]) / np.sqrt(_PROBES)
+        has_digits = condition * SPECTRUM_SAFE < 1.0
         if has_digits:
             return np.asarray(solved[:, :-_PROBES], dtype=np.float64)
         return None

@@ -130,7 +130,8 @@ class GramFolds(Folds):
 
     def without(self, split: Split) -> Form:
         exactly = partial(RowFolds(self.rows, self.scale).without, split)
-        w, Y = self.w[split.train], self.rows.Y[split.train]
+        train = split.train
+        w, Y = self.w[train], self.rows.Y[train]
         weight = float(w.sum())
         x_scale = np.ones(self.rows.shape[1])
         gram = self.gram
@@ -142,9 +143,9 @@ class GramFolds(Folds):
             gram = np.zeros((len(self.Xc), len(self.Xc)))
             for Z in self._column_blocks(live / x_scale):
                 gram += Z @ Z.T
-        centre = Centre(gram, split.train, w)
+        centre = Centre(gram, train, w)
         K = centre.inside
-        if K.diagonal().max() < KEPT_VARIANCE * gram.diagonal()[split.train].max():
+        if K.diagonal().max() < KEPT_VARIANCE * gram.diagonal()[train].max():
             return exactly()  # the mean of all rows is far from that of the fold
         root = np.sqrt(w)
         K *= root[:, None] * root

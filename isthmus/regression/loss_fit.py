@@ -20,7 +20,7 @@ from isthmus.losses.scale import robust_scale, robust_scales
 from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart
-from isthmus.regression.optimum import RankOptimum
+from isthmus.regression.optimum import RankOptimum, output_sizes
 from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,
@@ -144,7 +144,7 @@ def fit_loss(
     if settings.alpha != "auto":
         alpha /= w_unit
     rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
-    optimum = RankOptimum(form, spectrum, alpha)
+    optimum = RankOptimum(form, spectrum, alpha, output_sizes(form))
     most = min(len(spectrum.squares), q)
     r = most if n_components is None else min(n_components, most)
     constant = (Y == Y[0]).all(axis=0)

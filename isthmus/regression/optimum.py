@@ -14,7 +14,7 @@ import numpy as np
 
 from isthmus._linalg import EPS, Array
 from isthmus._linalg.eigen import descending_eigh
-from isthmus._linalg.graded import graded_svd, is_graded, rounding_units
+from isthmus._linalg.graded import ColumnSizes
 from isthmus._validation import check_alpha
 from isthmus.problems import Form, Spectrum
 from isthmus.problems.form import RIDGE_SAFE
@@ -59,7 +59,7 @@ class RankConstrained(LatentRegression):
         """The form that was solved, its factors, and a given ridge weight in units of its problem."""
         unit = form.frame.ridge_unit(self.scale)
         norm = form.norm() if given == "auto" else None
-        if given != "auto" or norm is not None:
+        if form.is_squared and (given != "auto" or norm is not None):
             alpha = _ridge_in_frame(given, norm or 0.0, unit)
             found = system_optimum(form, alpha, n_components, norm)
             if found is not None:
@@ -68,7 +68,7 @@ class RankConstrained(LatentRegression):
         alpha = _ridge_in_frame(given, spectrum.norm, unit)
         if not spectrum.has_digits(_n_used(form, spectrum), alpha):
             return self._optimum(form.exactly(), n_components, given)
-        optimum = RankOptimum(form, spectrum, alpha)
+        optimum = RankOptimum(form, spectrum, alpha, output_sizes(form))
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
         scores = np.sqrt(optimum.squares)[:, None] * inner
@@ -92,12 +92,13 @@ class RankConstrained(LatentRegression):
             return form, factors.rotations, [factors.y_loadings]
         unit = form.frame.ridge_unit(self.scale)
         spectrum = form.spectrum()
+        sizes = output_sizes(form)
         pairs = []
         for given in alphas:
             alpha = _ridge_in_frame(given, spectrum.norm, unit)
             if not spectrum.has_digits(_n_used(form, spectrum), alpha):
                 return self._solve_path(form.exactly(), n_components, alphas)
-            optimum = RankOptimum(form, spectrum, alpha)
+            optimum = RankOptimum(form, spectrum, alpha, sizes)
             pairs.append(optimum.factors(min(n_components, optimum.rank)))
         # One product for all ridge weights; coordinates cut off by a rank decision are zero.
         ends = np.cumsum([A.shape[1] for A, _ in pairs])
@@ -141,7 +142,7 @@ def system_optimum(
     """
     m, q = form.xy.shape
     r = q if n_components is None else min(n_components, q)
-    can = 0 < r and q <= m and not is_graded(np.sqrt(form.y_squares))
+    can = 0 < r and q <= m and not output_sizes(form).are_graded
     ridge = form.solve(alpha, norm) if can else None
     if ridge is None:
         return None
@@ -175,18 +176,24 @@ def _kept(form: Form, spectrum: Spectrum, alpha: float) -> Spectrum:
     return spectrum.truncated(_n_used(form, spectrum))
 
 
-class RankOptimum:
-    """The closed form for every rank, in coordinates along the basis of a spectrum."""
+def output_sizes(form: Form) -> ColumnSizes:
+    return ColumnSizes(np.sqrt(form.y_squares))
 
-    def __init__(self, form: Form, spectrum: Spectrum, alpha: float) -> None:
+
+class RankOptimum:
+    """The closed form for every rank, in coordinates along the basis of a spectrum.
+
+    ``sizes`` are those of the outputs, which all ridge weights share.
+    """
+
+    def __init__(self, form: Form, spectrum: Spectrum, alpha: float, sizes: ColumnSizes) -> None:
         spectrum = _kept(form, spectrum, alpha)
         self.squares, self.cross, self.basis = spectrum.squares, spectrum.cross, spectrum.basis
         self.g = 1.0 / np.sqrt(spectrum.squares + alpha)
         Z = self.g[:, None] * spectrum.cross
-        norms = np.sqrt(form.y_squares)
-        self.is_graded = is_graded(norms)
-        self.P, self.sigma, self.Qt = graded_svd(Z, norms, form.tolerance)
-        floors = form.tolerance * rounding_units(self.Qt, norms)
+        self.is_graded = sizes.are_graded
+        self.P, self.sigma, self.Qt = sizes.svd(Z, form.tolerance)
+        floors = form.tolerance * sizes.rounding_units(self.Qt)
         self.rank = int(np.count_nonzero(self.sigma > floors))
 
     def factors(self, r: int) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from scipy.linalg import svd
 
 from isthmus._geometry import Euclidean
 from isthmus._linalg import Array
-from isthmus._linalg.graded import graded_svd, is_graded, rounding_units
+from isthmus._linalg.graded import ColumnSizes, graded_svd, is_graded
 from isthmus._solvers import SolverResult
 from isthmus._solvers.smoothed import minimise_smoothed
 from isthmus.losses import Loss
@@ -226,7 +226,7 @@ def map_factors(form: Form, A: Array, D: Array) -> Factors:
     """Factors of the map A D', in singular form, for the base class."""
     if A.shape[1]:
         W, s, V = singular_form(A, D)
-        known_to = rounding_units(V.T, np.linalg.norm(V * s, axis=1))
+        known_to = ColumnSizes(np.linalg.norm(V * s, axis=1)).rounding_units(V.T)
         keep = s > _LEAST_COMPONENT * known_to
         W, s, V = W[:, keep], s[keep], V[:, keep]
     else:
