@@ -1,8 +1,8 @@
-"""What do gaps in the inputs cost `fit_auto`, beside trees that fill them with means or take them as they are?
+"""What do gaps in the inputs cost `fit_auto`, beside trees behind column means and trees that take gaps?
 
-Entries of the inputs are taken away at random, from training and test rows. aRRMSE over three outer folds, as in
-`auto.py`; every contestant has the same rows and the same gaps. The sets are those of `auto.py` that
-are no curves and take less than ten seconds a fit; enb and jura were looked at while gaps were built in.
+Entries of the inputs are taken away at random, from training and test rows. aRRMSE over three outer
+folds, as in `auto.py`; every contestant has the same rows and the same gaps. The sets are those of
+`auto.py` that are no curves and take less than ten seconds a fit. Looked at before: enb and jura.
 
     ISTHMUS_DATA=... python benchmarks/auto_gaps.py
 

@@ -150,6 +150,34 @@ def test_files_are_short():
     assert [module for module in MODULES if len(read(module).splitlines()) > 400] == []
 
 
+def numbers(source):
+    """Names of the numbers that a module holds, without their underscore."""
+    for node in ast.parse(source).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        name = getattr(target, "id", "").lstrip("_")
+        value = getattr(node, "value", None)
+        parts = list(ast.walk(value)) if value is not None else []
+        is_number = any(
+            isinstance(p, ast.Constant) and type(p.value) in (int, float) for p in parts
+        )
+        plain = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+        if name.isupper() and is_number and all(isinstance(part, plain) for part in parts):
+            yield name
+
+
+def test_a_number_has_a_name_of_its_own():
+    """Two numbers of one name are two ideas under one name, or one idea written twice."""
+    homes = {}
+    for module in MODULES:
+        if not module.startswith(("isthmus.papers", "isthmus.applications")):
+            for name in numbers(read(module)):
+                homes.setdefault(name, []).append(module)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+    assert list(numbers("_A = 3\nB: float = -1e-3\nC = 2**20\nD = 'x'\nE = (1, 2)\nf = 4")) == list(
+        "ABC"
+    )
+
+
 def test_rooms_are_in_one_layer_only():
     assert len(LEVEL) == sum(len(rooms) for rooms in LAYERS)
 

@@ -81,7 +81,7 @@ def test_each_target_has_its_own_ridge_weight():
 
 
 def test_blend_weights_minimise_on_the_simplex(monkeypatch):
-    monkeypatch.setattr("isthmus.auto.blends._SMALLEST", 0.0)
+    monkeypatch.setattr("isthmus.auto.blends._LEAST_BLENDED", 0.0)
     errors = rng.normal(size=(4, 50, 2)) * np.array([1.0, 0.5, 2.0, 5.0])[:, None, None]
     errors[1] += errors[0]  # the second predicts much as the first does
     target = rng.normal(size=(50, 2))
@@ -581,7 +581,7 @@ def test_more_rows_than_a_gram_matrix_holds(monkeypatch):
 
     monkeypatch.setattr(kernel_search, "_ROWS_FOR_WIDTHS", 1000)  # one width: the same kernel
     exact = KernelSearch("rbf", cv=FOLDS).fit(X, Y)
-    monkeypatch.setattr(kernel_search, "_EXACT", 20)
+    monkeypatch.setattr(kernel_search, "_GRAM_ROWS", 20)
     monkeypatch.setattr(kernel_search, "_N_LANDMARKS", 55)
     few = KernelSearch("rbf", cv=FOLDS).fit(X, Y)
     assert few.best_estimator_.steps[1][0] == "landmarks"

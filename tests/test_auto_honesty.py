@@ -178,7 +178,7 @@ def test_kernels_bend_tails_where_that_helps():
 @pytest.mark.parametrize("stacked", [1, 10**6])
 def test_folds_at_once_are_those_one_by_one(stacked, monkeypatch):
     """`PLS` for each training set; one of them has fewer components than asked for."""
-    monkeypatch.setattr("isthmus.auto.methods.pls_stack._STACKED", stacked)
+    monkeypatch.setattr("isthmus.auto.methods.pls_stack._STACKED_ROWS", stacked)
     draw = np.random.default_rng(5)
     Z = draw.normal(size=(20, 6)) * np.logspace(0, -4, 6) + 3
     Z[:5, 3:] = 0.0

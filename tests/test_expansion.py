@@ -144,7 +144,7 @@ def test_open_numbers_are_set_once_from_the_points(kernel, iris, monkeypatch):
     whole = f(X_test)
     assert_allclose(whole, gram(f.kernel, X_test, X) @ y, rtol=1e-12)
     assert_allclose(f(X_test[:1]), whole[:1], rtol=1e-12)
-    monkeypatch.setattr(isthmus.expansion.expansion, "_BLOCK", 350)
+    monkeypatch.setattr(isthmus.expansion.expansion, "_KERNEL_VALUES", 350)
     assert_allclose(f(X_test), whole, rtol=1e-12)
 
 
@@ -196,7 +196,7 @@ def test_blocks_and_the_sum_written_out(iris, monkeypatch):
     b = np.array([0.5, -1.0])
     direct = [sum(a[i] * (0.1 * x @ X[i] + 1.0) ** 2 for i in range(100)) + b for x in X_test]
     assert_allclose(f(X_test), direct, rtol=1e-12)
-    monkeypatch.setattr(isthmus.expansion.expansion, "_BLOCK", 350)  # three rows at a time
+    monkeypatch.setattr(isthmus.expansion.expansion, "_KERNEL_VALUES", 350)  # three rows at a time
     assert_allclose(f(X_test), direct, rtol=1e-12)
     assert_allclose(pickle.loads(pickle.dumps(f))(X_test), direct, rtol=1e-12)
 

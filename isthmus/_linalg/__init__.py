@@ -25,8 +25,8 @@ BLOCK_ROWS = 4096
 """Rows at a time where what is held of a row has no fixed size."""
 _CONSTANT_ULPS = 8.0
 """A column whose deviations are below so many roundings of its mean is constant."""
-_TINY = float(np.finfo(np.float64).tiny)
-_LEAST_SQUARE = _TINY / EPS
+_SMALLEST_FLOAT = float(np.finfo(np.float64).tiny)
+_LEAST_SQUARE = _SMALLEST_FLOAT / EPS
 """Smaller sums of squares have lost digits, or all of them."""
 LARGEST_SQUARE = 1e200
 """Sums of squares beyond this, or below its inverse, are too near the ends of the range."""
@@ -34,7 +34,7 @@ _STACKED_ORDER = 100
 """Up to this order all eigenvectors of a stack in one call of NumPy beat one of each."""
 
 
-_PROBES = 8
+_ORTHONORMAL_PROBES = 8
 """Random vectors that ask how far columns are from orthonormal ..."""
 _ORTHONORMAL = 1e-11
 """... and the largest error of what they are told."""
@@ -88,7 +88,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 def orthonormal_basis(A: Array) -> tuple[Array, Array]:
     """Thin QR decomposition of a tall matrix, by Cholesky factors of A'A where these have the digits."""
-    probes = np.random.default_rng(0).normal(size=(A.shape[1], _PROBES))
+    probes = np.random.default_rng(0).normal(size=(A.shape[1], _ORTHONORMAL_PROBES))
     Q, R = A, np.eye(A.shape[1])
     for _ in range(2):  # the second time of columns that are nearly orthonormal
         try:
@@ -136,7 +136,7 @@ def inverse_root(gram: Array) -> Array:
     """Inverse of the lower Cholesky factor of a Gram matrix whose columns may differ widely or all but
     depend.
     """
-    norms = np.sqrt(np.maximum(gram.diagonal(), _TINY))
+    norms = np.sqrt(np.maximum(gram.diagonal(), _SMALLEST_FLOAT))
     correlations = gram / norms[:, None] / norms
     L, info = lapack.dpotrf(correlations, lower=1)
     if info:  # dependent to rounding: all shares of theirs are alike

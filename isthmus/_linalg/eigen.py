@@ -17,11 +17,11 @@ _NORM_TOL = 1e-5
 _NORM_VECTORS = 12
 # Below this order all eigenpairs cost no more than some, and so they do if one in so many is asked for.
 _ALL_PAIRS_ORDER = 500
-_FEW = 8
+_FEW_PAIRS = 8
 # Eigenvectors are found until their residual is below so many roundings of the largest eigenvalue.
 _RESIDUAL_ULPS = 400.0
 # Vectors of the Krylov spaces that look for negative and for overlooked eigenvalues.
-_BLOCK = 8
+_KRYLOV_VECTORS = 8
 
 
 def descending_eigh(A: Array) -> tuple[Array, Array]:
@@ -65,7 +65,7 @@ def leading_or_all_pairs(K: Array, r: int | None = None) -> tuple[Array, Array]:
     matrix gives the same pairs.
     """
     n = len(K)
-    if r is not None and n >= _ALL_PAIRS_ORDER and r * _FEW <= n:
+    if r is not None and n >= _ALL_PAIRS_ORDER and r * _FEW_PAIRS <= n:
         start = np.random.default_rng(0).standard_normal(n).astype(K.dtype)
         eps = float(np.finfo(K.dtype).eps)
         try:
@@ -88,7 +88,7 @@ def smallest_ritz_value(K: Array) -> float:
 def _ritz_values(K: Array, n_blocks: int, outside: Array) -> Array:
     """Return eigenvalues of ``K`` on a Krylov space of random vectors orthogonal to given ones."""
     Q = outside
-    V = np.random.default_rng(0).standard_normal((len(K), min(_BLOCK, len(K) // 8)))
+    V = np.random.default_rng(0).standard_normal((len(K), min(_KRYLOV_VECTORS, len(K) // 8)))
     for _ in range(n_blocks):
         for _ in range(2):  # once leaves rounding errors of the size of what is left
             V = np.linalg.qr(V - Q @ (Q.T @ V))[0]

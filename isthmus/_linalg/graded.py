@@ -13,7 +13,7 @@ from isthmus._linalg import Array
 # Columns that differ by more than this factor are decomposed with their own digits.
 _APART = 1e4
 # Columns more than 2^60 apart are 2^60 apart after ``graded_units``.
-_FARTHEST = 60
+_MOST_POWERS_APART = 60
 
 
 def column_units(A: NDArray) -> Array:
@@ -39,7 +39,7 @@ def graded_units(A: NDArray) -> Array:
         return units
     exponents = np.where(sizes > 0, np.frexp(sizes)[1], np.frexp(sizes.max())[1])
     order = np.argsort(-exponents, kind="stable")
-    gaps = np.minimum(-np.diff(exponents[order], prepend=exponents[order[0]]), _FARTHEST)
+    gaps = np.minimum(-np.diff(exponents[order], prepend=exponents[order[0]]), _MOST_POWERS_APART)
     places = np.empty_like(exponents)
     places[order] = -np.cumsum(gaps)
     return _powers(exponents - places)

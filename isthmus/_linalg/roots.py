@@ -29,7 +29,7 @@ the condition number of X'X: at most 3200.
 ROWS_PER_COLUMN = 4
 """Rows for each column that one QR decomposition takes in, beside the rows kept so far."""
 # So many times fewer targets than features, and they are worth no Q.
-_FEW_TARGETS = 4
+_FEWER_TARGETS = 4
 
 
 def triangular_rows(X: Array, Y: Array) -> Rows:
@@ -37,7 +37,7 @@ def triangular_rows(X: Array, Y: Array) -> Rows:
     k = min(X.shape)
     p, q = X.shape[1], Y.shape[1]
     # NumPy throughout: SciPy has threads of its own, which wait for NumPy's.
-    if _FEW_TARGETS * q <= p:
+    if _FEWER_TARGETS * q <= p:
         both = np.asarray(np.linalg.qr(np.hstack([X, Y]), mode="r"))[:k]
         return both[:, :p], both[:, p:]
     Q, R = np.linalg.qr(X)

@@ -15,7 +15,7 @@ from isthmus._solvers.progress import Progress
 from isthmus._solvers.result import CONVERGED, Array, Reason, SolverResult
 
 _OFF = 1e-6  # of its largest entry, by which a start may miss the geometry
-WINDOW = 10  # steps over which fast solvers measure their decrease
+DECREASE_WINDOW = 10  # steps over which fast solvers measure their decrease
 
 LineSearch = Callable[[Problem, Iterate, Array, float, float], Step | None]
 

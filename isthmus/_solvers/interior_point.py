@@ -13,7 +13,7 @@ from isthmus._linalg import Array
 
 _BOUNDARY = 0.9995  # share of the way to the boundary of the feasible set that a step may go
 _SHARE_OF_START = 1e-6  # the value that counts where residuals vanish, as a share of the first
-_JITTER = 1e-14  # of the diagonal of the normal equations, where they are singular
+_SINGULAR_JITTER = 1e-14  # of the diagonal of the normal equations, where they are singular
 
 
 class Design(Protocol):
@@ -162,7 +162,7 @@ def _solver(matrix: Array) -> Callable[[Array], Array]:
     if info:
         diagonal = matrix.diagonal()
         # Near the optimum the weights spread over many decades, and the factorisation can fail.
-        matrix = matrix + np.diag(_JITTER * diagonal.max() + 1e-8 * diagonal)
+        matrix = matrix + np.diag(_SINGULAR_JITTER * diagonal.max() + 1e-8 * diagonal)
         factor, info = lapack.dpotrf(matrix, lower=1)
         if info:
             raise np.linalg.LinAlgError("the normal equations are not definite")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from isthmus._linalg import Array
 
 # What is left of a column's square beside the columns in use; below, it is a combination of them.
-_DEPENDENT = 1e-10
+_COMBINED_COLUMN = 1e-10
 # Straight pieces for each column; paths of tables have a few, and one that goes round in ties ends here.
 _MOST_PIECES = 50
 
@@ -65,7 +65,7 @@ def lasso_path(gram: Array, products: Array, least: float) -> tuple[Array, Array
             dependent[:] = False
         else:
             beside = gram[j, j] - gram[j, in_use] @ np.linalg.solve(block, gram[in_use, j])
-            if beside < _DEPENDENT * gram[j, j]:
+            if beside < _COMBINED_COLUMN * gram[j, j]:
                 dependent[j] = True
             else:
                 in_use.append(j)

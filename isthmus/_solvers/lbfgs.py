@@ -10,7 +10,7 @@ from isthmus._solvers.problem import GeometryLike, Iterate
 from isthmus._solvers.result import Array
 
 # Pairs of step and change of gradient with less curvature than this are rounding errors.
-TINY = 1e-12
+LEAST_CURVATURE = 1e-12
 
 
 class QuasiNewton(Direction):
@@ -51,7 +51,7 @@ class QuasiNewton(Direction):
         change = step.end.gradient - geometry.transport(old, new, start.gradient)
         curvature = geometry.inner(new, move, change)
         # A pair without positive curvature would spoil H; the line search makes it rare.
-        if curvature > TINY * geometry.norm(new, move) * geometry.norm(new, change):
+        if curvature > LEAST_CURVATURE * geometry.norm(new, move) * geometry.norm(new, change):
             self._pairs.append((move, change, curvature))
 
     def forget(self) -> None:

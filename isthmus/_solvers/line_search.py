@@ -10,7 +10,7 @@ from isthmus._solvers.result import Array
 
 SUFFICIENT = 1e-4  # share of the decrease that the slope at the start promises
 CURVATURE = 0.9  # share of the slope that may be left at the end
-ROUNDING = 1e-14  # relative error of a value
+VALUE_ROUNDING = 1e-14  # relative error of a value
 # Sixty halvings take any step below the rounding of the point.
 MAX_TRIALS = 60
 
@@ -64,7 +64,7 @@ def falls(start: Iterate, end: Iterate, promise: float) -> bool:
 
 
 def _falls_in_the_noise(trial: _Trial, value: float, slope: float) -> bool:
-    nearly = trial.value <= value + ROUNDING * abs(value)
+    nearly = trial.value <= value + VALUE_ROUNDING * abs(value)
     return nearly and trial.slope <= (2 * SUFFICIENT - 1) * slope
 
 
@@ -99,7 +99,7 @@ def contradicts(problem: Problem, start: Iterate, direction: Array, slope: float
     positive. Where it is negative the gradient is not that of the value.
     """
     # A step whose promised decrease stands well above the rounding of the value.
-    promise = 1e3 * ROUNDING * abs(start.value)
+    promise = 1e3 * VALUE_ROUNDING * abs(start.value)
     length = min(promise / -slope, 1 / start.norm) if promise else 1e-6 / start.norm
     end = problem.move(start, length * direction)
     rises = end.value - start.value > -0.5 * length * slope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from isthmus._solvers.descent import WINDOW, StopRule, descend
+from isthmus._solvers.descent import DECREASE_WINDOW, StopRule, descend
 from isthmus._solvers.lbfgs import QuasiNewton
 from isthmus._solvers.line_search import wolfe
 from isthmus._solvers.problem import GeometryLike, Objective, Problem
@@ -14,7 +14,7 @@ from isthmus._solvers.result import Array, Callback, Reason, SolverResult
 
 # A tenth at a time: the minimum of one stage is close to that of the next.
 WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-_MEMORY = 20  # pairs that L-BFGS keeps
+_SMOOTHED_PAIRS = 20  # pairs that L-BFGS keeps
 _GRADIENT_TOL = 1e-12  # norm of the gradient, in units of the objective, at which a stage ends
 
 
@@ -74,7 +74,10 @@ def minimise_smoothed(
     if not len(widths):
         raise ValueError("widths is empty: at least one stage is needed")
     stop = StopRule(
-        max_iter, gradient_size=_GRADIENT_TOL * unit, decrease_size=tol * unit, window=WINDOW
+        max_iter,
+        gradient_size=_GRADIENT_TOL * unit,
+        decrease_size=tol * unit,
+        window=DECREASE_WINDOW,
     )
     done, point, cut = 0, start, False
     for stage, width in enumerate(widths):
@@ -82,7 +85,7 @@ def minimise_smoothed(
             point = rebalance(point)
         progress = Progress(f"L-BFGS width {width:.0e}", verbose, _count_from(callback, done))
         problem = Problem(objective_at(width), geometry)
-        result = descend(problem, point, QuasiNewton(_MEMORY), wolfe, stop, progress)
+        result = descend(problem, point, QuasiNewton(_SMOOTHED_PAIRS), wolfe, stop, progress)
         done, point = done + result.n_iter, result.point
         cut = cut or result.reason is Reason.MAX_ITER
         if result.reason in (Reason.CALLBACK, Reason.INTERRUPTED):

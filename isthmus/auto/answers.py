@@ -26,7 +26,9 @@ from isthmus.problems.ridge import is_partition
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank
 _WITHOUT_COMPONENTS = ("blend", "ridge", "lasso", "process", "log_process", "trees", "boosting")
-_SURE = 2.0  # standard errors by which a method must be better than the blend in the same rows
+_SURELY_BETTER = (
+    2.0  # standard errors by which a method must be better than the blend in the same rows
+)
 _WORTH_A_KERNEL = 2.0  # squared error of the map over that of the expansion, for the small answer
 _TOLERANCE = 1e-3  # relative squared change of a kernel expansion that is compressed
 _MOST_TIMED = 500  # rows whose prediction is timed
@@ -185,7 +187,7 @@ def _is_better(best: Trial, blend: Trial) -> bool:
         gains = gains[np.isfinite(gains)]
     else:
         gains = best.scores - blend.scores
-    return bool(gains.mean() > _SURE * standard_error(gains))
+    return bool(gains.mean() > _SURELY_BETTER * standard_error(gains))
 
 
 def describe_answer(trial: Trial, model: Any) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from isthmus.auto.methods.maps import FoundModel
 
 _SHARED = 0.5  # how much of what decides the weights of a target is common to all targets
 _PULL = 100.0  # rows that know nothing of the methods, beside those that were left out
-_SMALLEST = 0.02  # weights below are set to zero
+_LEAST_BLENDED = 0.02  # weights below are set to zero
 # Squared difference of two predictions, over the smaller squared error, at which methods count apart.
-_ALIKE = 0.2
+_VOTES_APART = 0.2
 
 
 def blend_weights(
@@ -95,7 +95,7 @@ def _count_alike(products: Array) -> Array:
     least = np.minimum(squares[:, :, None], squares[:, None, :])
     # Errors of zero: the same predictions are alike, others are not.
     least = np.maximum(np.maximum(least, 1e-6 * apart), np.finfo(float).tiny)
-    return np.exp(-apart / (_ALIKE * least)).sum(axis=2).T
+    return np.exp(-apart / (_VOTES_APART * least)).sum(axis=2).T
 
 
 def best_shares(losses: Array) -> Array:
@@ -125,7 +125,7 @@ def _on_simplex(S: Array, pull: float, aim: Array) -> Array:
     heavy = 1e4 * np.sqrt(max(float(values[-1]), 0.0) + pull)
     rows = np.vstack([root, np.sqrt(pull) * np.eye(m), np.full((1, m), heavy)])
     found, _ = nnls(rows, np.concatenate([np.zeros(m), np.sqrt(pull) * aim, [heavy]]))
-    found = np.where(found < _SMALLEST * found.max(), 0.0, found)
+    found = np.where(found < _LEAST_BLENDED * found.max(), 0.0, found)
     return found / found.sum()
 
 

@@ -10,7 +10,7 @@ from isthmus._linalg import Array
 from isthmus.auto.trials import Trial
 
 _SLOW = ("trees", "boosting", "mean")  # these learn in another way than maps and kernels
-_SMALLEST = 0.5  # copies of rows, which leave a twin behind, are not taken for learning
+_MOST_LEARNED = 0.5  # copies of rows, which leave a twin behind, are not taken for learning
 
 
 def learning_factors(members: Sequence[Trial], weights: Array, trials: Sequence[Trial]) -> Array:
@@ -38,4 +38,4 @@ def learning_factors(members: Sequence[Trial], weights: Array, trials: Sequence[
     for member, weight in zip(members, weights, strict=True):
         name = member.rung.name
         factors += weight * (1.0 if name in _SLOW else known.get(name, usual))
-    return np.clip(factors, _SMALLEST, 1.0)
+    return np.clip(factors, _MOST_LEARNED, 1.0)

@@ -29,7 +29,7 @@ from isthmus.auto.progress import Progress
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
 # A method that may be stopped ends after the first fold with less weight in its blend than the first, or,
 # if it is never blended, with more than so many times the least error.
-_LEAST_WEIGHT = 0.1
+_LEAST_TO_GO_ON = 0.1
 _FAR_BEHIND = 1.6
 
 
@@ -176,7 +176,7 @@ class Trial:
         _, test = self.splits[0]
         weights = None if self.weights is None else self.weights[test]
         found = [trial.predictions[test] for trial in [*rivals, self]]
-        return float(blend_weights(self.Y[test], found, weights)[-1].max()) < _LEAST_WEIGHT
+        return float(blend_weights(self.Y[test], found, weights)[-1].max()) < _LEAST_TO_GO_ON
 
     def _run_folds(self, folds: range, limit: float) -> None:
         """Folds side by side: threads, since what takes time are matrices and trees."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-_MOST_OUTPUTS = 12  # of a table in the terminal
+_MOST_TABLE_OUTPUTS = 12  # of a table in the terminal
 _RULES = {
     "accurate": "the blend, unless a single method is clearly better on left-out rows",
     "simple": "the simplest method within one standard error of the best",
@@ -85,7 +85,7 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     if classes is not None:
         Y = search._training[1]
         accuracy = tell_classes(console, classes, Y, search.cv_predictions_, "left-out rows")
-    elif len(search.target_names_) <= _MOST_OUTPUTS:
+    elif len(search.target_names_) <= _MOST_TABLE_OUTPUTS:
         later = "later rows, predicted from earlier ones"
         judged = later if search.is_judged_in_time else "left-out rows"
         console.table(f"Errors of {judged}, in units of the outputs", *_errors(search))

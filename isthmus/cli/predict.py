@@ -151,9 +151,9 @@ class Outside:
     @property
     def has_moved(self) -> bool:
         """Whether the rows lie farther out as a whole than chance takes them."""
-        from isthmus.inspection.trust import RARE
+        from isthmus.inspection.trust import RARE_SHIFT
 
-        return self.shift < RARE
+        return self.shift < RARE_SHIFT
 
     @property
     def shift(self) -> float:

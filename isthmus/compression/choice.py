@@ -17,7 +17,7 @@ from isthmus.kernels import gram
 from isthmus.preimages.ranks import ranks
 
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
-_MOST_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
+_MOVING_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are
 _FEWEST = 20  # rows
 
 
@@ -30,7 +30,7 @@ def may_move(problem: Problem, points: Any, rows: OutputRows, error: float, most
     if issparse(rows.rows):
         return False
     n, (r, d) = len(rows.outputs), points.shape
-    return n >= _FEWEST and error > _POOR and float(n) * r * (r + d) * most <= _MOST_WORK
+    return n >= _FEWEST and error > _POOR and float(n) * r * (r + d) * most <= _MOVING_WORK
 
 
 def part_function(rows: OutputRows) -> tuple[Expansion, Any, Array]:

@@ -45,9 +45,11 @@ from isthmus.compression.sizes import (
 from isthmus.kernels.pursuit import Pursuit
 
 _GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
-_SMALL = 200  # points: smaller expansions are fast as they are, and have few others to offer
-_ROUNDS = 20  # of exchanges: twice as many gain next to nothing
-_MOST_WORK = 1e11  # operations, eight seconds or so: beyond it the pursuit's points stay
+_SMALL_EXPANSION = (
+    200  # points: smaller expansions are fast as they are, and have few others to offer
+)
+_EXCHANGE_ROUNDS = 20  # of exchanges: twice as many gain next to nothing
+_EXCHANGE_WORK = 1e11  # operations, eight seconds or so: beyond it the pursuit's points stay
 
 
 def compress(
@@ -235,13 +237,13 @@ def _exchange(problem: Problem, choice: _Choice, rows: OutputRows) -> _Choice:
     r, N = len(pursuit.order), len(problem)
     if order is None or problem.indefinite or pursuit.L.shape[1] != N:
         return choice
-    if r == N or N < _SMALL or 3.0 * N * r**2 * _ROUNDS > _MOST_WORK:
+    if r == N or N < _SMALL_EXPANSION or 3.0 * N * r**2 * _EXCHANGE_ROUNDS > _EXCHANGE_WORK:
         return choice
     fit = rows.fit(points, order, pursuit)
     if fit.errors[r] <= _GOOD_ENOUGH or fit.ridge(r):
         return choice
     try:
-        found = exchange_points(problem, pursuit, n_rounds=_ROUNDS)
+        found = exchange_points(problem, pursuit, n_rounds=_EXCHANGE_ROUNDS)
     except np.linalg.LinAlgError:  # an indefinite kernel: what is left has no length
         return choice
     new, found = order_points(problem, np.sort(found.order))

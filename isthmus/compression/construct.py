@@ -12,7 +12,7 @@ from isthmus._linalg import Array
 from isthmus.compression.refit import RIDGE
 from isthmus.kernels import gram
 
-_EXACT = 1e-9  # of the outputs' squares: what is left is rounding
+_EXACT_OUTPUTS = 1e-9  # of the outputs' squares: what is left is rounding
 _FLAT = 1e-5  # a step that lowers the error by less than this part of the first one is the last
 
 
@@ -66,7 +66,7 @@ def move_points(kernel: Any, start: Array, rows: Array, outputs: Array, *, max_i
     # In parts of the error at the start: the solver's tolerances are absolute below one.
     first = ((start - centre) / unit).ravel()
     scale = squared_error(first)[0]
-    if scale <= _EXACT * float((centred**2).sum()):
+    if scale <= _EXACT_OUTPUTS * float((centred**2).sum()):
         return start
 
     def objective(flat: Array) -> tuple[float, Array]:

@@ -15,7 +15,7 @@ from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 
-_JITTER = 1e-10  # of the mean variance of a point
+_VARIANCE_JITTER = 1e-10  # of the mean variance of a point
 
 
 @dataclass
@@ -98,7 +98,7 @@ def _root_of_difference(expansion: Expansion, X: Any, precision: Array) -> Array
     kernel, points = expansion.kernel, expansion.points
     K = np.asarray(gram(kernel, points), dtype=np.float64)
     r = len(K)
-    K[np.diag_indices(r)] += _JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
+    K[np.diag_indices(r)] += _VARIANCE_JITTER * max(float(K.trace()) / r, np.finfo(float).tiny)
     L = cholesky(K, lower=True)
     data = np.zeros((r, r))
     for part in row_blocks(len(precision), max(1, BLOCK // r)):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.compression.select import Problem
-from isthmus.kernels.checks import PSD_TOL, SMALL, extreme_eigenvalues
+from isthmus.kernels.checks import CHEAP_ORDER, PSD_TOL, extreme_eigenvalues
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
 
@@ -22,7 +22,9 @@ def check_definite(problem: Problem, method: str, chunk_size: int | None) -> Non
     """
     if problem.matrix is None and is_psd(problem.kernel):
         return
-    index = np.unique(np.linspace(0, len(problem) - 1, min(len(problem), SMALL)).astype(np.intp))
+    index = np.unique(
+        np.linspace(0, len(problem) - 1, min(len(problem), CHEAP_ORDER)).astype(np.intp)
+    )
     single = getattr(problem.points, "dtype", None) == np.float32
     dtype = "float32" if single else "float64"
     smallest, largest = extreme_eigenvalues(problem.square(index), dtype)

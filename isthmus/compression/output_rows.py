@@ -17,7 +17,7 @@ from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, length, take
 from isthmus.kernels.pursuit import Pursuit
 
-_COPIES = 8  # of them, in other bases and beside the outputs
+_WORKING_COPIES = 8  # of them, in other bases and beside the outputs
 
 
 class OutputRows:
@@ -49,7 +49,7 @@ class OutputRows:
         return np.asarray(gram_diagonal(self.problem.kernel, self.rows), dtype=np.float64)
 
     def _blocks(self, points: Any, order: NDArray | None) -> Iterator[tuple[Array, Array]]:
-        n_values = min(BLOCK, int(memory_bound() / (8 * _COPIES)))
+        n_values = min(BLOCK, int(memory_bound() / (8 * _WORKING_COPIES)))
         size = max(1, n_values // max(length(points), 1))
         for part in row_blocks(len(self.outputs), size):
             yield self._values(part, points, order), self.outputs[part]

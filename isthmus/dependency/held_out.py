@@ -22,17 +22,19 @@ from isthmus.preimages.object_losses import ObjectLosses
 # among the candidates of a row; infinity leaves the order of the generator as it is.
 _WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
 _FOLDS = 3  # each of them fits the generator once more
-_MOST_ROWS = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
-_MOST_HELD = 500  # rows of a fold that are asked for: shares are then known to about one per cent
+_MOST_REGRESSED = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
+_MOST_ANSWERS = (
+    500  # rows of a fold that are asked for: shares are then known to about one per cent
+)
 _MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty words
 
 
 def rows_of_regression(X: Any, y: Any) -> NDArray[np.int64]:
     """All rows, or as many as a kernel regression takes, in order."""
     n = len(y)
-    if n <= _MOST_ROWS:
+    if n <= _MOST_REGRESSED:
         return np.arange(n)
-    return np.sort(content_order(X, y)[:_MOST_ROWS])
+    return np.sort(content_order(X, y)[:_MOST_REGRESSED])
 
 
 def total(losses: Array, log_p: Array, weight: float) -> Array:
@@ -75,7 +77,7 @@ class HeldOut:
     def _some(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return as many of the held-out rows as are asked for, one at least."""
         symbols = np.cumsum([_n_symbols(self.X[i]) for i in held])
-        return held[: min(_MOST_HELD, max(1, int(np.searchsorted(symbols, _MOST_SYMBOLS))))]
+        return held[: min(_MOST_ANSWERS, max(1, int(np.searchsorted(symbols, _MOST_SYMBOLS))))]
 
     def propose_fold(self, generator: Any, fold: int) -> list[tuple[list[Any], Array]]:
         """What the generator, fitted to the rest, proposes for the held-out rows of a fold; found once."""

@@ -18,8 +18,8 @@ from isthmus.kernels import PositionKernel, SequenceKernel
 from isthmus.kernels.gram import take
 
 _ALPHAS = (0.1, 0.01, 1.0)  # the first is tried with every pair of kernels
-_MOST_ROWS = 1000  # to learn from in a trial: one takes about a second
-_MOST_HELD = 60  # answers of a trial, about a second too
+_TRIAL_ROWS = 1000  # to learn from in a trial: one takes about a second
+_TRIAL_ANSWERS = 60  # answers of a trial, about a second too
 _LONGEST = 40  # symbols of an output: a search for more takes many seconds
 _WIDTH = 1.0  # places within which words count as at the same one
 
@@ -79,10 +79,10 @@ def _folds(trial: HeldOut) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """As many folds as it takes to ask enough rows: answers to thirty alone tell kernels apart by luck."""
     rng = np.random.default_rng(0)
     found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    missing = _MOST_HELD
+    missing = _TRIAL_ANSWERS
     for fold in trial.folds:
         kept, held = (rng.permutation(rows) for rows in fold)
-        found.append((kept[:_MOST_ROWS], held[:missing]))
+        found.append((kept[:_TRIAL_ROWS], held[:missing]))
         missing -= len(found[-1][1])
         if missing <= 0:
             break

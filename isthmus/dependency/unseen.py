@@ -24,7 +24,7 @@ from isthmus.preimages import Learned
 from isthmus.preimages.ranks import ranks
 
 ENOUGH_TO_HOLD_OUT = 20  # samples, of which four are held out
-_HELD_OUT = 5  # every fifth sample
+_EVERY_FIFTH = 5  # every fifth sample
 
 
 def counted_samples(
@@ -139,7 +139,7 @@ def held_out_alpha(method: Learned, training: Training, Y: Any) -> float:
     if isinstance(folds, np.ndarray):
         out = folds == folds.min()
     else:
-        out = ranks(training.Psi, training.X) % _HELD_OUT == _HELD_OUT // 2
+        out = ranks(training.Psi, training.X) % _EVERY_FIFTH == _EVERY_FIFTH // 2
     part, X_held = training.part(out)
     predicted = part.fit()._scores(X_held)
     own = None if weights is None else weights[out]

@@ -16,7 +16,7 @@ from isthmus.kernels.gram import length
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import is_precomputed
 
-_BLOCK = 2**19  # kernel values held at a time: they stay in the cache
+_KERNEL_VALUES = 2**19  # kernel values held at a time: they stay in the cache
 
 
 class Expansion:
@@ -111,7 +111,7 @@ class Expansion:
         """Return ``sum_i a_i k(x_i, x)``, without the intercept."""
         X = _rows(X)
         n = length(X)
-        size = max(1, _BLOCK // max(self.n_points, 1))
+        size = max(1, _KERNEL_VALUES // max(self.n_points, 1))
         values = np.empty((n, *self.coef.shape[1:]))
         for begin in range(0, n, size):
             end = min(begin + size, n)

@@ -19,7 +19,7 @@ from isthmus.kernels.wrappers import Precomputed
 HELD_OUT = 1000
 """Samples on which the error is estimated: a relative error of 1e-3 or 1e-1 is known to some percent."""
 _HELD_SHARE = 0.2  # of the samples, where there are few
-_BLOCK = 128  # of them at a time
+_HELD_OUT_AT_ONCE = 128  # of them at a time
 _FIRST = 100  # landmarks that are tried; then twice as many each time
 
 
@@ -116,7 +116,7 @@ def trace_errors(
     L, kept = landmark_factor(Kzz, pivot_tol(Kzz))
     points = take(points, kept)
     explained, total = np.zeros(len(kept)), 0.0
-    for rows in row_blocks(len(held), _BLOCK):
+    for rows in row_blocks(len(held), _HELD_OUT_AT_ONCE):
         some = take(X, held[rows])
         lengths = X[held[rows], held[rows]] if is_matrix else gram_diagonal(kernel, some)
         own = np.ones(length(some)) if counts is None else counts[rows]

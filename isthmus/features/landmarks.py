@@ -23,7 +23,13 @@ from isthmus.features.samples import (
 )
 from isthmus.features.sampling import draw_sample
 from isthmus.kernels import Precomputed, gram, gram_blocks
-from isthmus.kernels.checks import ROUGH, SMALL, check_precomputed, check_psd, extreme_eigenvalues
+from isthmus.kernels.checks import (
+    CHEAP_ORDER,
+    ROUGH,
+    check_precomputed,
+    check_psd,
+    extreme_eigenvalues,
+)
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.distinct import distinct_samples
 from isthmus.kernels.gram import gram_diagonal, length, take
@@ -35,7 +41,7 @@ from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
 from isthmus.problems.streams.sources import Rows, as_rows
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
-BLOCK_BYTES = 2**22
+LANDMARK_BYTES = 2**22
 
 
 class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -238,7 +244,7 @@ class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _check_all(self, K: NDArray) -> None:
         """Check a whole matrix, of which only a few matrix products can be afforded."""
-        if len(K) <= SMALL:
+        if len(K) <= CHEAP_ORDER:
             self._negative_share(K)
             return
         largest = largest_eigenvalue(K, ROUGH)
@@ -279,7 +285,7 @@ class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         F = np.empty((n, m), dtype=dtype)
         factor = np.asfortranarray(self.factor_, dtype=dtype)  # once, not for every block
         blocks = gram_blocks(
-            self.kernel_, X, self.points_, block_bytes=BLOCK_BYTES, n_jobs=self.n_jobs
+            self.kernel_, X, self.points_, block_bytes=LANDMARK_BYTES, n_jobs=self.n_jobs
         )
         owned = not isinstance(self.kernel_, Precomputed)  # else K may be the caller's matrix
         for rows, K in blocks:

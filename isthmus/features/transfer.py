@@ -27,7 +27,7 @@ from isthmus._validation import (
 
 _FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
-_BLOCK = 2**20  # numbers of windows that are decomposed at a time
+_WINDOW_NUMBERS = 2**20  # numbers of windows that are decomposed at a time
 
 
 class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -187,7 +187,7 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _gain(self, X: Array, Y: Array, prior: Array) -> float:
         """Slope of the primary standards (q, n) on the interpolated secondary ones; 1 without a slope."""
         total = squares = 0.0
-        for rows in row_blocks(len(Y), max(1, _BLOCK // (prior.shape[1] * len(X)))):
+        for rows in row_blocks(len(Y), max(1, _WINDOW_NUMBERS // (prior.shape[1] * len(X)))):
             guess = np.einsum("bw,bwn->bn", prior[rows], X.T[self.columns_[rows]])
             total += float((guess * Y[rows]).sum())
             squares += float((guess**2).sum())
@@ -201,7 +201,7 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             U, s, V = np.linalg.svd(X, full_matrices=False)
             left = Y - prior @ X.T
             return np.asarray((left @ U) * self._filter(s[None]) @ V)
-        for rows in row_blocks(q, max(1, _BLOCK // (width * len(X)))):
+        for rows in row_blocks(q, max(1, _WINDOW_NUMBERS // (width * len(X)))):
             windows = X.T[self.columns_[rows]] * inside[rows, :, None]  # (block, width, n)
             left = Y[rows] - np.einsum("bw,bwn->bn", prior[rows], windows)
             V, s, Ut = np.linalg.svd(windows, full_matrices=False)

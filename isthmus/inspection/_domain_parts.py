@@ -14,10 +14,10 @@ from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.intervals import error_scale
-from isthmus.inspection.trust import LEVEL
+from isthmus.inspection.trust import INSIDE_LEVEL
 from isthmus.kernels.distinct import sample_groups
 
-MOST_ROWS = 2000  # that a domain is made of
+MOST_DOMAIN_ROWS = 2000  # that a domain is made of
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
 
 Folds = Sequence[tuple[NDArray, NDArray]]
@@ -55,7 +55,7 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
             )
         ]
     order = np.argsort(groups, kind="stable")
-    kept = order[some_rows(np.arange(n), MOST_ROWS)]
+    kept = order[some_rows(np.arange(n), MOST_DOMAIN_ROWS)]
     return kept, renumber(folds, kept, n)
 
 
@@ -111,7 +111,7 @@ def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:
     worst = np.max([(left_out[name] - m) / s for name, (m, s) in scales.items()], axis=0)
     n = len(worst)
     # 0.95 * 20 is to be 19, not a hair more.
-    rank = int(np.ceil(LEVEL * (n + 1) - 1e-9))
+    rank = int(np.ceil(INSIDE_LEVEL * (n + 1) - 1e-9))
     if rank <= n:
         multiple = float(np.partition(worst, rank - 1)[rank - 1])
     else:  # too few rows for a quantile of theirs: one of Student's law, and no less than they reach

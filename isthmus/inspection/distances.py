@@ -16,8 +16,8 @@ from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 
-_MOST_COMPONENTS = 50  # of a plane: what is beyond counts as beside it
-_SAYS_NOTHING = 1e-6  # of the spread of a column: less than this beside a plane says nothing
+_MOST_OF_PLANE = 50  # of a plane: what is beyond counts as beside it
+_NO_SPREAD_BESIDE = 1e-6  # of the spread of a column: less than this beside a plane says nothing
 
 
 class Subspace:
@@ -67,7 +67,7 @@ class Subspace:
             return self.beside(Z)
         residuals = self.beside(Z) / self.noise
         # A column that rows left out have nothing beside the plane in leaves rounding there.
-        is_rounding = (self.noise <= _SAYS_NOTHING) & (np.abs(residuals) < 1)
+        is_rounding = (self.noise <= _NO_SPREAD_BESIDE) & (np.abs(residuals) < 1)
         return np.where(is_rounding, 0.0, residuals)
 
     def statistics(self, X: Array) -> dict[str, Array]:
@@ -107,7 +107,7 @@ class PrincipalAxes:
         Z = self._standardise(X)
         is_tall = len(Z) > Z.shape[1]
         # Squares have the digits: axes below ROUNDING of the largest variance are not used.
-        values, vectors = leading_pairs(Z.T @ Z if is_tall else Z @ Z.T, _MOST_COMPONENTS)
+        values, vectors = leading_pairs(Z.T @ Z if is_tall else Z @ Z.T, _MOST_OF_PLANE)
         kept = values > ROUNDING * values.max(initial=0.0)
         values, vectors = values[kept], vectors[:, kept]
         self.axes = vectors if is_tall else (Z.T @ vectors) / np.sqrt(values)
@@ -124,7 +124,7 @@ class PrincipalAxes:
     def plane(self, k: int) -> Subspace:
         whitening = np.diag(1 / np.sqrt(self.variances[:k]))
         axes = np.ascontiguousarray(self.axes[:, :k])
-        rounding = np.full(len(axes), _SAYS_NOTHING)
+        rounding = np.full(len(axes), _NO_SPREAD_BESIDE)
         return Subspace(self.mean, self.scale, axes, axes, whitening, rounding)
 
     def log_likelihoods(self, X: Array, most: int) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus._validation import check_array, is_dask
 from isthmus.inspection._domain_parts import (
-    MOST_ROWS,
+    MOST_DOMAIN_ROWS,
     Folds,
     fold_planes,
     joint_limits,
@@ -38,7 +38,7 @@ from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 
-_MOST_POINTS = 500  # that it keeps
+_MOST_POINTS_KEPT = 500  # that it keeps
 
 
 class Domain:
@@ -156,7 +156,7 @@ class Domain:
         """
         source = as_rows(X, y if is_dask(X) else None)
         if source is not None:  # a model of so many rows knows none of them by heart
-            X, y, _ = source.sample(MOST_ROWS, 0)
+            X, y, _ = source.sample(MOST_DOMAIN_ROWS, 0)
             with warnings.catch_warnings():  # the columns are those of the fit
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 left_out = model.predict(X) if y.shape[1] else None
@@ -205,7 +205,7 @@ class Domain:
 
         def distances(rows: NDArray, plane: Subspace | None) -> dict[str, Any]:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}
-            few = some_rows(rows, _MOST_POINTS)
+            few = some_rows(rows, _MOST_POINTS_KEPT)
             if kernel is not None:
                 parts["features"] = FeatureDistance(kernel, Z[few])
             if plane is None:
@@ -230,7 +230,7 @@ class Domain:
         if not self.limits:
             return np.zeros(0)
         distance = np.max([self._ratio(name, left_out[name]) for name in self.limits], axis=0)
-        levels = np.linspace(0, 1, min(len(distance), _MOST_POINTS))
+        levels = np.linspace(0, 1, min(len(distance), _MOST_POINTS_KEPT))
         return np.asarray(np.quantile(distance, levels))
 
     def _ratio(self, name: str, values: Array) -> Array:
@@ -304,7 +304,7 @@ class Domain:
             outputs = None if guess is None else guess[part]
             names, ratios, _ = self._ratios(inputs, self.before_model(inputs), outputs)
             distance[part] = ratios.max(axis=1)
-            outside = ratios[distance[part] > 1][:_MOST_POINTS]
+            outside = ratios[distance[part] > 1][:_MOST_POINTS_KEPT]
             causes.update(CAUSES[worst_statistic(names, row)[0]] for row in outside)
         trust = Trust(distance, distance > 1, [], [], self.usual)
         if not trust.is_news:

@@ -11,7 +11,7 @@ from scipy import stats
 from isthmus._linalg import Array
 
 FALSE_ALARMS = 0.001  # share of tables without an order of which it is said that they have one
-_FEWEST_ROWS = 20  # below, the normal law of the ratio is too rough
+_FEWEST_TO_ORDER = 20  # below, the normal law of the ratio is too rough
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def neighbour_p_value(residuals: Array) -> float:
     """
     residuals = residuals[np.isfinite(residuals).all(axis=1)]
     n = len(residuals)
-    if n < _FEWEST_ROWS:
+    if n < _FEWEST_TO_ORDER:
         return 1.0
     ranks = stats.rankdata(residuals, axis=0)
     spread = ((ranks - ranks.mean(axis=0)) ** 2).sum(axis=0)

@@ -17,7 +17,7 @@ Folds = Sequence[tuple[NDArray, NDArray]]
 _NEAREST = (
     0.1  # share of the rows left out in shuffled folds below whose distance errors shrink no more
 )
-_SURE = 2.0  # standard errors by which errors must grow with the distance
+_SURE_SLOPE = 2.0  # standard errors by which errors must grow with the distance
 
 
 class Spacing:
@@ -135,7 +135,7 @@ def _grow_within(*kinds: tuple[Array, Folds, Array]) -> bool:
     x = np.concatenate(steps)
     y = np.concatenate(sizes)
     slope = x @ y / max(x @ x, np.finfo(float).tiny)
-    return bool(slope * np.linalg.norm(x) > _SURE * np.std(y - slope * x))
+    return bool(slope * np.linalg.norm(x) > _SURE_SLOPE * np.std(y - slope * x))
 
 
 def _nearest(distances: Array, folds: Folds) -> Array:

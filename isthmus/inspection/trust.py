@@ -14,11 +14,11 @@ from isthmus._linalg import Array
 from isthmus._validation import OutsideDomainWarning as OutsideDomainWarning
 
 # Distances are squared lengths, as T2 and Q are: three times as far from the training rows as the limit.
-FAR = 9.0
-_FEWEST_ROWS = 8  # of which a shift of the whole is told
-LEVEL = 0.95  # share of ordinary rows inside
+FAR_DISTANCE = 9.0
+_FEWEST_MOVED = 8  # of which a shift of the whole is told
+INSIDE_LEVEL = 0.95  # share of ordinary rows inside
 _RARE_COUNT = 0.01  # so many rows outside are told if chance alone takes them there less often
-RARE = 0.001  # a shift is told if chance alone gives it less often
+RARE_SHIFT = 0.001  # a shift is told if chance alone gives it less often
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Trust:
     def is_news(self) -> bool:
         """Whether more rows are outside than chance takes there, or some far out, or all have moved."""
         n = int(self.outside.sum())
-        rare = stats.binom.sf(n - 1, len(self.outside), 1 - LEVEL) < _RARE_COUNT
-        return bool(rare or (self.distance > FAR).any() or self.shift_p_value < RARE)
+        rare = stats.binom.sf(n - 1, len(self.outside), 1 - INSIDE_LEVEL) < _RARE_COUNT
+        return bool(rare or (self.distance > FAR_DISTANCE).any() or self.shift_p_value < RARE_SHIFT)
 
     def summary(self) -> str:
         """Return sentences: how many rows are outside and why most of them, and if all have moved."""
@@ -77,7 +77,7 @@ def shift_p_value(distance: Array, usual: Array | None) -> float:
     The rank test of Mann and Whitney against training rows that were left out. It sees a batch whose rows
     are each within the limits and all at one end of them. 1 for fewer than eight rows.
     """
-    if usual is None or len(distance) < _FEWEST_ROWS or len(usual) < _FEWEST_ROWS:
+    if usual is None or len(distance) < _FEWEST_MOVED or len(usual) < _FEWEST_MOVED:
         return 1.0
     finite = np.minimum(np.nan_to_num(distance, nan=np.inf), np.finfo(float).max)
     return float(stats.mannwhitneyu(finite, usual, alternative="greater").pvalue)
@@ -96,7 +96,7 @@ def tell_outside(
         article = "" if cause.startswith("Hotelling") else "the "
         which = "" if n == 1 else f"{of} of them "
         told += f", {which}because of {article}{cause}"
-    if shift >= RARE:
+    if shift >= RARE_SHIFT:
         return f"{told}."
     told += f". As a whole they lie farther out than the training rows (p = {shift:.1g})"
     if n < n_rows:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import EPS, Array
 from isthmus._validation import allow_far_rows, check_array, check_weights, validate_data
-from isthmus.inspection._domain_parts import MOST_ROWS
+from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS
 from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
@@ -289,7 +289,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         self.n_features_in_ = self.estimator_.n_features_in_
         if source.feature_names is not None:
             self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-        rows, known, _ = source.sample(MOST_ROWS, 0)
+        rows, known, _ = source.sample(MOST_DOMAIN_ROWS, 0)
         guess = self.predict_rows(rows).reshape(known.shape)
         larger = 1.0
         if hasattr(self.estimator_, "best_score_"):

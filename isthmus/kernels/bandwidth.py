@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, require_squares, weighted_median
-from isthmus.kernels.sparse_rows import SAME, pair_distances, squared_lengths
+from isthmus.kernels.sparse_rows import SAME_SQUARE, pair_distances, squared_lengths
 
 # The median squared distance varies by 1.5 % (10 inputs) to 5 % (one) between such samples of a normal law.
 MAX_ROWS = 1000
@@ -94,7 +94,7 @@ def _kernel_distances(kernel: GPKernel, X: Any) -> NDArray:
     i, j = np.triu_indices(len(K), 1)
     sizes = K.diagonal()[i] + K.diagonal()[j]
     D = sizes - 2 * K[i, j]
-    return np.where(D > SAME * sizes, D, 0.0)
+    return np.where(D > SAME_SQUARE * sizes, D, 0.0)
 
 
 def _median_of_positive(values: NDArray, weights: Array | None = None) -> float | None:

@@ -16,7 +16,7 @@ SYMMETRY_TOL = 1e-8
 PSD_TOL = {"float64": 1e-6, "float32": 1e-3}
 # Share of the largest eigenvalue beyond which clipping would make another kernel.
 INDEFINITE = 0.05
-SMALL = 500
+CHEAP_ORDER = 500
 """Up to so many rows eigenvalues are cheap."""
 ROUGH = 1e-3
 """Accuracy of an eigenvalue that others are only compared with."""
@@ -100,7 +100,7 @@ def extreme_eigenvalues(K: NDArray, dtype: Any = np.float64) -> tuple[float, flo
     Beyond a few hundred rows one Cholesky factor, shifted by what is let pass, tells whether any
     eigenvalue lies below: iterations towards an end where eigenvalues crowd would not settle.
     """
-    if len(K) > SMALL:
+    if len(K) > CHEAP_ORDER:
         largest = largest_eigenvalue(K, ROUGH)
         A = np.array(K, dtype=np.float64, order="F")
         # Shifted by what is let pass, so that the factorisation fails for worse ones alone.

@@ -17,7 +17,7 @@ from isthmus.kernels.distances import DistanceKernel
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.wrappers import Precomputed
 
-BLOCK_BYTES = 2**26
+GRAM_BYTES = 2**26
 """How large a block of a Gram matrix may be that is computed at once."""
 
 
@@ -27,7 +27,7 @@ def gram(
     Y: Any = None,
     *,
     n_jobs: int | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int = GRAM_BYTES,
 ) -> NDArray:
     """Return the kernel of all pairs, ``K[i, j] = k(x_i, y_j)``.
 
@@ -80,7 +80,7 @@ def gram_diagonal(kernel: Any, X: Any) -> NDArray:
 
 
 def gram_blocks(
-    kernel: Any, X: Any, Y: Any, *, block_bytes: int = BLOCK_BYTES, n_jobs: int | None = None
+    kernel: Any, X: Any, Y: Any, *, block_bytes: int = GRAM_BYTES, n_jobs: int | None = None
 ) -> Iterator[tuple[slice, NDArray]]:
     """Yield ``(rows, K[rows])`` of the Gram matrix of ``X`` and ``Y``, block by block.
 

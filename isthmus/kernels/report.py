@@ -14,7 +14,7 @@ from isthmus.kernels.checks import PSD_TOL, SYMMETRY_TOL
 from isthmus.kernels.gram import gram, gram_diagonal, take
 
 _LARGE = 60.0  # seconds from which the cost of a matrix is worth a word
-_ALIKE = 0.99  # mean cosine above which all objects look the same
+_SAME_COSINE = 0.99  # mean cosine above which all objects look the same
 
 
 @dataclass
@@ -173,7 +173,7 @@ def _advice(report: KernelReport, n_all: int) -> list[str]:
         )
     if not report.converged:
         lines.append("the iteration did not converge: raise max_iter, or raise stop.")
-    if report.mean_cosine > _ALIKE:
+    if report.mean_cosine > _SAME_COSINE:
         lines.append(
             "objects look almost all alike: lower the range of the kernel (raise stop or gamma)."
         )

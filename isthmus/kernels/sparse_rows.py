@@ -12,7 +12,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import Array
 
-SAME = 64 * np.finfo(np.float64).eps  # of the squared lengths: distances below it are rounding
+SAME_SQUARE = (
+    64 * np.finfo(np.float64).eps
+)  # of the squared lengths: distances below it are rounding
 
 
 def takes_sparse_rows(kernel: GPKernel) -> bool:
@@ -61,5 +63,5 @@ def pair_distances(X: Any, metric: str) -> Array:
     lengths = squared_lengths(X)
     sizes = lengths[i] + lengths[j]
     D = sizes - 2.0 * (X @ X.T).toarray()[i, j]
-    D = np.where(D > SAME * sizes, D, 0.0)
+    D = np.where(D > SAME_SQUARE * sizes, D, 0.0)
     return D if metric == "sqeuclidean" else np.sqrt(D)

@@ -13,7 +13,7 @@ from isthmus.losses.checks import check_on_first_use
 
 # Entries a block. An array of this size takes 256 kB, so the few temporaries of a loss stay in
 # the cache; whole arrays of 5000 x 100 took four times as long.
-BLOCK = 32768
+LOSS_ENTRIES = 32768
 
 
 class Loss(ABC):
@@ -140,7 +140,7 @@ class Loss(ABC):
         total = 0.0
         # Losses mend what overflows themselves; a value that is truly too large is inf, in silence.
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            for rows in row_blocks(len(table), max(1, BLOCK // max(1, table.shape[1]))):
+            for rows in row_blocks(len(table), max(1, LOSS_ENTRIES // max(1, table.shape[1]))):
                 total += self._block(table[rows], table_pred[rows], gradient[rows], rows, *weights)
         return total, out
 

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.losses.base import Array
 from isthmus.losses.residual import ScaleParameter
 
-EFFICIENT = 1.345  # deviations: 95 % efficiency when the errors are Gaussian
+EFFICIENT_HUBER = 1.345  # deviations: 95 % efficiency when the errors are Gaussian
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Huber(ScaleParameter):
     """
 
     parameter: ClassVar[str] = "delta"
-    multiple: ClassVar[float] = EFFICIENT
+    multiple: ClassVar[float] = EFFICIENT_HUBER
 
     delta: float | None = None
 

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.losses.base import Array
 from isthmus.losses.residual import ScaleParameter
 
-EFFICIENT = 1.205  # deviations: 95 % efficiency when the errors are Gaussian
+EFFICIENT_LOG_COSH = 1.205  # deviations: 95 % efficiency when the errors are Gaussian
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class LogCosh(ScaleParameter):
     """
 
     parameter: ClassVar[str] = "delta"
-    multiple: ClassVar[float] = EFFICIENT
+    multiple: ClassVar[float] = EFFICIENT_LOG_COSH
 
     delta: float | None = None
 

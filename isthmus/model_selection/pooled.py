@@ -21,7 +21,7 @@ REFITTED = (
     "rule == {!r} is not available where every candidate is refitted: use a named scoring, and weights for "
     "fit and score alike, or the rules 'best' and 'one_se'."
 )
-_LEVEL = 0.01  # of the randomization test, as in R's pls
+_RANDOMIZATION_LEVEL = 0.01  # of the randomization test, as in R's pls
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def choose_pooled(
         error = np.sqrt(n / max(n - 1, 1)) * np.linalg.norm(spread)
         return simplest(np.flatnonzero(means <= means[best] + error), ranks, alphas)
     steps = pooled.weights * (pooled.relative - pooled.relative[best])
-    return simplest(np.flatnonzero(sign_test(steps) > _LEVEL), ranks, alphas)
+    return simplest(np.flatnonzero(sign_test(steps) > _RANDOMIZATION_LEVEL), ranks, alphas)
 
 
 def sign_test(differences: Array) -> Array:

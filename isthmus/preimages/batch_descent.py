@@ -11,10 +11,10 @@ from isthmus._linalg import Array
 
 Objective = Callable[[Array, NDArray], tuple[Array, Array]]
 
-_MEMORY = 8  # pairs of step and change of gradient
+_BATCH_PAIRS = 8  # pairs of step and change of gradient
 _BACKTRACKS = 25  # halvings take a step below the rounding of float32
 _ARMIJO = 1e-4  # share of the promised decrease that a step must reach
-_ROUNDING = 1e3  # times tol: a slope below it, with no decrease to be found, has settled
+_SETTLED_SLOPE = 1e3  # times tol: a slope below it, with no decrease to be found, has settled
 
 
 def minimise_batch(
@@ -71,9 +71,9 @@ def minimise_batch(
             objective, rows, here, value, free_gradient, direction, (lower, upper)
         )
         Z[rows], values[rows] = trial, new_value
-        pairs = [*pairs[-(_MEMORY - 1) :], (trial - here, new_gradient - gradient)]
+        pairs = [*pairs[-(_BATCH_PAIRS - 1) :], (trial - here, new_gradient - gradient)]
         if not found.all():  # no smaller value to be found: rounding, where the slope is small too
-            settled[rows[~found]] = size[keep][~found] <= _ROUNDING * tol
+            settled[rows[~found]] = size[keep][~found] <= _SETTLED_SLOPE * tol
             rows = rows[found]
             new_value = new_value[found]
             new_gradient = new_gradient[found]

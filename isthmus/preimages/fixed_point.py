@@ -15,7 +15,7 @@ from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
 
-_HALVINGS = 12  # at most, of a step that raises the loss
+_STEP_HALVINGS = 12  # at most, of a step that raises the loss
 
 
 class FixedPoint(Preimage):
@@ -187,7 +187,7 @@ class _Iteration:
             step = np.where(good[:, None], proposal - current, 0.0)
             trial = current + step
             value, proposal, denominator = self._evaluate(trial, rows)
-            for _ in range(_HALVINGS):
+            for _ in range(_STEP_HALVINGS):
                 worse = value > values[rows] + 1e-14 * np.abs(values[rows])
                 if not worse.any():
                     break

@@ -22,7 +22,7 @@ from isthmus.preimages.graph_rules import GraphRules
 Ints = NDArray[np.int64]
 System = tuple[Array, Array, Callable[[Array], Array]]
 """``M``, ``q q'`` and ``X -> sum_e P_e X P'_e^T`` of a fixed point."""
-_BLOCK = 2**17  # numbers of one block of candidates, such that it stays in the cache
+_CANDIDATE_NUMBERS = 2**17  # numbers of one block of candidates, such that it stays in the cache
 
 
 class GraphTarget:
@@ -73,7 +73,7 @@ class GraphTarget:
         values = np.full(n, np.inf)
         allowed = np.flatnonzero(self.rules.allow(codes, labels))
         self.n_evaluated += len(allowed)
-        size = max(1, _BLOCK // (m * max(len(self.labels), m)))
+        size = max(1, _CANDIDATE_NUMBERS // (m * max(len(self.labels), m)))
         for part in row_blocks(len(allowed), size):
             rows = allowed[part]
             values[rows] = self._block(codes[rows], labels[rows])

@@ -26,14 +26,14 @@ from isthmus.preimages.sizes import check_sizes, mean_size, sizes_around
 from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "local", "cross_entropy", "nearest")
-_KEPT = 64  # graphs of a search that compete at its end
-_NEAR = 3  # fitted graphs from which local search begins
+_KEPT_GRAPHS = 64  # graphs of a search that compete at its end
+_NEAREST_GRAPHS = 3  # fitted graphs from which local search begins
 _SHAKES = 40  # shaken copies of the best for each random start, if the budget allows
-_ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
+_ENTROPY_ROUNDS = 20  # of the cross-entropy method, for which there must be budget left
 _PENALTY = 0.01  # of the cross-entropy method: weight of the prior for few edges
-_NOISE = 0.02  # and the least probability
-_SPANNED = 1e-14  # of |Psi|^2: points that leave less of it are enough
-_EXACT = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
+_DRAW_NOISE = 0.02  # and the least probability
+_ENOUGH_POINTS = 1e-14  # of |Psi|^2: points that leave less of it are enough
+_EXACT_GRAPH = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
 
 class GraphSearch(RankingPreimage):
@@ -160,7 +160,7 @@ class GraphSearch(RankingPreimage):
             values[:, None],
             float(coef @ values),
             int(self.max_points),
-            tol=_SPANNED,
+            tol=_ENOUGH_POINTS,
         )
         return [self.graphs_[i] for i in pursuit.order], pursuit.coefficients()[:, 0]
 
@@ -186,7 +186,7 @@ class GraphSearch(RankingPreimage):
             if given is not None:
                 fitted = [g for g in fitted if g.n_nodes in given]
             found = []
-            if self.method != "nearest" and near_losses[t, 0] > _EXACT * norms[t]:
+            if self.method != "nearest" and near_losses[t, 0] > _EXACT_GRAPH * norms[t]:
                 search = _Search(self, targets.coef[t], float(norms[t]), fitted, rng)
                 found = search.run(given, n_best)
             pool = list(dict.fromkeys([*found, *fitted]))
@@ -216,7 +216,7 @@ class _Search:
         self.target.rules = owner._rules()
         codes = [owner._encode(graph) for graph in near]
         self.near = [code for code in codes if code is not None]
-        self.seen = BestSeen(_KEPT)
+        self.seen = BestSeen(_KEPT_GRAPHS)
         self.goal = 1e-6 * norm
         self.any_size = True
 
@@ -244,7 +244,7 @@ class _Search:
 
     def _descend(self, sizes: Ints, with_cross_entropy: bool) -> None:
         """From the nearest fitted graphs, then from random ones and shaken copies of the best in turns."""
-        for start in self.near[:_NEAR]:
+        for start in self.near[:_NEAREST_GRAPHS]:
             if self._improve(*start):
                 return
         for round_ in range(self.owner.n_starts):
@@ -258,7 +258,7 @@ class _Search:
             return
         for m in sizes if with_cross_entropy else ():
             left = self.budget(int(m)) - self.target.n_evaluated
-            if left >= _ROUNDS * self.owner.n_samples:
+            if left >= _ENTROPY_ROUNDS * self.owner.n_samples:
                 self._improve(*self._cross_entropy(int(m)))
             if self.seen.lowest <= self.goal:
                 return
@@ -330,11 +330,11 @@ class _Search:
             loss(np.zeros((1, 0)))
             return np.zeros((1, 1), dtype=np.int64), labels
         p = min(0.5, 2.5 / m)  # about as many edges as nodes to begin with
-        family: Any = Bernoulli(np.full(len(i), p), _NOISE, _PENALTY)
+        family: Any = Bernoulli(np.full(len(i), p), _DRAW_NOISE, _PENALTY)
         if n_marks > 1:
             table = np.full((len(i), n_marks + 1), p / n_marks)
             table[:, 0] = 1.0 - p
-            family = Categorical(table, noise=_NOISE / n_marks)
+            family = Categorical(table, noise=_DRAW_NOISE / n_marks)
         found = cross_entropy(
             loss,
             family,

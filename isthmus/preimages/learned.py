@@ -22,7 +22,7 @@ from isthmus.preimages.ranks import column_ranks, ranks
 from isthmus.preimages.targets import Targets, parts
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)  # ridge weights that are tried for scores without noise
-_ENOUGH = 20  # objects: a held-out fifth of fewer says nothing about noise
+_ENOUGH_OBJECTS = 20  # objects: a held-out fifth of fewer says nothing about noise
 
 
 class Learned(Preimage):
@@ -180,7 +180,7 @@ class Learned(Preimage):
         wanted = bool(self.noise)
         if isinstance(self.noise, str):
             is_open = self.regression == "kernel" and self.alpha is None
-            wanted = is_open and len(self.objects_) >= _ENOUGH
+            wanted = is_open and len(self.objects_) >= _ENOUGH_OBJECTS
         return wanted and self._has_own_scores()
 
     def _fit_all_levels(self, X: Array) -> None:

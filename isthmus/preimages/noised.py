@@ -28,7 +28,9 @@ LEVELS = (0.0, 0.125, 0.25, 0.5, 1.0)
 """Noise in units of the columns' standard deviations: none, and up to as much as the objects vary."""
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # ridge weights that are tried, decades
 MOST_CENTRES = 1000  # of the regression: n x 1000 numbers, and n 1000^2 operations a level
-_LEAST_ERROR = 1e-3  # of the largest: an error below it does not make its level count for more
+_LEAST_NOISE_ERROR = (
+    1e-3  # of the largest: an error below it does not make its level count for more
+)
 
 
 class NoisedRegression:
@@ -74,7 +76,7 @@ class NoisedRegression:
         asked = [features(Z[held]) for Z in self.levels]
         errors = self._errors(self._solve(known, rest, shares, alphas), asked, held)
         reached = errors.min(axis=0)
-        shares = 1.0 / np.maximum(reached, _LEAST_ERROR * reached.max())
+        shares = 1.0 / np.maximum(reached, _LEAST_NOISE_ERROR * reached.max())
         shares /= shares.sum()
         errors = self._errors(self._solve(known, rest, shares, alphas), asked, held)
         # Logarithms: a level where all errors are large is one of several, not the one that decides.

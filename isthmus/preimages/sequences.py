@@ -29,9 +29,9 @@ from isthmus.preimages.targets import Targets
 
 METHODS = ("auto", "read", "euler", "beam", "local", "cross_entropy", "nearest")
 SIZES = ("auto", "mean", "ridge", "exact")
-_KEPT = 256  # sequences of a search that compete at its end
-_EXACT = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
-_WINDOW = 5  # symbols on either side of the length that is read off the target
+_KEPT_SEQUENCES = 256  # sequences of a search that compete at its end
+_EXACT_SEQUENCE = 1e-10  # a loss below this share of |Psi|^2 is that of the pre-image itself
+_LENGTH_WINDOW = 5  # symbols on either side of the length that is read off the target
 _READ = 1e-3  # how near to 1/m the weight of a whole sequence must be
 
 
@@ -196,7 +196,7 @@ class _Search:
         starts = owner.alphabet_.encode([owner.objects_[i] for i in near])
         pieces = np.split(starts.symbols, starts.offsets[1:-1])
         self.near = [z for z in pieces if z.max() < len(owner.alphabet_)]
-        self.seen = BestSeen(_KEPT)
+        self.seen = BestSeen(_KEPT_SEQUENCES)
         self.budget = Budget()
         self.expected: float | None = None
 
@@ -212,7 +212,9 @@ class _Search:
         if given is None or method == "nearest":
             self._look(self.near)
             if self.expected is not None and method != "nearest" and not self._exact():
-                self.seen = BestSeen(_KEPT)  # fitted sequences of other sizes do not compete
+                self.seen = BestSeen(
+                    _KEPT_SEQUENCES
+                )  # fitted sequences of other sizes do not compete
         allowed = (int(sizes.min()), int(sizes.max()))
         if method in ("auto", "read"):
             self._look(self._read(allowed if given is not None else None))
@@ -245,7 +247,7 @@ class _Search:
             note_sequences(self.seen, Z, lengths, self.losses(Z, lengths))
 
     def _exact(self) -> bool:
-        return len(self.seen) > 0 and self.seen.lowest <= _EXACT * self.norm
+        return len(self.seen) > 0 and self.seen.lowest <= _EXACT_SEQUENCE * self.norm
 
     def _done(self, n_best: int) -> bool:
         return n_best == 1 and self._exact()
@@ -255,7 +257,7 @@ class _Search:
         estimate = self.estimated_size() if self.expected is None else self.expected
         window = self.owner.size_window
         if window is None:
-            window = _WINDOW if self.expected is None else 0
+            window = _LENGTH_WINDOW if self.expected is None else 0
         return sizes_around(estimate, self.owner.point_lengths_, window)
 
     def estimated_size(self) -> float:

@@ -14,8 +14,8 @@ from isthmus._linalg import EPS, Array, row_blocks
 
 # Matrices up to this order are inverted by sweeps, if there are this many times as many of them.
 _SWEPT_ORDER, _SWEPT_MANY = 16, 8
-_BLOCK = 2**20  # entries of matrices inverted at a time
-_CACHED = 2**16  # entries that are gathered at a time, to be found in cache
+_INVERTED_ENTRIES = 2**20  # entries of matrices inverted at a time
+_GATHERED_ENTRIES = 2**16  # entries that are gathered at a time, to be found in cache
 # Rows that are filled together at least: calls for fewer cost more than padding them to as many gaps.
 _TOGETHER = 128
 
@@ -119,7 +119,7 @@ class Gaps:
             # All rows with as many gaps, and with more until they are enough.
             u = counts[min(first + _TOGETHER, len(order)) - 1]
             last = int(np.searchsorted(counts, u, side="right"))
-            for part in row_blocks(last - first, max(_BLOCK // int(u) ** 2, 1)):
+            for part in row_blocks(last - first, max(_INVERTED_ENTRIES // int(u) ** 2, 1)):
                 rows = slice(first + part.start, first + part.stop)
                 new = is_new[rows].copy()
                 new[0] = True
@@ -302,7 +302,7 @@ class GapCovariance:
                 A, B, v = part
                 A = A @ np.linalg.cholesky(B * v)
                 roots = np.empty((len(A), A.shape[2], k))
-                for some in row_blocks(len(A), max(_CACHED // (A.shape[1] * k), 1)):
+                for some in row_blocks(len(A), max(_GATHERED_ENTRIES // (A.shape[1] * k), 1)):
                     gathered = np.take(padded, columns.T[some], axis=0)
                     np.matmul(A[some].transpose(0, 2, 1), gathered, out=roots[some])
                 roots = roots.reshape(-1, k)

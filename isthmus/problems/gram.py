@@ -17,7 +17,7 @@ from isthmus.problems.frame import Frame, scales_x
 from isthmus.problems.rows import RowFolds, RowForm
 from isthmus.problems.splits import CheckedRows, Split
 
-_BLOCK = 2**21  # entries of a few columns of X
+_COLUMN_ENTRIES = 2**21  # entries of a few columns of X
 
 
 @dataclass
@@ -124,7 +124,7 @@ class GramFolds(Folds):
         """Few columns of the centred rows at a time, so that no copy of all of them is made."""
         n, p = self.Xc.shape
         # At least n columns, or adding up the n x n products would cost as much as forming them.
-        for columns in row_blocks(p, max(_BLOCK // n, n)):
+        for columns in row_blocks(p, max(_COLUMN_ENTRIES // n, n)):
             part = self.Xc[:, columns]
             yield part if factor is None else part * factor[columns]
 

@@ -21,9 +21,9 @@ from isthmus._linalg import Array
 Folds = Sequence[tuple[NDArray, NDArray]]
 ALPHAS = np.logspace(-11, 1, 19)  # ridge weights, relative to the largest eigenvalue
 _RANK = 1e-13  # eigenvalues below, relative to the largest, are rounding
-_MANY = 2e9  # products of a singular value decomposition; beyond, moments are decomposed
-_STACKED = 50_000  # numbers in the matrices of the ridge weights that are solved together
-_WIDE = 2.0  # a fold this many times larger than the rank is refitted from its moments
+_MOST_PRODUCTS = 2e9  # products of a singular value decomposition; beyond, moments are decomposed
+_STACKED_MATRICES = 50_000  # numbers in the matrices of the ridge weights that are solved together
+_WIDE_FOLD = 2.0  # a fold this many times larger than the rank is refitted from its moments
 
 
 @dataclass
@@ -61,7 +61,7 @@ class RidgeSpectrum:
         if p >= n:
             values, basis = eigh(rows @ rows.T, check_finite=False)
             return cls._without_constant(basis, values, root)
-        if float(n) * p**2 > _MANY:
+        if float(n) * p**2 > _MOST_PRODUCTS:
             values, vectors = eigh(rows.T @ rows, check_finite=False)
             vectors, values = _kept(vectors, values)
             return cls._without_constant(rows @ (vectors / np.sqrt(values)), values, root)
@@ -98,7 +98,7 @@ class RidgeSpectrum:
 
         Rows that no fold leaves out are NaN.
         """
-        if not is_partition(folds, len(Y)) or _largest(folds) > _WIDE * len(self.values):
+        if not is_partition(folds, len(Y)) or _largest(folds) > _WIDE_FOLD * len(self.values):
             yield from self._refitted(Y, folds, alphas)
             return
         targets = self.center(Y)[1]
@@ -107,7 +107,7 @@ class RidgeSpectrum:
         blocks = [self.basis[test] for _, test in folds]
         fixed = [np.eye(len(test)) - np.outer(constant[test], constant[test]) for _, test in folds]
         # Small folds: many ridge weights in one call, whose own time would count.
-        at_once = max(1, _STACKED // max(_largest(folds) ** 2, len(Y) * Y.shape[1]))
+        at_once = max(1, _STACKED_MATRICES // max(_largest(folds) ** 2, len(Y) * Y.shape[1]))
         for begin in range(0, len(alphas), at_once):
             own = np.asarray(alphas)[begin : begin + at_once]
             shares = self.values / (self.values + own[:, None])

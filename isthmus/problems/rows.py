@@ -34,13 +34,13 @@ from isthmus.problems.splits import CheckedRows, Split
 from isthmus.problems.sums import Moments
 
 # A mean this many deviations away is centred twice.
-_FAR = 1e3
+_FAR_MEAN = 1e3
 # A mean at most this many deviations away costs half a digit where only products are centred.
-_NEAR = 4.0
+_NEAR_MEAN = 4.0
 # Rows of this many entries and fewer are copied: in cache that costs little, and keeps the last digit.
 _WORTH_NO_COPY = 2**17
 # A vector that keeps this share of its square is made orthogonal to others in one round.
-_KEPT = 0.25
+_KEPT_SQUARE = 0.25
 
 
 @dataclass
@@ -211,7 +211,7 @@ def off(v: Array, basis: Array) -> tuple[Array, Array]:
     if not len(basis):
         return v, overlaps
     left = v - overlaps @ basis
-    if left @ left < _KEPT * (v @ v):
+    if left @ left < _KEPT_SQUARE * (v @ v):
         more = basis @ left
         left -= more @ basis
         overlaps += more
@@ -240,7 +240,7 @@ def _describe(A: NDArray, scale: bool) -> tuple[Array, Array, Array, Array] | No
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (np.ones(len(A)) @ A) / n
         squares = np.einsum("ij,ij->j", A, A) - n * mean**2
-    if out_of_range(squares) or not (n * mean**2 <= _NEAR**2 * squares).all():
+    if out_of_range(squares) or not (n * mean**2 <= _NEAR_MEAN**2 * squares).all():
         return None
     scales, live = column_scales(squares, mean, n, scale)
     return mean, scales, live * squares / scales**2, live / scales
@@ -268,7 +268,7 @@ def _standardise(
         squares = np.einsum("ij,ij->j", Z, Z)
         farthest = weight * (mean * mean).max()
     # Columns that vary, by numbers in range, about means that have digits left for their deviations.
-    least = max(farthest / _FAR**2, 1.0 / LARGEST_SQUARE)
+    least = max(farthest / _FAR_MEAN**2, 1.0 / LARGEST_SQUARE)
     if squares.min() > least and squares.max() < LARGEST_SQUARE:
         if not scale:
             return Z, mean, rest, np.ones(A.shape[1]), squares
@@ -281,7 +281,9 @@ def _standardise(
         if (units != 1.0).any():
             Z, mean, rest, scales, squares = _standardise(A / units, weights, scale)
             return Z, mean * units, rest * units, scales * units, squares
-    if (mean**2 * weight > _FAR**2 * squares).any():  # the mean has few digits left for the spread
+    if (
+        mean**2 * weight > _FAR_MEAN**2 * squares
+    ).any():  # the mean has few digits left for the spread
         root = np.sqrt(w)
         rest = (root @ Z) / weight
         Z -= rest if weights is None else root[:, None] * rest

@@ -17,14 +17,14 @@ from isthmus.problems.splits import dense_rows
 # Rows in float64 that stay in the cache between being shifted and being multiplied.
 _BUFFER_BYTES = 2**20
 # With fewer rows for each column than this, adding up the products costs more than making them.
-_ROWS_PER_COLUMN = 2
+_ROWS_TO_ADD_UP = 2
 # Sparser than this a sparse product beats a dense one; denser rows are worked on as dense blocks.
 _SPARSE_DENSITY = 0.05
 # A point is near a mean if the square of their distance is below so many variances: four bits are lost.
-_NEAR = 16.0
+_NEAR_POINT = 16.0
 _FIRST_ROWS = 256  # whose mean is near that of all, before any is known
 # Up to this share of targets the products of targets cost less than a matrix product of their own.
-_FEW_TARGETS = 0.5
+_TARGET_SHARE = 0.5
 # Fewer digits than this are worth a warning.
 _FEW_DIGITS = 8.0
 
@@ -57,14 +57,14 @@ def sum_rows(
         first = np.hstack([dense_rows(X[:_FIRST_ROWS]), Y[:_FIRST_ROWS]], dtype=np.float64)
         point = np.ascontiguousarray(first).mean(axis=0)  # however the rows lie in memory
         del first  # not held while rows are summed, so that memory stays within its bound
-    n_rows = min(max(_ROWS_PER_COLUMN * width, _BUFFER_BYTES // (8 * width)), len(Y))
+    n_rows = min(max(_ROWS_TO_ADD_UP * width, _BUFFER_BYTES // (8 * width)), len(Y))
     xx, yx, yy, sums = _sum_about(X, Y, weights, point, full_yy, n_rows)
     rest = sums / weight  # the mean, seen from the point
     xx -= np.outer(sums[:p], rest[:p])
     yx -= np.outer(sums[p:], rest[:p])
     yy -= np.outer(sums[p:], rest[p:]) if full_yy else sums[p:] * rest[p:]
     squares = np.concatenate([xx.diagonal(), yy.diagonal() if full_yy else yy])
-    is_far = weight * rest**2 > np.maximum(_NEAR * squares, weight * (8.0 * EPS * point) ** 2)
+    is_far = weight * rest**2 > np.maximum(_NEAR_POINT * squares, weight * (8.0 * EPS * point) ** 2)
     if not is_mean and is_far.any():
         return sum_rows(X, Y, weights, weight, full_yy, means_of(X, Y, weights), True)
     x_mean = two_sum(point[:p], rest[:p])
@@ -85,7 +85,7 @@ def _sum_about(
     p, width = X.shape[1], len(point)
     # With many outputs, whose products are not wanted, only the inputs are multiplied with all columns;
     # otherwise one product is faster than two.
-    is_joint = full_yy or width - p <= _FEW_TARGETS * p
+    is_joint = full_yy or width - p <= _TARGET_SHARE * p
     buffer = np.empty((n_rows, width))
     ones = np.ones(n_rows)
     products = np.zeros((width, width if is_joint else p))
@@ -126,7 +126,7 @@ def _sum_sparse(X: Any, Y: NDArray, w: Array, weight: float, full_yy: bool) -> S
     xx -= np.outer(weight * x_mean, x_mean)  # B sums to zero, so that xy is centred already
     yy = B.T @ (B * w[:, None]) if full_yy else w @ (B * B)
     x_rest = np.zeros_like(x_mean)
-    far = np.flatnonzero(weight * x_mean**2 > _NEAR * xx.diagonal())
+    far = np.flatnonzero(weight * x_mean**2 > _NEAR_POINT * xx.diagonal())
     if len(far):
         # Columns whose means dwarf their spreads have hardly a zero, so that there are few of them:
         # they are summed again, centred first.

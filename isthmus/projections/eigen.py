@@ -43,7 +43,7 @@ RITZ_TOL = 1e-6
 # Ritz values below this fraction of the largest are rounding, not components.
 EIGENVALUE_TOL = 1e-10
 # Eigenvalues of one have lost as many digits as the Gram matrix that was inverted.
-TIED = 1e-6
+TIED_TO_ONE = 1e-6
 
 
 @dataclass
@@ -80,7 +80,7 @@ def settle_ties(axes: Axes, norms: Array) -> None:
     smaller ridges is that of the shortest directions first. ``norms`` holds products of the directions of
     all axes.
     """
-    tied = int((axes.eigenvalues > 1.0 - TIED).sum())
+    tied = int((axes.eigenvalues > 1.0 - TIED_TO_ONE).sum())
     if tied > 1:
         turn = np.linalg.eigh(norms[:tied, :tied])[1]
         axes.coef[:, :tied] = axes.coef[:, :tied] @ turn

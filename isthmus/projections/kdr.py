@@ -22,7 +22,7 @@ from isthmus.projections.fitted import SupervisedTransformer
 from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
 from isthmus.projections.rows import OF_ROWS, counted_rows, require_variation
 
-AUTO_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
+AUTO_GAUSSIAN_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 GRAM_MATRICES = 9  # n x n numbers at a time, at most
 
 
@@ -168,7 +168,7 @@ class KDR(SupervisedTransformer):
 
     def _ridge(self, n: float) -> float:
         if isinstance(self.alpha, str):
-            return AUTO_ALPHA * n
+            return AUTO_GAUSSIAN_ALPHA * n
         return float(self.alpha)
 
     def _gamma(self, X: Array, w: Array) -> float:

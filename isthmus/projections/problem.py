@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array, column_signs
 from isthmus._validation import check_memory
-from isthmus.kernels.checks import check_psd, extreme_eigenvalues
+from isthmus.kernels.checks import CHEAP_ORDER, check_psd, extreme_eigenvalues
 from isthmus.problems.gram import Centre
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
@@ -35,9 +35,6 @@ from isthmus.projections.eigen import (
 )
 from isthmus.projections.held_out import Judge, KernelJudge
 from isthmus.projections.rows import OF_ROWS, InputFeatures, KernelSide, require_variation
-
-SMALL = 500
-"""Up to so many rows everything is eigendecomposed."""
 
 Rows = NDArray[np.intp]
 
@@ -241,7 +238,7 @@ class GramFit(Fit):
         # A factor with nearly as many columns as rows saves nothing.
         if self.Q is not None and self.Q.shape[1] < self.n_rows // 2:
             return "factor"
-        return "dense" if self.n_rows <= SMALL else "krylov"
+        return "dense" if self.n_rows <= CHEAP_ORDER else "krylov"
 
     def _indefinite(self) -> bool:
         """Whether the kernel has negative eigenvalues that must be cut off; warns or raises."""

@@ -44,7 +44,7 @@ from isthmus.regression.streamed import check_targets, fit_source
 
 # Up to this n p min(n, p) the decomposition of X costs less than that of its Gram matrix and a ridge
 # system cost together; from there on squares are up to twice as fast.
-_SMALL = 100_000
+_SMALL_PROBLEM = 100_000
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
@@ -91,7 +91,7 @@ class LatentRegression(FittedMap, ABC):
 
         Rows where their own decomposition costs nothing, else the smaller Gram matrix.
         """
-        if n * p * min(n, p) <= _SMALL:
+        if n * p * min(n, p) <= _SMALL_PROBLEM:
             return RowForm
         # As many centred rows as columns have a null space.
         return MomentForm if p < n else GramForm

@@ -33,9 +33,9 @@ Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 _MAX_RANKS = 50  # beyond, ranks are spaced on a logarithmic scale
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
-_POWER_STEPS = 30  # give a norm to a few per cent, enough to place a grid
+_NORM_STEPS = 30  # give a norm to a few per cent, enough to place a grid
 # Share of the RMSECV that a further component has to gain; docs/spectra.md has the table.
-GAIN = 0.005
+COMPONENT_GAIN = 0.005
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
 
@@ -279,7 +279,7 @@ def _power_norm(
         # Population deviations, to which a ridge on scaled columns applies (``Frame.ridge_unit``).
         factor /= np.sqrt(np.where(varies, squares, 1.0) / weight)
     v, norm = factor.copy(), 0.0
-    for _ in range(_POWER_STEPS):
+    for _ in range(_NORM_STEPS):
         length = np.linalg.norm(v)
         if length == 0:
             return 0.0
@@ -315,16 +315,16 @@ def least_gain_index(
 ) -> int:
     """The candidate of a flattened (alpha, rank) grid after which components gain too little.
 
-    The minimum of ``log(RMSECV) + GAIN * rank``: every further component has to lower the pooled error of
-    the rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean squares in units of
-    the variances of the outputs, ``shares`` the weights of the splits.
+    The minimum of ``log(RMSECV) + COMPONENT_GAIN * rank``: every further component has to lower the
+    pooled error of the rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean
+    squares in units of the variances of the outputs, ``shares`` the weights of the splits.
     """
     means = errors @ (shares / shares.sum())
     if np.isnan(means).all():
         raise ValueError("every candidate has a pooled error of NaN, so that none can be chosen.")
     # What is missed by less than this is met: rounding is no gain.
     logs = np.log(np.maximum(means, EPS)) / 2
-    cost = logs + GAIN * np.tile(np.asarray(ranks), len(alphas))
+    cost = logs + COMPONENT_GAIN * np.tile(np.asarray(ranks), len(alphas))
     least = np.nanmin(cost)
     return simplest(np.flatnonzero(cost <= least + 1e-12), ranks, alphas)
 

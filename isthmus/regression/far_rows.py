@@ -14,10 +14,12 @@ from isthmus._validation import FAR_ROWS_ALLOWED, OutsideDomainWarning
 
 # Ratios are of squares: half of the rows four times as far out as training rows are on average. Medians of
 # random splits of 18 tables were at most 1.8, heavy tails and rare categories included.
-_FAR = 16.0
-_FEWEST_ROWS = 8  # a median of fewer is no statement about a table
-_MOST_ROWS = 15  # that are looked at, at most, evenly spaced: enough for a median at a bounded cost
-_SAYS_NOTHING = 1e-6  # of the squares of the inputs: less beside the plane says nothing
+_FAR_MEDIAN = 16.0
+_FEWEST_OF_TABLE = 8  # a median of fewer is no statement about a table
+_ROWS_LOOKED_AT = (
+    15  # that are looked at, at most, evenly spaced: enough for a median at a bounded cost
+)
+_NO_SQUARES_BESIDE = 1e-6  # of the squares of the inputs: less beside the plane says nothing
 
 
 def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
@@ -31,17 +33,17 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     n, k = model.n_samples_, model.n_components_
     # A map with nearly as many numbers in a direction as rows fits these far better than any others.
     n_fitted = X.shape[1] if model._inverts_covariance else k
-    if len(X) < _FEWEST_ROWS or k == 0 or n < 2 * (n_fitted + 1) or model.solver_ == "proximal":
+    if len(X) < _FEWEST_OF_TABLE or k == 0 or n < 2 * (n_fitted + 1) or model.solver_ == "proximal":
         return
-    rows = X[:: -(-len(X) // _MOST_ROWS)]
+    rows = X[:: -(-len(X) // _ROWS_LOOKED_AT)]
     n_far = len(rows) - len(rows) // 2  # as many are at least as far out as the median
     with np.errstate(all="ignore"):  # rows may be as far out as numbers go
         T, weighted, residuals = _products(model, rows)
-        if np.vdot(T, weighted) + np.vdot(residuals, residuals) <= _FAR * n_far:
+        if np.vdot(T, weighted) + np.vdot(residuals, residuals) <= _FAR_MEDIAN * n_far:
             return  # so many far rows would have a larger sum
         ratios = _row_sums(T, weighted, residuals)
     median = float(np.sort(ratios.max(axis=0))[-n_far])
-    if not median > _FAR:  # neither is NaN, where numbers ended
+    if not median > _FAR_MEDIAN:  # neither is NaN, where numbers ended
         return
     name = ("Hotelling's T2", "the Q residual")[int(np.median(ratios, axis=1).argmax())]
     warnings.warn(
@@ -75,7 +77,7 @@ def _products(model: Any, X: Array) -> tuple[Array, Array, Array]:
     if share >= 1:
         return T, solved.T, np.zeros_like(Z)
     explained = float(np.vdot(loadings.T @ loadings, gram))  # squares of all training rows
-    mean = max(1 - share, _SAYS_NOTHING) * explained / (share * model.weight_)
+    mean = max(1 - share, _NO_SQUARES_BESIDE) * explained / (share * model.weight_)
     Z -= T @ loadings.T
     Z *= sqrt(freedom / mean)
     return T, solved.T, Z

@@ -25,7 +25,7 @@ from isthmus.regression.rank_descent import (
 )
 
 # Rows on which the start, the scales of the outputs and the parameters of the loss are found.
-_SAMPLE_ROWS = 20_000
+_START_ROWS = 20_000
 
 
 class BlockProblem(RankProblem):
@@ -93,7 +93,7 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
         raise ValueError(
             f"loss={model.loss!r} needs many passes over Rows that can be read again, and no output_weight."
         )
-    X, Y, _ = source.sample(_SAMPLE_ROWS, 0)
+    X, Y, _ = source.sample(_START_ROWS, 0)
     y = Y[:, 0] if source.y_is_1d else Y
     first = clone(model).set_params(warm_start=False, verbose=0).fit(X, y)
     moments = source.moments()

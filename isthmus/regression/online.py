@@ -22,7 +22,7 @@ from isthmus.regression.rank_descent import (
 from isthmus.regression.scales import winsorise
 
 _DEFAULT_PULL = 0.5  # of the block's mean squared singular value
-_LEAST = 1e-3  # of what there is to explain of an output: an exact fit has no scale
+_LEAST_SCALE = 1e-3  # of what there is to explain of an output: an exact fit has no scale
 _RECENT, _RECENT_ROWS = 256, 16  # residuals, and rows, kept for their scale: a row alone has none
 
 
@@ -181,7 +181,9 @@ def _step_of_loss(
             scale = robust_scale(pooled)
             loss = loss.resolve(pooled)
         else:
-            scales = np.maximum(robust_scales(pooled), _LEAST * block.output_units(block.Y - b))
+            scales = np.maximum(
+                robust_scales(pooled), _LEAST_SCALE * block.output_units(block.Y - b)
+            )
             scale = 1.0
             loss = loss.resolve(pooled / scales, scale=1.0)
     else:

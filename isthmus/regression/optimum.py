@@ -27,7 +27,7 @@ _AUTO_ALPHA = 1e-6
 # Squared singular values of a fit that fall by more than this have no digits left for their directions.
 _SQUARED_DIGITS = 1e-8
 # Singular values that differ by less than this fraction of the first are equal.
-_TIED = 1e-8
+_EQUAL_SINGULAR = 1e-8
 
 
 class RankConstrained(LatentRegression):
@@ -219,7 +219,7 @@ def lacks_digits(squares: Array) -> bool:
 
 def _tie_width(sigma: Array, r: int, graded: bool) -> float:
     """Singular values that are nearer than this are equal; graded ones have digits of their own."""
-    return _TIED * float(sigma[r - 1] if graded else sigma[0])
+    return _EQUAL_SINGULAR * float(sigma[r - 1] if graded else sigma[0])
 
 
 def is_tied(sigma: Array, r: int, graded: bool = False) -> bool:

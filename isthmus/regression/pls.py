@@ -33,7 +33,7 @@ ALGORITHMS = ("auto", "nipals", "simpls", "kernel")
 _MOMENT_ORDER_PER_COMPONENT = 32
 _GRAM_ORDER_PER_COMPONENT = 16
 # Entries of X that stay in cache: passes over it are free, and keep twice the digits.
-_SMALL = 2**16
+_IN_CACHE = 2**16
 
 
 class PLS(LatentRegression):
@@ -135,7 +135,7 @@ class PLS(LatentRegression):
     def _cheapest_form(self, n: int, p: int, n_components: int | None) -> type[Form]:
         if self.algorithm == "kernel":
             return GramForm
-        if n * p <= _SMALL:
+        if n * p <= _IN_CACHE:
             return RowForm
         k = min(n, p) if n_components is None else n_components
         if p <= n:
@@ -146,7 +146,7 @@ class PLS(LatentRegression):
         return GramForm if few else RowForm
 
     def _fold_form(self, n: int, p: int, n_components: int) -> type[Form]:
-        if n < p and n * p > _SMALL and self.algorithm == "auto":
+        if n < p and n * p > _IN_CACHE and self.algorithm == "auto":
             return GramForm  # no fold lifts its map to the features
         return self._cheapest_form(n, p, n_components)
 

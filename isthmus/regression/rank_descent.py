@@ -26,11 +26,11 @@ from isthmus.regression.factors import Factors
 _WIDTHS = tuple(10.0**-i for i in range(1, 7))  # of the rounding of kinks, in robust scales
 # A map with more numbers than this share of the entries of Y fits a good part of them exactly, and the
 # way there is long: smaller steps of the width and a tenth of the tolerance, for the same accuracy.
-_CROWDED = 0.05
+_CROWDED_MAP = 0.05
 _FINE_WIDTHS = tuple(10.0 ** (-i / 2) for i in range(2, 13))
 
 # Components that carry less than this share of the largest are not given larger units than it.
-_LEAST_SHARE = 1e-3
+_LEAST_COMPONENT_SHARE = 1e-3
 
 # Singular values of a map below this many of what they are known relative to are rounding errors.
 _LEAST_COMPONENT = 1e-14
@@ -159,7 +159,9 @@ def descend_factors(
         """The point of balanced factors, and the units in which all variables count alike."""
         (A, D), s = balance(A, D), np.zeros(r)
         if A.size:
-            s = np.maximum(np.linalg.norm(D, axis=0) ** 2, _LEAST_SHARE * (D**2).sum(axis=0).max())
+            s = np.maximum(
+                np.linalg.norm(D, axis=0) ** 2, _LEAST_COMPONENT_SHARE * (D**2).sum(axis=0).max()
+            )
         # Rows are orthonormal columns, so column i of a factor has the curvature s_i, that of the
         # other; the intercept meets a column of ones.
         columns = scale / np.sqrt(np.where(s > 0, s, scale))
@@ -181,7 +183,7 @@ def descend_factors(
     if coarse and not problem.loss.is_smooth:
         widths = tuple(scale * width for width in _WIDTHS[:3])
     elif not problem.loss.is_smooth:
-        crowded = len(units) > _CROWDED * problem.Y.size
+        crowded = len(units) > _CROWDED_MAP * problem.Y.size
         widths = tuple(scale * width for width in (_FINE_WIDTHS if crowded else _WIDTHS))
         if problem.Y.size <= _FEW:
             tol = 0.01 * tol

@@ -23,9 +23,9 @@ from isthmus.regression.pls import PLS
 
 _TURNS = 100  # alternations of a rank constraint at one penalty
 _FIRST_COLUMNS = 10  # looked at first; twice as many as are used later
-_SWEEPS = 10  # of coordinate descent between two looks
+_COORDINATE_SWEEPS = 10  # of coordinate descent between two looks
 _NEWTON_STEPS = 5  # between two looks, at most
-_HALVINGS = 6  # of a step that goes too far
+_NEWTON_HALVINGS = 6  # of a step that goes too far
 _MOST_UNKNOWNS = 1000  # whose second derivatives are still solved in less time than sweeps take
 
 
@@ -258,9 +258,14 @@ def _descend(
         with warnings.catch_warnings():  # the gap decides, not the number of sweeps
             warnings.simplefilter("ignore", ConvergenceWarning)
             _, found, _ = lasso_path(
-                X, Y, alphas=[penalty / len(X)], coef_init=A.T.copy("F"), tol=0.0, max_iter=_SWEEPS
+                X,
+                Y,
+                alphas=[penalty / len(X)],
+                coef_init=A.T.copy("F"),
+                tol=0.0,
+                max_iter=_COORDINATE_SWEEPS,
             )
-        done += _SWEEPS
+        done += _COORDINATE_SWEEPS
         A = np.ascontiguousarray(found[:, :, 0].T)
         A = _polish(X, Y, penalty, A)
         if duality_gap(X, Y, A, penalty)[0] <= goal:
@@ -285,7 +290,7 @@ def _polish(X: Array, Y: Array, penalty: float, A: Array) -> Array:
             break
         tried = _along(values, step)
         heights = [_objective(Y - part @ tried[0], tried[0], penalty)]
-        if heights[0] >= lowest or len(tried) > _HALVINGS:  # too far, or a row passes zero
+        if heights[0] >= lowest or len(tried) > _NEWTON_HALVINGS:  # too far, or a row passes zero
             heights += [_objective(Y - part @ each, each, penalty) for each in tried[1:]]
         best = int(np.argmin(heights))
         gain = lowest - heights[best]
@@ -306,7 +311,7 @@ def _along(values: Array, step: Array) -> list[Array]:
     # Where along the step such a row is the smallest.
     at = -(values * step).sum(axis=1)[turned] / (step[turned] ** 2).sum(axis=1)
     found = []
-    for length in (*0.5 ** np.arange(_HALVINGS), *np.sort(at)[:1]):
+    for length in (*0.5 ** np.arange(_NEWTON_HALVINGS), *np.sort(at)[:1]):
         point = values + length * step
         point[(values * point).sum(axis=1) <= EPS * (values**2).sum(axis=1)] = 0.0
         found.append(point)

@@ -22,15 +22,15 @@ from isthmus.regression.rank_descent import RankProblem, balance, descend_factor
 Point = tuple[Array, Array, Array]
 Rough = tuple[float, Point, int]  # value, point and steps taken
 
-_FEW = 10_000  # entries of Y up to which trying costs little
-_CROWDED = 0.5  # of the rows: with more inputs than this, minima differ
+_CHEAP_ENTRIES = 10_000  # entries of Y up to which trying costs little
+_MANY_INPUTS = 0.5  # of the rows: with more inputs than this, minima differ
 _RANDOM, _SHAKEN, _SHAKE = 4, 2, 0.5  # starts of either kind, and how far factors are shaken
 _SWAPS = 3  # exchanges of a component that are followed from a map
 _VERY_FEW, _NUDGES, _NUDGE = 500, 4, 0.3  # entries, and how often and far the end is shaken
 # Rounds of a rough descent: width of the rounding of kinks in scales, steps, and how many go on.
 _ROUNDS = ((0.5, 40, 6), (0.1, 60, 3), (0.02, 100, 2))
 _ROUGH_TOL = 1e-5  # of a rough descent, whose end is only compared with others
-_SAME = 1e-4  # relative difference of two rough values that says: the same minimum
+_SAME_MINIMUM = 1e-4  # relative difference of two rough values that says: the same minimum
 
 
 def descend_well(
@@ -44,8 +44,12 @@ def descend_well(
         options = options | {"tol": max(options["tol"], _ROUGH_TOL)}
         return descend_factors(problem, start, coarse=True, **options)
     rank = start[0].shape[1]
-    few = problem.Y.size <= _FEW and start[0].size > 0 and isinstance(problem.loss, ResidualLoss)
-    crowded = problem.rows.shape[1] > _CROWDED * len(problem.Y)
+    few = (
+        problem.Y.size <= _CHEAP_ENTRIES
+        and start[0].size > 0
+        and isinstance(problem.loss, ResidualLoss)
+    )
+    crowded = problem.rows.shape[1] > _MANY_INPUTS * len(problem.Y)
     many = crowded and not chosen
     if few and (can_sharpen(problem, rank) or (many and problem.loss.is_smooth)):
         return _best(problem, start, options, n_random=_RANDOM if many else 0)
@@ -105,7 +109,7 @@ def _swaps(problem: RankProblem, best: Rough, loss: Loss, steps: int) -> list[Ro
         tries = [_rough(problem, point, loss, steps) for point in _exchange(problem, best[1], loss)]
         tried += tries
         better = min(tries, key=_value)
-        if not better[0] < best[0] - _SAME * abs(best[0]):
+        if not better[0] < best[0] - _SAME_MINIMUM * abs(best[0]):
             break
         best = better
     return tried
@@ -137,7 +141,7 @@ def _different(found: list[Rough]) -> list[Point]:
     """Points by value, best first, without those that are at the same minimum."""
     kept: list[tuple[float, Point]] = []
     for value, point, _ in sorted(found, key=_value):
-        if not kept or value > kept[-1][0] + _SAME * abs(kept[-1][0]):
+        if not kept or value > kept[-1][0] + _SAME_MINIMUM * abs(kept[-1][0]):
             kept.append((value, point))
     return [point for _, point in kept]
 

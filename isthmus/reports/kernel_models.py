@@ -9,11 +9,11 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.inspection import ScoresDisplay
 from isthmus.inspection.outliers import OutlierStatistic, t2_limit
-from isthmus.inspection.trust import LEVEL
+from isthmus.inspection.trust import INSIDE_LEVEL
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 # Rows at which importances are averaged, which leaves errors of about 6 %.
-_MOST_ROWS = 300
+_ROWS_AVERAGED = 300
 
 
 def expansion_model(model: Any) -> Any:
@@ -53,14 +53,14 @@ def kernel_scores(model: Any, X: Array, *, training: bool) -> ScoresDisplay:
         raise ValueError(f"{n} points are too few for a limit of {k} functions.")
     T = (values - mean) @ V[:k].T
     t2 = (n - 1) * ((T / s[:k]) ** 2).sum(axis=1)
-    limit = t2_limit(n, k, LEVEL, training=training)
+    limit = t2_limit(n, k, INSIDE_LEVEL, training=training)
     second = min(1, k - 1)
-    in_plane = t2_limit(n, 2, LEVEL, training=False)
+    in_plane = t2_limit(n, 2, INSIDE_LEVEL, training=False)
     radii = np.sqrt(in_plane / (n - 1)) * s[[0, second]]
     return ScoresDisplay(
         np.column_stack([T[:, 0], T[:, 1] if second else 0 * T[:, 0]]),
         components=(0, second),
-        t2=OutlierStatistic(t2, limit, LEVEL),
+        t2=OutlierStatistic(t2, limit, INSIDE_LEVEL),
         radii=(float(radii[0]), float(radii[1]) if second else 0.0),
     )
 
@@ -89,7 +89,7 @@ def sensitivity(model: Any, X: Array, spread: Array) -> Array | None:
         return None
     Z = before_the_kernel(model, X)
     coef = np.asarray(expansion.coef, dtype=float).reshape(len(expansion.points), -1)
-    most = int(min(_MOST_ROWS, max(_MOST_NUMBERS // (coef.shape[1] * Z.shape[1]), 1), len(Z)))
+    most = int(min(_ROWS_AVERAGED, max(_MOST_NUMBERS // (coef.shape[1] * Z.shape[1]), 1), len(Z)))
     rows = Z[np.linspace(0, len(Z) - 1, most).astype(int)]
     gradients = np.stack(
         [

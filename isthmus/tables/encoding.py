@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from isthmus.tables.errors import TableError
 from isthmus.tables.sources import Source
 
-BLOCK = 1 << 22  # bytes: a few megabytes stay in the cache of the processor and fill two cores
+TEXT_BYTES = 1 << 22  # bytes: a few megabytes stay in the cache of the processor and fill two cores
 # 64 MB: wider tables exist, but a quote that is left open swallows the rest of the file.
 LONGEST_RECORD = 1 << 26
 _MARKS = {
@@ -28,8 +28,8 @@ class Lines:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.path = source.path
-        head = source.read(BLOCK)
-        while len(head) < 4 and (more := source.read(BLOCK)):
+        head = source.read(TEXT_BYTES)
+        while len(head) < 4 and (more := source.read(TEXT_BYTES)):
             head += more
         mark = next((m for m in _MARKS if head.startswith(m)), b"")
         self.encoding = _MARKS[mark] if mark else _guess(head)
@@ -43,7 +43,7 @@ class Lines:
         """Yield blocks of whole records, each with the number of its first line."""
         rest = b""
         while True:
-            data = self._pending if self._pending is not None else self._source.read(BLOCK)
+            data = self._pending if self._pending is not None else self._source.read(TEXT_BYTES)
             self._pending = None
             rest += self._decode(data, last=not data)
             if not data:

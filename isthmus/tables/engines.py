@@ -78,14 +78,14 @@ def with_numpy(
         return None
 
 
-_MANY = 5000  # columns; beyond, the cost of a column is more than that of its few numbers
+_WIDE_TABLE = 5000  # columns; beyond, the cost of a column is more than that of its few numbers
 
 
 def parse(
     block: bytes, width: int, separator: str, decimal: str, texts: frozenset[int]
 ) -> Columns | None:
     """Parse by Polars if it is installed, which takes a fifth of the time."""
-    engine = with_polars if width <= _MANY and has_polars() else with_numpy
+    engine = with_polars if width <= _WIDE_TABLE and has_polars() else with_numpy
     return engine(block, width, separator, decimal, texts)
 
 

@@ -18,7 +18,7 @@ from isthmus.tables.errors import TableError, shorten
 from isthmus.tables.layout import SEPARATORS, Layout, check_widths, find_layout, split_rows
 from isthmus.tables.sources import Source
 
-_FEW = 10  # lines of a first block that are too few to decide on
+_FEW_LINES = 10  # lines of a first block that are too few to decide on
 ROWS = 8192  # of a block, where rows and not bytes are counted
 
 
@@ -109,7 +109,7 @@ class TextFile(Laid):
         if not is_text(self._first):
             raise TableError(f"{source.path} is not a text file, nor of any other known format.")
         self._second = next(self._blocks, None)
-        while self._second is not None and self._first.count(b"\n") < _FEW:
+        while self._second is not None and self._first.count(b"\n") < _FEW_LINES:
             # A quote that is left open, or very long lines.
             self._first += self._second[0]
             self._second = next(self._blocks, None)

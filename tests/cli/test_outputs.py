@@ -118,7 +118,7 @@ def test_an_error_at_every_write_of_a_command(name, number, model, run, tmp_path
     """One line, exit code 1, and all files as they were; predict writes five blocks."""
     from isthmus.tables import encoding
 
-    monkeypatch.setattr(encoding, "BLOCK", 1500)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1500)
     for file in ("n.isthmus", "n.html", "n.csv"):
         (tmp_path / file).write_text("old")
     before = everything(tmp_path)

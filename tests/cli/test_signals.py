@@ -38,7 +38,7 @@ arguments = arguments + ["-q"]
 
 if name == "predict in blocks":
     from isthmus.tables import encoding
-    encoding.BLOCK = 1500
+    encoding.TEXT_BYTES = 1500
 
 # What takes long and writes nothing is done once.
 if name == "demo":

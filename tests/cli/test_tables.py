@@ -31,7 +31,7 @@ FIT = ("-m", "pls", "--cv", "3")
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(encoding, "BLOCK", 900)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 900)
 
 
 def read_csv(text):
@@ -223,7 +223,7 @@ def test_names_that_are_alike_are_matched(run, tmp_path, write_csv):
 def test_blocks_give_the_same_file(suffix, model, run, tmp_path, small_blocks, monkeypatch):
     code, _, err = run("predict", "m.isthmus", "X.csv", "-o", f"small{suffix}", "--interval", "0.9")
     assert code == 0, err
-    monkeypatch.setattr(encoding, "BLOCK", 1 << 22)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1 << 22)
     assert run("predict", "m.isthmus", "X.csv", "-o", f"whole{suffix}", "--interval", "0.9")[0] == 0
     small, whole = tmp_path / f"small{suffix}", tmp_path / f"whole{suffix}"
     if suffix == ".npy":
@@ -268,7 +268,7 @@ def test_standard_input_to_standard_output(model, run, run_process, tmp_path):
 def test_results_come_before_the_input_ends(model, tmp_path):
     """Rows of a block that is full are written while the pipe is still open."""
     code = (
-        "import sys; from isthmus.tables import encoding; encoding.BLOCK = 900\n"
+        "import sys; from isthmus.tables import encoding; encoding.TEXT_BYTES = 900\n"
         "from isthmus.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     process = subprocess.Popen(
@@ -319,7 +319,7 @@ def test_a_full_disk_within_the_blocks(suffix, model, run_process, tmp_path):
     (tmp_path / f"out{suffix}").write_bytes(b"old")
     before = sorted(path.name for path in tmp_path.iterdir())
     limit = (
-        "import resource; from isthmus.tables import encoding; encoding.BLOCK = 1 << 16\n"
+        "import resource; from isthmus.tables import encoding; encoding.TEXT_BYTES = 1 << 16\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))"
     )
     done = run_process("predict", "m.isthmus", "long.csv", "-o", f"out{suffix}", first=limit)

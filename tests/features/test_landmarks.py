@@ -105,7 +105,7 @@ def test_objects():
 def test_blocks_are_the_whole(X, monkeypatch):
     model = Landmarks(10, RBF(0.3), random_state=0).fit(X)
     whole = model.transform(X)
-    monkeypatch.setattr("isthmus.features.landmarks.BLOCK_BYTES", 8 * 10 * 7)
+    monkeypatch.setattr("isthmus.features.landmarks.LANDMARK_BYTES", 8 * 10 * 7)
     assert_allclose(model.transform(X), whole, atol=1e-14)
 
 

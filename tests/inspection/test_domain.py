@@ -434,7 +434,7 @@ def test_the_warning_counts_blocks_together(searched, monkeypatch):
     search, new = searched
     foreign = new.data + 0.05 * np.exp(-(((new.wavelengths - 1850) / 25) ** 2))
     monkeypatch.setattr("isthmus.inspection.domain.BLOCK_ROWS", 7)
-    monkeypatch.setattr("isthmus.inspection.domain._MOST_POINTS", 3)
+    monkeypatch.setattr("isthmus.inspection.domain._MOST_POINTS_KEPT", 3)
     with pytest.warns(
         OutsideDomainWarning, match="100 of 100 rows .* most of them because of the Q residual"
     ):

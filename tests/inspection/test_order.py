@@ -46,7 +46,7 @@ def test_neighbours_alike_are_found_and_units_do_not_matter(rng):
     found = neighbour_p_value(steps)
     assert found < 1e-4
     assert found == neighbour_p_value(steps * [1e-9, 1e5] + 3)
-    assert neighbour_p_value(steps[: order._FEWEST_ROWS - 1]) == 1.0
+    assert neighbour_p_value(steps[: order._FEWEST_TO_ORDER - 1]) == 1.0
     assert neighbour_p_value(np.ones((50, 1))) == 1.0
 
 

@@ -21,7 +21,7 @@ from isthmus.datasets import make_spectra
 from isthmus.features import SavitzkyGolay
 from isthmus.inspection import OutsideDomainWarning, Trusted, hotelling_t2, q_residuals
 from isthmus.regression import OPLS
-from isthmus.regression.far_rows import _FAR, _products, _row_sums
+from isthmus.regression.far_rows import _FAR_MEDIAN, _products, _row_sums
 
 
 def _ratios(model, rows):
@@ -87,7 +87,7 @@ def test_the_warning_begins_where_half_of_the_rows_are_four_times_as_far():
     new[:, 2] += np.linspace(0.9, 1.1, 9)  # the fifth is in the middle
     middle = _ratios(model, new[4:5]).max()
     for factor, far in ((0.99, False), (1.01, True)):
-        rows = X.mean(axis=0) + np.sqrt(factor * _FAR / middle) * (new - X.mean(axis=0))
+        rows = X.mean(axis=0) + np.sqrt(factor * _FAR_MEDIAN / middle) * (new - X.mean(axis=0))
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             model.predict(rows)

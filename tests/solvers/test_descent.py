@@ -8,7 +8,7 @@ from scipy.optimize import rosen, rosen_der
 
 from isthmus._geometry import Euclidean, Stiefel
 from isthmus._solvers import Reason
-from isthmus._solvers.descent import WINDOW, StopRule, descend
+from isthmus._solvers.descent import DECREASE_WINDOW, StopRule, descend
 from isthmus._solvers.lbfgs import QuasiNewton
 from isthmus._solvers.line_search import wolfe
 from isthmus._solvers.problem import Problem
@@ -29,7 +29,9 @@ def lbfgs(
     verbose=0, callback=None,
 ):  # fmt: skip
     """Descend by quasi-Newton directions, as the fits do stage by stage, with the options of the others."""
-    stop = StopRule(max_iter, gradient_share=tol, decrease_share=decrease_tol, window=WINDOW)
+    stop = StopRule(
+        max_iter, gradient_share=tol, decrease_share=decrease_tol, window=DECREASE_WINDOW
+    )
     problem, progress = Problem(objective, geometry), Progress("L-BFGS", verbose, callback)
     return descend(problem, start, QuasiNewton(memory), wolfe, stop, progress)
 

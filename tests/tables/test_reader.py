@@ -107,7 +107,7 @@ def long_table(n, ids=False):
 @pytest.mark.parametrize("size", [1, 7, 64, 1000, 1 << 22])
 @pytest.mark.parametrize("code", ["utf-8", "utf-16", "latin-1"])
 def test_blocks_of_any_size_are_one_table(ids, size, code, monkeypatch, tmp_path):
-    monkeypatch.setattr(encoding, "BLOCK", size)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", size)
     n = 120 if size < 64 else 1500
     text = long_table(n, ids).replace("name", "naïve")
     (tmp_path / "t.csv").write_bytes(text.replace("\n", "\r\n").encode(code))
@@ -165,7 +165,7 @@ def test_the_place_of_a_text_far_down(n, tmp_path):
 
 
 def test_a_text_in_a_second_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "BLOCK", 1 << 12)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1 << 12)
     lines = ["a,b"] + ["0.5,2"] * 5000 + ["inf,2"]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     with pytest.raises(TableError, match="column 'a' is infinite in line 5002"):
@@ -181,7 +181,7 @@ def test_row_numbers_that_stop_counting_are_an_input(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "BLOCK", 1 << 12)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1 << 12)
     monkeypatch.setattr(encoding, "LONGEST_RECORD", 1 << 14)
     (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 5000 + '"' + "x" * 99999)
     with pytest.raises(TableError, match=r"line 5002: a line or a quoted cell of more than"):
@@ -189,7 +189,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 
 def test_latin_1_met_late(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "BLOCK", 1 << 12)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1 << 12)
     text = "name,a\n" + "".join(f"n{i},{i % 7}\n" for i in range(3000)) + "né,1\n"
     (tmp_path / "t.csv").write_bytes(text.encode("latin-1"))
     table = read_table(str(tmp_path / "t.csv"))
@@ -229,7 +229,7 @@ def test_standard_input(monkeypatch):
 
 
 def test_progress_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "BLOCK", 1 << 12)
+    monkeypatch.setattr(encoding, "TEXT_BYTES", 1 << 12)
     (tmp_path / "t.csv").write_text(long_table(5000))
     told = []
     read_table(str(tmp_path / "t.csv"), progress=lambda *what: told.append(what))

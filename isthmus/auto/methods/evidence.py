@@ -28,7 +28,7 @@ _ALPHAS = np.logspace(-11, 2, 27)  # noise, relative to the largest eigenvalue
 _TEMPER = (
     0.5  # power of the evidence: no process is quite true, and the average should not be too sure
 )
-_LEAST = 0.01  # weights below, for every target, are left out
+_LEAST_EVIDENCE = 0.01  # weights below, for every target, are left out
 # Inverse widths, times what the median rule gives.
 _WIDTHS = {"rbf": np.logspace(-3.5, 1.75, 8), "l2_laplacian": np.logspace(-2, 1, 5)}
 
@@ -82,7 +82,7 @@ class EvidenceSearch(InnerSearch):
         prior = self._prior()
         evidence = np.stack([process.evidence + prior[process.treated] for process in processes])
         weights = np.exp(_TEMPER * (evidence - evidence.max(axis=(0, 1))))
-        weights[weights < _LEAST * weights.max(axis=(0, 1))] = 0.0
+        weights[weights < _LEAST_EVIDENCE * weights.max(axis=(0, 1))] = 0.0
         weights /= weights.sum(axis=(0, 1))
         used = np.flatnonzero(weights.any(axis=(1, 2)))
         shares = weights[used].sum(axis=1)

@@ -8,14 +8,14 @@ from scipy.optimize import minimize
 
 from isthmus._linalg import Array
 
-_STEPS = 25  # of the descent; each solves for all rows
+_WIDTH_STEPS = 25  # of the descent; each solves for all rows
 # Where the descent begins: noise relative to the signal, and inverse width over that of the median rule.
 # With more noise or a wider kernel nothing pulls at the widths, and a descent may end where all is noise.
 _NOISE = 0.03
 _NARROWER = 2.0
 # Keeps the Cholesky factor of a Gram matrix of ones on its diagonal exact enough.
 _LEAST_NOISE = 1e-7
-_FARTHEST = np.log(1e3)  # how far a width may go from where it began
+_FARTHEST_WIDTH = np.log(1e3)  # how far a width may go from where it began
 
 
 def scale_inputs(Z: Array, Y: Array, gamma: float) -> Array:
@@ -42,11 +42,11 @@ def scale_inputs(Z: Array, Y: Array, gamma: float) -> Array:
         return np.full(Z.shape[1], np.sqrt(2 * gamma))
     start = np.full(Z.shape[1] + 1, 0.5 * np.log(2 * _NARROWER * gamma))
     start[-1] = np.log(_NOISE)
-    bounds = [(s - _FARTHEST, s + _FARTHEST) for s in start]
-    bounds[-1] = (np.log(_LEAST_NOISE), start[-1] + _FARTHEST)
+    bounds = [(s - _FARTHEST_WIDTH, s + _FARTHEST_WIDTH) for s in start]
+    bounds[-1] = (np.log(_LEAST_NOISE), start[-1] + _FARTHEST_WIDTH)
     found = minimize(
         negative_evidence, start, args=(Z, centred), jac=True, method="L-BFGS-B",
-        bounds=bounds, options={"maxiter": _STEPS},
+        bounds=bounds, options={"maxiter": _WIDTH_STEPS},
     )  # fmt: skip
     return np.exp(found.x[:-1])
 

@@ -29,7 +29,7 @@ WIDTHS = tuple(np.logspace(-2.5, 0.5, 7))  # times what the median rule gives
 _SCREENED = 600  # more rows: widths are first compared on a part of them
 _PART = 400  # rows of that part
 _N_KEPT = 3  # widths that are compared on all rows: the best of the part and its neighbours
-_EXACT = 2500  # more rows: landmarks in place of the whole Gram matrix
+_GRAM_ROWS = 2500  # more rows: landmarks in place of the whole Gram matrix
 _N_LANDMARKS = 800  # as many as ``KernelMap`` has by default
 _ROWS_PER_INPUT = 5  # for a width of its own
 _ROWS_FOR_WIDTHS = 50  # the fewest, however few inputs there are
@@ -196,7 +196,7 @@ class KernelSearch(InnerSearch):
     ) -> Choice:  # fmt: skip
         check_time()
         features = None
-        if len(Z) > _EXACT:
+        if len(Z) > _GRAM_ROWS:
             features = self._landmarks(name, gamma).fit(Z)
             spectrum = RidgeSpectrum.of_rows(np.asarray(features.transform(Z)), weights)
         else:

@@ -12,13 +12,13 @@ from isthmus.auto.methods.evidence import EvidenceSearch
 from isthmus.auto.methods.maps import FoundModel, InnerSearch
 from isthmus.auto.methods.tails import BentScaler
 
-_WIDE = 3.0  # largest over smallest output; below, logarithms are all but straight lines
+_WIDE_OUTPUTS = 3.0  # largest over smallest output; below, logarithms are all but straight lines
 
 
 def want_logarithms(Y: Array) -> bool:
     """Tell whether all outputs are positive and one of them is wide enough to bend its logarithm."""
     low, high = Y.min(axis=0), Y.max(axis=0)
-    return bool((low > 0).all() and (high >= _WIDE * low).any())
+    return bool((low > 0).all() and (high >= _WIDE_OUTPUTS * low).any())
 
 
 class LogScaler(BentScaler):

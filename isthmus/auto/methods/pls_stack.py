@@ -11,7 +11,7 @@ from isthmus._linalg import EPS, Array
 from isthmus.problems.rows import ScoreStack
 from isthmus.regression.pls import primal_pls
 
-_STACKED = 2_000_000  # numbers in the rows of the problems that are solved together
+_STACKED_ROWS = 2_000_000  # numbers in the rows of the problems that are solved together
 
 
 def pls_paths(
@@ -35,7 +35,7 @@ def pls_paths(
     paths : list of ndarray of shape (n_components, m, n_targets)
     """
     most = max(len(train) for train in trains)
-    at_once = max(1, _STACKED // (most * Z.shape[1]))
+    at_once = max(1, _STACKED_ROWS // (most * Z.shape[1]))
     found: list[Array] = []
     for begin in range(0, len(trains), at_once):
         stack = slice(begin, begin + at_once)

@@ -15,7 +15,7 @@ from isthmus.auto.methods.maps import MOST_RANKS, InnerSearch, LinearMap
 from isthmus.auto.methods.treated import outputs_in_spreads
 
 _ALPHAS = (0.0, *np.logspace(-12, 0, 21))  # ridge weights, relative to the largest eigenvalue
-_ROUNDING = 1e-13  # eigenvalues below, relative to the largest
+_EIGENVALUE_ROUNDING = 1e-13  # eigenvalues below, relative to the largest
 
 
 class PrincipalSearch(InnerSearch):
@@ -104,7 +104,7 @@ class _Path:
     def filters(self) -> Array:
         """What each component is multiplied by, for each ridge weight, (n_alphas, most)."""
         top = max(self.values[0], np.finfo(float).tiny)
-        kept = self.values > _ROUNDING * top
+        kept = self.values > _EIGENVALUE_ROUNDING * top
         sums = np.where(kept, self.values, np.inf) + np.multiply.outer(_ALPHAS, [top])
         return 1 / sums
 

@@ -21,7 +21,7 @@ from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 
 _REACH = 3.0  # deviations from the median at which an output counts as an outlier
-_INTERPOLATES = 0.2  # residuals of the fit, as a share of those of rows left out
+_TOO_SMALL_RESIDUALS = 0.2  # residuals of the fit, as a share of those of rows left out
 
 
 class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -105,7 +105,7 @@ class RobustSearch(MultiOutputMixin, RegressorMixin, BaseEstimator):
             check_time()
             with allow_far_rows():
                 left_out[test] = Y[test] - pilot.fit(rows[train], Y[train]).predict(rows[test])
-        if fitted < _INTERPOLATES * robust_scale(left_out):
+        if fitted < _TOO_SMALL_RESIDUALS * robust_scale(left_out):
             return loss.resolve(left_out)
         return self.loss
 

@@ -30,7 +30,7 @@ from isthmus.features.treatments import (
 from isthmus.problems.ridge import RidgeSpectrum
 
 _PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
-_LEAST = 0.01  # weights of ranks below, relative to the largest, are left out
+_LEAST_OF_RANKS = 0.01  # weights of ranks below, relative to the largest, are left out
 _N_QUICK = 8  # treatments that go on where a quick search comes first
 
 
@@ -194,7 +194,7 @@ class PathSearch(InnerSearch):
         logs = -0.5 * n * np.log(np.maximum(errors, np.finfo(float).tiny))
         logs -= _PER_RANK * np.arange(len(errors))[:, None]
         weights = np.exp(logs - logs.max(axis=0))
-        weights[weights < _LEAST] = 0.0
+        weights[weights < _LEAST_OF_RANKS] = 0.0
         return weights / weights.sum(axis=0)
 
 

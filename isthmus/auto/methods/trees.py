@@ -19,16 +19,16 @@ from isthmus.auto.methods.maps import FoundModel, InnerSearch
 
 _N_TREES = 200  # twice as many as in scikit-learn
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
-_WIDE = 50  # more columns: half as many trees, since every tree compares all columns
+_MANY_COLUMNS = 50  # more columns: half as many trees, since every tree compares all columns
 # Whether inputs are ranks, and least rows of a leaf; and the shares of the trees before any row is seen.
 _EXTRA = {(False, 1): 0.5, (False, 4): 0.25, (True, 1): 0.25}
 _BOOSTED = {(True, 20): 1.0}
 _ROWS_TO_CHOOSE = 100  # fewer cannot tell settings apart: the shares stay as they are
-_LEAST_SHARE = 0.1  # settings with fewer of the trees are left out
-_LEAST_WEIGHT = 0.02  # of an output in the splits, however badly it is predicted
-_STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
-_BLOCK = 256  # rows walked down all trees at a time
-_DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
+_LEAST_OF_TREES = 0.1  # settings with fewer of the trees are left out
+_LEAST_IN_SPLITS = 0.02  # of an output in the splits, however badly it is predicted
+_COLUMN_STEPS = 2.0**20  # of the values of a column, which single precision keeps exactly
+_ROWS_WALKED = 256  # rows walked down all trees at a time
+_OUTPUT_DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
 
 
 class Forest(FoundModel):
@@ -51,7 +51,7 @@ class Forest(FoundModel):
         check_is_fitted(self, "roots_")
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         values = np.tile(self.intercept_, (len(rows), 1))
-        for block in row_blocks(len(rows), _BLOCK):
+        for block in row_blocks(len(rows), _ROWS_WALKED):
             for leaves in self._leaves(rows[block]).T:
                 values[block] += self.value_[leaves]
         return values[:, 0] if self.flat_ else values
@@ -124,7 +124,7 @@ class TreeSearch(InnerSearch):
         Y = given.reshape(len(given), -1)
         unit = spreads(Y)
         means = Y.mean(axis=0)
-        Y = np.round((Y - means) / unit, _DIGITS)
+        Y = np.round((Y - means) / unit, _OUTPUT_DIGITS)
         # In an order of the outputs that is their own: sums over them round in that order, and decide ties.
         outputs = np.argsort((Y**3).sum(axis=0), kind="stable")
         Y, unit, means = Y[:, outputs], unit[outputs], means[outputs]
@@ -138,13 +138,13 @@ class TreeSearch(InnerSearch):
                                for ranked, leaf in settings])  # fmt: skip
             shares = shares * best_shares(losses.mean(axis=2)[:, :, None])[:, 0]
             shares /= shares.sum()
-            shares = np.where(shares < _LEAST_SHARE, 0.0, shares)
+            shares = np.where(shares < _LEAST_OF_TREES, 0.0, shares)
             shares /= shares.sum()
             weights = _output_weights(losses[0])
             Y *= weights
             unit = unit / weights
         n_trees = _N_TREES
-        if rows.shape[1] > _WIDE or len(rows) < _ROWS_TO_CHOOSE:
+        if rows.shape[1] > _MANY_COLUMNS or len(rows) < _ROWS_TO_CHOOSE:
             n_trees //= 2
         forests = []
         for k in np.flatnonzero(shares):
@@ -207,7 +207,7 @@ def _output_weights(errors: Array) -> Array:
     A split that all outputs share is chosen by the sum of what it explains of each. What it explains of an
     output that nothing predicts is chance, and would choose as often as the others.
     """
-    explained = np.maximum(1.0 - errors.mean(axis=0), _LEAST_WEIGHT)
+    explained = np.maximum(1.0 - errors.mean(axis=0), _LEAST_IN_SPLITS)
     return np.round(explained / explained.max(), 2)
 
 
@@ -236,8 +236,8 @@ def _places(rows: Array, ranked: bool) -> tuple[NDArray, Ends]:
         else:
             low, high = column.min(), column.max()
             width = high - low if high > low else 1.0
-            places.append(np.round((column - low) / width * _STEPS))
-            ends.append((np.array([0.0, _STEPS]), np.array([low, low + width])))
+            places.append(np.round((column - low) / width * _COLUMN_STEPS))
+            ends.append((np.array([0.0, _COLUMN_STEPS]), np.array([low, low + width])))
     return np.column_stack(places).astype(np.float32), ends
 
 

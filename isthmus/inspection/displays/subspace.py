@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from isthmus.inspection.displays._axes import Display, axes_for
 
 # As in the score that chooses ridge weights of projections.
-N_NEIGHBOURS = 10
+_COLOURED_NEIGHBOURS = 10
 
 
 @dataclass(eq=False)
@@ -181,6 +181,6 @@ def _held_out_r2(Z: NDArray, Y: NDArray, Z_new: NDArray, Y_new: NDArray) -> NDAr
     """From all coordinates of the model, not only from those that are shown."""
     if len(Z_new) < 2:
         return np.full(Y.shape[1], np.nan)
-    near = KNeighborsRegressor(min(N_NEIGHBOURS, len(Z))).fit(Z, Y)
+    near = KNeighborsRegressor(min(_COLOURED_NEIGHBOURS, len(Z))).fit(Z, Y)
     predicted = near.predict(Z_new).reshape(Y_new.shape)
     return np.atleast_1d(r2_score(Y_new, predicted, multioutput="raw_values"))

@@ -22,7 +22,7 @@ from isthmus.kernels.sequences.labels import label_matrix
 from isthmus.kernels.structured import StoppedKernel
 
 # Numbers of X iterated at once: they stay in the cache, and are too few for BLAS to start threads.
-_CACHED = 2**14
+_ITERATED_NUMBERS = 2**14
 _CACHED_PAIRS = 2**16  # the same for product graphs, of which many pairs of nodes are no part
 
 
@@ -222,7 +222,9 @@ class _Work:
             if self.transitions is not None and self.transitions.is_worth_it(*places):
                 yield self._on_pairs(i, a, b)
             else:
-                yield from (self._on_matrix(i, c, d) for c, d in self._runs(i, a, b, _CACHED))
+                yield from (
+                    self._on_matrix(i, c, d) for c, d in self._runs(i, a, b, _ITERATED_NUMBERS)
+                )
 
     def _runs(self, i: int, first: int, last: int, most: int) -> list[tuple[int, int]]:
         """Runs of graphs whose part of X stays in the cache."""

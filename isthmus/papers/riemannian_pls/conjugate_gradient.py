@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus._solvers.descent import WINDOW, Direction, StopRule, descend
+from isthmus._solvers.descent import DECREASE_WINDOW, Direction, StopRule, descend
 from isthmus._solvers.line_search import Step, wolfe
 from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
 from isthmus._solvers.progress import Progress
@@ -58,7 +58,7 @@ def conjugate_gradient(
         start,
         _Conjugate(beta),
         wolfe,
-        StopRule(max_iter, gradient_share=tol, decrease_share=decrease_tol, window=WINDOW),
+        StopRule(max_iter, gradient_share=tol, decrease_share=decrease_tol, window=DECREASE_WINDOW),
         Progress("conjugate gradient", verbose, callback),
     )
 

@@ -14,7 +14,7 @@ from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
 
 _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays aligned
 _MOST_CHUNK = 4  # of "auto": the longest chunk that is tried
-_ENOUGH = 0.99  # of "auto": the share of rows that must have an alignment
+_ALIGNED_SHARE = 0.99  # of "auto": the share of rows that must have an alignment
 
 Chunks = list[tuple[Any, ...]]
 """An output in pieces, one per input symbol."""
@@ -143,7 +143,7 @@ def longest_chunk(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> i
         return int(max_chunk)
     ratios = np.array([len(b) / len(a) for a, b in zip(X, Y)])
     longest = range(2, _MOST_CHUNK)
-    return next((c for c in longest if (ratios <= c).mean() >= _ENOUGH), _MOST_CHUNK)
+    return next((c for c in longest if (ratios <= c).mean() >= _ALIGNED_SHARE), _MOST_CHUNK)
 
 
 def _chunk(code: int, outputs: Alphabet) -> tuple[Any, ...]:

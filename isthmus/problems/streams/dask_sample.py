@@ -12,7 +12,7 @@ from isthmus.problems.splits import dense_rows
 from isthmus.problems.streams.sources import Rows
 from isthmus.problems.streams.walks import Sample
 
-_KEYS = 2**20  # that are drawn at a time
+_KEYS_AT_ONCE = 2**20  # that are drawn at a time
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Drawn:
 def drawn_places(n_samples: int, n_rows: int, rng: np.random.RandomState) -> NDArray:
     """Return the places of the rows that ``Rows.sample`` draws from so many rows without weights."""
     sample = Sample(n_rows, 16 * n_rows, rng)
-    for rows in row_blocks(n_samples, _KEYS):
+    for rows in row_blocks(n_samples, _KEYS_AT_ONCE):
         size = rows.stop - rows.start
         sample.add(np.empty((size, 0)), np.empty((size, 1)), None)
     return sample.rows()[2]

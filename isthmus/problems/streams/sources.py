@@ -49,7 +49,7 @@ Block = tuple[Any, NDArray, "Array | None"]
 # A block in float64, and what is computed from it, take this share of the memory bound; larger blocks
 # than so many bytes are not faster.
 _BLOCK_SHARE = 1 / 8
-_BLOCK_BYTES = 2**25
+_SOURCE_BYTES = 2**25
 
 
 class Rows:
@@ -177,7 +177,7 @@ class Rows:
     def block_rows(self, n_columns: int) -> int:
         """Return the number of rows in a block with this many columns."""
         width = 8 * max(n_columns, self._width, 1)
-        return max(1, int(min(self.memory * _BLOCK_SHARE, _BLOCK_BYTES)) // width)
+        return max(1, int(min(self.memory * _BLOCK_SHARE, _SOURCE_BYTES)) // width)
 
     def blocks(self) -> Iterator[Block]:
         """Yield checked blocks ``(X, y, sample_weight)`` of float32 or float64, within the bound.

@@ -30,7 +30,7 @@ from isthmus.regression.bayesian.noise import Noise, noise_mode
 from isthmus.regression.bayesian.problem import Prior, Problem, interpolates
 from isthmus.regression.rank_descent import Penalty, RankProblem, descend_factors
 
-_ROUNDS = 4  # of one noise level and the map in turn, each a closed form
+_NOISE_ROUNDS = 4  # of one noise level and the map in turn, each a closed form
 _MOST_ROUNDS, _SETTLED = (
     300,
     1e-9,
@@ -73,7 +73,7 @@ def _one_level(problem: Problem, prior: Prior, rank: int) -> Start:
     rate = float(prior.noise_rate if is_common else np.mean(prior.noise_rate))
     tau2 = (problem.best_residual(rank) / 2 + rate) / shape
     tau2 = max(tau2, 1e-12 * max(float(problem.totals.sum()), 1e-300) / degrees)
-    for _ in range(_ROUNDS):
+    for _ in range(_NOISE_ROUNDS):
         alpha = prior.precision * tau2
         root = np.sqrt(problem.squares + alpha)[:, None]
         P, sigma, Qt = np.linalg.svd(problem.cross / root, full_matrices=False)

@@ -16,7 +16,7 @@ import numpy as np
 
 from isthmus._linalg import Array
 
-_TINY = 1e-100  # its square is still a number
+_SMALL_WITH_SQUARE = 1e-100  # its square is still a number
 
 
 def draw_rebalancing(
@@ -52,7 +52,7 @@ def generalised_inverse_gaussian(p: float, a: float, b: float, rng: np.random.Ge
 
     By rejection from a flat middle and exponential tails in log x, [D2014]_.
     """
-    a, b = max(a, _TINY), max(b, _TINY)
+    a, b = max(a, _SMALL_WITH_SQUARE), max(b, _SMALL_WITH_SQUARE)
     order, omega = abs(p), sqrt(a * b)
     alpha = omega * omega / (sqrt(omega * omega + order * order) + order)  # sqrt(..) - order
     mode = (order + sqrt(omega * omega + order * order)) / omega

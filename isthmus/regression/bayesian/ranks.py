@@ -15,7 +15,7 @@ from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.problem import Problem
 
-_MOST_RANKS = 10  # each costs a run of the chains
+_MOST_RANKS_RUN = 10  # each costs a run of the chains
 # Rows and draws that a score is made of at most: its cost is their product.
 _LOO_ROWS, _LOO_DRAWS = 1000, 1000
 _PATIENCE = 2  # ranks that may fail to help before the search ends
@@ -28,7 +28,7 @@ def score_ranks(
 ) -> dict[int, LeaveOneOut]:
     """Scores of ranks 1, 2, ... until more have not helped for a while."""
     scores: dict[int, LeaveOneOut] = {}
-    for rank in range(1, min(largest, _MOST_RANKS) + 1):
+    for rank in range(1, min(largest, _MOST_RANKS_RUN) + 1):
         scores[rank] = score(run(rank))
         best = max(scores, key=lambda r: scores[r].elpd)
         if rank - best >= _PATIENCE:

@@ -15,7 +15,7 @@ from isthmus.tables.errors import plural
 _TITLE = "Scores and outliers"
 # Outliers that are drawn, and those that are listed by name.
 _MOST_RINGED = 500
-_MOST_LISTED = 40
+_MOST_SCORES_LISTED = 40
 
 
 def scores(data: ReportData) -> Section:
@@ -91,11 +91,12 @@ def _how_many(data: ReportData, display: ScoresDisplay, outlying: NDArray) -> st
     if not len(outlying):
         return "No row exceeds the 95 % limits."
     by_chance = "one in ten" if display.q is not None else "one in twenty"
-    more = " ..." if len(outlying) > _MOST_LISTED else ""
+    more = " ..." if len(outlying) > _MOST_SCORES_LISTED else ""
     verb = "exceeds" if len(outlying) == 1 else "exceed"
+    named = ", ".join(data.names_of(outlying[:_MOST_SCORES_LISTED]))
     return (
         f"{plural(len(outlying), 'row')} ({100 * len(outlying) / data.n:.1f} %) {verb} a 95 % limit; "
-        f"about {by_chance} would by chance: {', '.join(data.names_of(outlying[:_MOST_LISTED]))}{more}."
+        f"about {by_chance} would by chance: {named}{more}."
     )
 
 

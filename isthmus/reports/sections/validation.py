@@ -11,12 +11,12 @@ from scipy import stats
 from isthmus._linalg import Array
 from isthmus.inspection import rmse
 from isthmus.inspection.order import trend_p_value
-from isthmus.inspection.trust import LEVEL
+from isthmus.inspection.trust import INSIDE_LEVEL
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 
-_RARE = 0.01  # a trend is named if chance alone gives it less often
+_RARE_TREND = 0.01  # a trend is named if chance alone gives it less often
 # Rows outside the domain that are listed; a longer table is not read.
 _MOST_LISTED = 100
 _MOST_CARDS = 4  # outputs whose errors head the page; all are in the table
@@ -124,11 +124,11 @@ def _sentences(data: ReportData, r2: float, ratios: Array, trends: Array) -> lis
         )
     else:
         text.append(data.trust.summary())
-    drifting = [search.target_names_[j] for j in np.flatnonzero(trends * data.q < _RARE)]
+    drifting = [search.target_names_[j] for j in np.flatnonzero(trends * data.q < _RARE_TREND)]
     if drifting:
         text.append(
             f"The errors drift over the order of the rows: {', '.join(drifting[:8])}"
-            f"{' ...' if len(drifting) > 8 else ''} (Kendall's tau, p < {_RARE:g}, over all outputs)."
+            f"{' ...' if len(drifting) > 8 else ''} (Kendall's tau, p < {_RARE_TREND:g}, over all outputs)."
         )
     else:
         text.append("The errors have no trend over the order of the rows.")
@@ -145,14 +145,14 @@ def _find_biased(data: ReportData) -> list[str]:
         if n < 3 or not sep > 0 or abs(bias) < sep:
             continue
         p = 2 * stats.t.sf(abs(bias) / (sep / np.sqrt(n)), n - 1)
-        if p * data.q < _RARE:
+        if p * data.q < _RARE_TREND:
             found.append(f"{names[j]} {fig.short(bias)}")
     return found
 
 
 def _coverage(data: ReportData) -> Array:
     """1 if an output is within its interval, otherwise 0; NaN if the output or the interval is unknown."""
-    bounds = data.search.interval_rows(data.X, LEVEL, data.trust)
+    bounds = data.search.interval_rows(data.X, INSIDE_LEVEL, data.trust)
     lower, upper = (np.asarray(b, dtype=float).reshape(data.n, -1) for b in bounds)
     within = ((lower <= data.Y) & (data.Y <= upper)).astype(float)
     return np.where(np.isnan(data.Y) | np.isinf(upper), np.nan, within)
