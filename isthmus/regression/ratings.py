@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import (
     check_alpha,
     check_array,
@@ -246,7 +246,10 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.alpha != "auto":
             return float(self.alpha)
         n = len(K)
-        scale = float(K.diagonal().mean() - K.mean()) or 1.0
+        size = float(K.diagonal().mean())
+        scale = size - float(K.mean())
+        if scale <= ROUNDING * size:  # the features tell nothing; rounding may even be negative
+            scale = 1.0
         alphas = _RELATIVE_ALPHAS * scale
         errors = np.zeros(len(alphas))
         gaps = np.isnan(Y).any()

@@ -147,3 +147,14 @@ def test_what_is_wrong_is_told(options, y, message):
     y = np.arange(8.0).reshape(4, 2) if y is None else y
     with pytest.raises(ValueError, match=message):
         RatingsRegressor(**options).fit(np.arange(8.0).reshape(4, 2), y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_features_that_do_not_vary_have_a_ridge_weight_of_their_own(seed):
+    """The trace of the centred kernel is rounding there, of either sign."""
+    rng = np.random.default_rng(seed)
+    X = 1 / 3 + 1e-17 * rng.normal(size=(30, 3))
+    Y = rng.normal(size=(30, 4))
+    model = RatingsRegressor(kernel="linear").fit(X, Y)
+    assert (model.alphas_ > 0).all()
+    assert_allclose(model.predict(X), np.tile(Y.mean(axis=0), (30, 1)), atol=1e-6)
