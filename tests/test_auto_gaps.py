@@ -130,7 +130,16 @@ def test_a_report_of_rows_without_output(data, tmp_path):
     X, _, y = data
     search = MethodSearchCV("pls", cv=2).fit(X, np.where(np.arange(N) < 5, np.nan, y))
     search.report(tmp_path / "r.html", row_names=[f"row {i}" for i in range(N)])
-    assert (tmp_path / "r.html").stat().st_size > 1000
+    page = (tmp_path / "r.html").read_text()
+    assert "5 rows without any output were left out" in page
+    assert "missing input" not in page.lower()
+
+
+def test_a_report_says_how_gaps_were_filled(search, tmp_path):
+    search.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "A missing input takes its mean given the rest of its row" in page
+    assert "Missing inputs were replaced by their means" in page
 
 
 def test_complete_inputs_and_outputs_with_gaps_are_left_as_they_are(data):

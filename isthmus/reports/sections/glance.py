@@ -34,6 +34,14 @@ def at_a_glance(data: ReportData) -> Section:
         text[0] += (
             f" Input columns were centred and {how}, with the statistics of the training rows of each fold."
         )
+        if data.search.missing_model_ is not None:
+            text[0] += (
+                " A missing input takes its mean given the rest of its row, by the same rows."
+            )
+        unknown = int(np.isnan(data.Y).all(axis=1).sum())
+        if unknown:
+            verb = "was" if unknown == 1 else "were"
+            text[0] += f" {plural(unknown, 'row')} without any output {verb} left out of the fit."
     section = Section("Data at a glance", text)
     if data.image_shape is not None:
         section.pictures.append(_input_pictures(data, data.image_shape))

@@ -71,9 +71,15 @@ def method(data: ReportData) -> Section:
     result = f"It explains {score} of the variance of the outputs of {judged}"
     if data.score_name != "R2":
         result = f"Its {data.score_name} is {score} in {judged}"
+    filled = ""
+    if search.missing_model_ is not None:
+        filled = (
+            " Missing inputs were replaced by their means given the rest of the row, under probabilistic "
+            "principal components of the training rows (Tipping and Bishop, 1999)."
+        )
     paragraph = (
-        f"{told['text']} Columns were {scaled} with the statistics of the training rows. Methods were "
-        f"compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each chose "
+        f"{told['text']} Columns were {scaled} with the statistics of the training rows.{filled} "
+        f"Methods were compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each chose "
         f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} "
         f"{result} (n = {search.n_samples_}). Computed with isthmus."
     )
