@@ -79,8 +79,8 @@ def method(data: ReportData) -> Section:
         )
     paragraph = (
         f"{told['text']} Columns were {scaled} with the statistics of the training rows.{filled} "
-        f"Methods were compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each chose "
-        f"its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} "
+        f"Methods were compared by nested {search.n_splits_}-fold cross-validation{in_time}, in which each "
+        f"chose its number of components and ridge weight in inner folds; {rule} was taken.{with_numbers} "
         f"{result} (n = {search.n_samples_}). Computed with isthmus."
     )
     latex = f"{paragraph}\n\\[\n  {told['latex']}\n\\]"
