@@ -150,7 +150,7 @@ def test_dimensions_that_are_found_after_wide_rows_without_gaps():
 @pytest.mark.parametrize("c", [0, 1, 3, 9])
 def test_gaps_given_the_rest_row_by_row(monkeypatch, block, order, many, c):
     """Every way to invert, every number of gaps, shared patterns: the normal law written row by row."""
-    monkeypatch.setattr(gaps_module, "_BLOCK", block)
+    monkeypatch.setattr(gaps_module, "_INVERTED_ENTRIES", block)
     monkeypatch.setattr(gaps_module, "_SWEPT_ORDER", order)
     monkeypatch.setattr(gaps_module, "_SWEPT_MANY", many)
     rng = np.random.default_rng(c)

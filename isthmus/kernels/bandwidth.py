@@ -101,4 +101,6 @@ def _median_of_positive(values: NDArray, weights: Array | None = None) -> float 
     counted = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not counted.any():
         return None
-    return weighted_median(values[counted], None if weights is None else weights[counted])
+    if weights is None:  # a copy, which may be put in order: there are half a million distances
+        return float(np.median(values[counted], overwrite_input=True))
+    return weighted_median(values[counted], weights[counted])

@@ -377,16 +377,17 @@ def test_interrupt_keeps_the_last_step():
     calls = []
 
     class Interrupted(Loss):
-        """The user presses Ctrl-C in the midst of the eighth evaluation."""
+        """The user presses Ctrl-C in the midst of the eighth evaluation of all rows."""
 
         @property
         def curvature(self):
             return 1.0
 
         def pointwise(self, Y, Y_pred):
-            calls.append(1)
-            if len(calls) == 8:
-                raise KeyboardInterrupt
+            if len(Y) > 1:  # single rows are evaluated where the gradient is checked
+                calls.append(1)
+                if len(calls) == 8:
+                    raise KeyboardInterrupt
             error = Y_pred - Y
             return np.log(np.cosh(error)), np.tanh(error)
 
