@@ -472,7 +472,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     def interrupt(problem):
         raise KeyboardInterrupt
 
-    row = Rung("halt", "it", interrupt, False, "t", "f", "l", ())
+    row = Rung("halt", "it", interrupt, "t", "f", "l", ())
     monkeypatch.setattr(ladder_module, "LADDER", (*LADDER, row))
     search = MethodSearchCV(["pls", "halt"], cv=3).fit(X, Y)
     assert search.best_method_ == "pls"

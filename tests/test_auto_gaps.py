@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from isthmus import MethodSearchCV, load, save
+from isthmus.auto.blends import blend_weights
 from isthmus.auto.gap_filler import GapFiller, filler_of
 
 N, P = 120, 5
+Y = np.zeros((N, 1))  # outputs where only inputs matter
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +30,13 @@ def search(data):
 
 def test_a_gap_takes_its_mean_given_the_rest_of_the_row(data):
     _, holes, _ = data
-    gaps = GapFiller(holes, None)
+    gaps = GapFiller(holes, Y, None)
     model = gaps.model
     D = model.scale
     covariance = model.loadings @ model.loadings.T + model.noise_variance * np.eye(P)
     S, c = D[:, None] * covariance * D, model.offset + D * model.mean
     assert np.isnan(holes).any(axis=1).sum() > 10
-    for row, filled in zip(holes, gaps.complete, strict=True):
+    for row, filled in zip(holes, gaps.inputs, strict=True):
         gap = np.isnan(row)
         expected = row.copy()
         weights = np.linalg.solve(S[np.ix_(~gap, ~gap)], S[np.ix_(~gap, gap)])
@@ -47,9 +49,9 @@ def test_a_fold_is_filled_by_its_training_rows_alone(data):
     train, test = np.arange(80), np.arange(80, N)
     other = holes.copy()
     other[test] *= 3
-    before, after = (GapFiller(X, None).fold(train, test)[0] for X in (holes, other))
+    before, after = (GapFiller(X, Y, None).fold(train, test)[0] for X in (holes, other))
     assert_array_equal(before, after)
-    assert not np.allclose(GapFiller(holes, None).complete[train], before, rtol=1e-9)
+    assert not np.allclose(GapFiller(holes, Y, None).inputs[train], before, rtol=1e-9)
 
 
 def test_every_method_has_the_rows_and_gaps_cost_little(data, search):
@@ -80,16 +82,16 @@ def test_new_rows_may_have_gaps(data, search, tmp_path):
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_units_of_inputs_do_not_matter(data, unit):
     _, holes, _ = data
-    model, other = GapFiller(holes, None).model, GapFiller(holes * unit, None).model
+    model, other = GapFiller(holes, Y, None).model, GapFiller(holes * unit, Y, None).model
     assert_allclose(other.filled(holes * unit) / unit, model.filled(holes), rtol=1e-9)
 
 
 def test_a_factor_of_the_weights_does_not_matter(data):
     _, holes, _ = data
     w = np.random.default_rng(1).uniform(0.5, 2, size=N)
-    plain, scaled = GapFiller(holes, w).complete, GapFiller(holes, 1e200 * w).complete
+    plain, scaled = GapFiller(holes, Y, w).inputs, GapFiller(holes, Y, 1e200 * w).inputs
     assert_allclose(scaled, plain, rtol=1e-9)
-    assert not np.allclose(GapFiller(holes, None).complete, plain, rtol=1e-9)
+    assert not np.allclose(GapFiller(holes, Y, None).inputs, plain, rtol=1e-9)
 
 
 def test_a_column_may_be_unknown_in_a_fold_and_a_row_altogether(data):
@@ -98,7 +100,7 @@ def test_a_column_may_be_unknown_in_a_fold_and_a_row_altogether(data):
     sparse[:, 4] = np.nan
     sparse[:3, 4] = [1.0, 2.0, 3.0]
     sparse[7] = np.nan
-    rows, others = GapFiller(sparse, None).fold(np.arange(10, 80), np.arange(10))
+    rows, others, _ = GapFiller(sparse, Y, None).fold(np.arange(10, 80), np.arange(10))
     assert_array_equal(rows[:, 4], 0.0)
     assert np.isfinite(rows).all() and np.isfinite(others).all()
     found = MethodSearchCV(["pls", "kernel"], cv=3).fit(sparse, y)
@@ -142,9 +144,64 @@ def test_a_report_says_how_gaps_were_filled(search, tmp_path):
     assert "Missing inputs were replaced by their means" in page
 
 
-def test_complete_inputs_and_outputs_with_gaps_are_left_as_they_are(data):
-    X, holes, y = data
+def test_without_gaps_nothing_is_filled(data):
+    X, _, y = data
     assert filler_of(X, y[:, None], None) is None
-    two = np.column_stack([y, np.where(np.arange(N) == 3, np.nan, y)])
-    assert filler_of(holes, two, None) is None
     assert MethodSearchCV("pls", cv=2).fit(X, y).missing_model_ is None
+
+
+@pytest.fixture(scope="module")
+def outputs(data):
+    """Two outputs that bend, one in ten unknown."""
+    X, _, y = data
+    both = np.column_stack([y, y**2 + X[:, 2]])
+    return both, np.where(np.random.default_rng(1).uniform(size=both.shape) < 0.1, np.nan, both)
+
+
+def test_outputs_are_filled_for_training_alone(data, outputs):
+    _, holes, _ = data
+    _, unknown = outputs
+    filler = GapFiller(holes, unknown, None)
+    known = ~np.isnan(unknown)
+    assert np.isfinite(filler.outputs).all()
+    assert_array_equal(filler.outputs[known], unknown[known])
+    # Inputs do not depend on outputs, nor a fold on rows that it leaves out.
+    assert_array_equal(filler.inputs, GapFiller(holes, Y, None).inputs)
+    train, test = np.arange(80), np.arange(80, N)
+    other = unknown.copy()
+    other[test] *= 3
+    assert_array_equal(
+        filler.fold(train, test)[2], GapFiller(holes, other, None).fold(train, test)[2]
+    )
+
+
+def test_unknown_outputs_cost_little_and_are_not_judged_by(data, outputs):
+    X, _, _ = data
+    both, unknown = outputs
+    found = MethodSearchCV(["pls", "kernel"], cv=3).fit(X, unknown)
+    scores = found.cv_results_["mean_test_score"]
+    assert scores[1] > 0.8 > 0.5 > scores[0]  # 0.96 and 0.37
+    rows = found.cv_predictions_
+    errors = np.nanmean((unknown - rows) ** 2, axis=0) / np.nanvar(unknown, axis=0)
+    # Folds have a few rows more or less: their mean is not quite that of all rows.
+    assert_allclose(found.best_score_, 1 - errors.mean(), atol=0.01)
+    assert np.isfinite(rows).all() and found.missing_model_ is None
+    truth = ((both - found.predict(X)) ** 2).mean(axis=0) / both.var(axis=0)
+    assert truth.max() < 0.1
+
+
+def test_weights_of_a_blend_are_those_of_known_outputs():
+    rng = np.random.default_rng(0)
+    observed = rng.normal(size=(60, 1))
+    methods = [observed + s * rng.normal(size=(60, 1)) for s in (0.3, 0.5, 1.0)]
+    unknown = observed.copy()
+    unknown[::4] = np.nan
+    known = np.isfinite(unknown[:, 0])
+    expected = blend_weights(observed[known], [part[known] for part in methods])
+    assert_allclose(blend_weights(unknown, methods), expected, rtol=1e-12)
+    # With a second output every row counts, for the output that is known of it.
+    two = np.column_stack([unknown, observed])
+    twice = [np.column_stack([part, part]) for part in methods]
+    both = blend_weights(two, twice)
+    assert_allclose(both.sum(axis=0), 1.0)
+    assert (both.argmax(axis=0) == 0).all() and not np.allclose(both[:, 0], both[:, 1])

@@ -38,7 +38,7 @@ class Quick:
 
 
 RUNGS = [
-    Rung(f"ridge {alpha}", "", lambda problem, alpha=alpha: Quick(alpha), False, "", "", "", ())
+    Rung(f"ridge {alpha}", "", lambda problem, alpha=alpha: Quick(alpha), "", "", "", ())
     for alpha in ALPHAS
 ]
 

@@ -44,7 +44,7 @@ class Clock:
                     clock.now += seconds / n_steps * (len(X) / 60) ** 3
                 return super().fit(X, y)
 
-        return Rung(name, name, lambda problem: Slow(), False, "t", "f", "l", ())
+        return Rung(name, name, lambda problem: Slow(), "t", "f", "l", ())
 
 
 @pytest.mark.parametrize("seed", range(20))

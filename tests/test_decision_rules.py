@@ -136,7 +136,7 @@ def test_the_time_limit_is_asked_before_each_fold(monkeypatch, limit, status, n_
             return np.zeros((len(X), 1))
 
     monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: float(len(fits))))
-    rung = Rung("m", "m", lambda problem: Mean(), True, "", "", "", ())
+    rung = Rung("m", "m", lambda problem: Mean(), "", "", "", ())
     rows = np.arange(9.0)[:, None]
     splits = [(np.delete(np.arange(9), part), part) for part in np.arange(9).reshape(3, 3)]
     tried = Trial(rung, rows, rows, splits, Problem(9, 1, 1))

@@ -9,7 +9,7 @@ name                 file                what it is
 ``pls``, ...         ``builders.py``     how each method is built for a problem
 ``Problem, Rung``    ``problem.py``      what a method is built for, and what is known of it
 ``GivenRows``        ``given.py``        what the user hands in, checked
-``GapFiller``        ``gap_filler.py``   inputs with gaps, complete in each fold
+``GapFiller``        ``gap_filler.py``   gaps of inputs and outputs, filled in each fold
 methods              ``methods/``        the searches that the ladder compares
 ``Trial``            ``trials.py``       a method in the outer folds; ``blend_trial.py``, the blend
 ``Blend``            ``blends.py``       convex blends and their weights

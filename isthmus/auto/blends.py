@@ -48,6 +48,7 @@ def blend_weights(
     Parameters
     ----------
     Y : ndarray of shape (n_samples, n_targets)
+        Outputs that are unknown, NaN, do not count.
     predictions : sequence of ndarray of shape (n_samples, n_targets)
         Rows with NaN in any of them are left out; without any row the first
         method has all weight.
@@ -60,31 +61,36 @@ def blend_weights(
     -------
     weights : ndarray of shape (n_methods, n_targets)
     """
-    errors = np.stack([Y - predicted for predicted in predictions])
-    whole = np.isfinite(errors).all(axis=(0, 2))
-    errors = errors[:, whole]
-    if not whole.any():
-        return np.eye(len(errors))[:, [0] * Y.shape[1]]
-    roots = 1.0 if weights is None else np.sqrt(weights[whole])[:, None]
-    errors = errors * roots
+    known = np.isfinite(Y)
+    rows = np.isfinite(np.stack(predictions)).all(axis=(0, 2)) & known.any(axis=1)
+    if not rows.any():
+        return np.eye(len(predictions))[:, [0] * Y.shape[1]]
+    known = known[rows]
+    roots = 1.0 if weights is None else np.sqrt(weights[rows])[:, None]
+    errors = np.stack([np.where(known, Y[rows] - part[rows], 0.0) * roots for part in predictions])
     products = np.einsum("anq,bnq->qab", errors, errors, optimize=True)
     scale = np.einsum("qaa->qa", products).min(axis=1)
     products /= np.where(scale > 0, scale, 1.0)[:, None, None]
     products = (1 - _SHARED) * products + _SHARED * products.mean(axis=0)
-    pull = _PULL / errors.shape[1]
-    aims = _may_be_best(errors, scale)
+    pulls = _PULL / np.maximum(known.sum(axis=0), 1)
+    aims = _may_be_best(errors, scale, known)
     if share_votes:
         aims /= _count_alike(products)
         aims /= aims.sum(axis=0)
     return np.column_stack(
-        [_on_simplex(S, pull, aim) for S, aim in zip(products, aims.T, strict=True)]
+        [_on_simplex(S, p, aim) for S, p, aim in zip(products, pulls, aims.T, strict=True)]
     )
 
 
-def _may_be_best(errors: Array, scale: Array) -> Array:
-    """Weights (n_methods, n_targets) that fall with the paired difference to the best method."""
-    squares = errors**2 / np.where(scale > 0, scale / errors.shape[1], 1.0)
-    squares = (1 - _SHARED) * squares + _SHARED * squares.mean(axis=2, keepdims=True)
+def _may_be_best(errors: Array, scale: Array, known: NDArray) -> Array:
+    """Weights (n_methods, n_targets) that fall with the paired difference to the best method.
+
+    An output that is unknown has the mean of those that are known of its row.
+    """
+    counts = np.maximum(known.sum(axis=0), 1)
+    squares = errors**2 / np.where(scale > 0, scale / counts, 1.0)
+    of_rows = squares.sum(axis=2, keepdims=True) / known.sum(axis=1)[:, None]
+    squares = (1 - _SHARED) * np.where(known, squares, of_rows) + _SHARED * of_rows
     return best_shares(squares)
 
 

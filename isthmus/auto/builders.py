@@ -49,12 +49,7 @@ def pcr(problem: Problem) -> Any:
 def ridge(problem: Problem) -> Any:
     if problem.treatments:
         return EvidenceSearch(problem.treatments, ("linear",))
-    if not problem.missing:
-        return RidgeSearch(problem.scale, cv=problem.folds)
-    full = min(problem.n_features, problem.n_targets)
-    return ComponentSearchCV(
-        ReducedRankRegression(**problem.common), n_components=[full], **problem.options
-    )
+    return RidgeSearch(problem.scale, cv=problem.folds)
 
 
 def lasso(problem: Problem) -> Any:

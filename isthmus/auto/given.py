@@ -39,7 +39,7 @@ class GivenRows:
     kept : ndarray of shape (n_samples,)
         Which of the rows that were handed in they are.
     filler : GapFiller or None
-        What fills gaps in the inputs; X is complete then.
+        What fills gaps; X is complete then.
     """
 
     X: Array
@@ -62,10 +62,10 @@ class GivenRows:
         return cls(X[kept], Y[kept], weights, groups, kept)
 
     def fill_gaps(self) -> None:
-        """Make the inputs complete."""
+        """Make the inputs complete; the outputs stay as they are, to be judged by."""
         self.filler = filler_of(self.X, self.Y, self.weights)
         if self.filler is not None:
-            self.X = self.filler.complete
+            self.X = self.filler.inputs
 
     def among_kept(self, cv: Any) -> Any:
         """Folds that were handed in as numbers of rows, in numbers of the rows that are kept."""
@@ -92,16 +92,15 @@ def problem_of(search: Any, X: Array, Y: Array) -> Problem:
     curve = is_curve(X, getattr(search, "feature_names_in_", None))
     curve = curve or blocks is not None  # each block has a scale of its own
     scale = not curve if search.scale == "auto" else bool(search.scale)
-    missing = bool(np.isnan(Y).any())
     bank = bank_of(search.treatments, curve and search.scale == "auto")
     return Problem(
         n_samples=len(X), n_features=X.shape[1], n_targets=Y.shape[1], scale=scale,
-        missing=missing, n_components=rank, loss=search.loss, kernel=search.kernel,
+        n_components=rank, loss=search.loss, kernel=search.kernel,
         random_state=search.random_state, rule="one_se" if search.prefer == "simple" else "best",
-        treatments=None if missing or rank is not None else bank, n_jobs=search.n_jobs,
-        heavy=not missing and has_wild_cells(Y), blocks=blocks,
-        tails=scale and not missing and has_wild_cells(X),
-        positive=not missing and want_logarithms(Y),
+        treatments=None if rank is not None else bank, n_jobs=search.n_jobs,
+        heavy=has_wild_cells(Y), blocks=blocks,
+        tails=scale and has_wild_cells(X),
+        positive=want_logarithms(Y),
     )  # fmt: skip
 
 

@@ -34,7 +34,6 @@ _SMOOTH_KERNEL = Rung(
     name="kernel",
     label="kernel ridge regression",
     build=builders.kernel,
-    takes_missing=False,
     text="Kernel ridge regression: least squares in the feature space of a smooth kernel, with a ridge "
     "weight for each output, and a width for each input where there are rows enough.",
     formula=_KERNEL_FORMULA,
@@ -46,7 +45,6 @@ _PROCESS = Rung(
     name="process",
     label="Gaussian process",
     build=builders.process,
-    takes_missing=False,
     is_wanted=builders.wants_process,
     text="Gaussian processes with linear, RBF and exponential kernels on scaled columns, averaged for "
     "each output over widths and noises by their evidence, the probability of the outputs given the "
@@ -64,7 +62,6 @@ LADDER: tuple[Rung, ...] = (
         name="pls",
         label="partial least squares",
         build=builders.pls,
-        takes_missing=True,
         text="Partial least squares regression: each component is the direction of the inputs whose "
         "scores have the largest covariance with the outputs, given the components before.",
         formula="w<sub>a</sub> = <span>arg max</span><sub>‖w‖ = 1</sub> ‖Y<sup>T</sup>X<sub>a</sub>w‖, "
@@ -87,7 +84,6 @@ LADDER: tuple[Rung, ...] = (
         name="pcr",
         label="principal component regression",
         build=builders.pcr,
-        takes_missing=True,
         is_blended=builders.adds_to_blend,
         text="Principal component regression: least squares of the outputs on the leading principal "
         "components of the inputs.",
@@ -100,7 +96,6 @@ LADDER: tuple[Rung, ...] = (
         name="ridge",
         label="ridge regression",
         build=builders.ridge,
-        takes_missing=True,
         text="Ridge regression: least squares with a penalty on the size of the coefficients, without "
         "a constraint on the rank.",
         formula="<span>min</span><sub>C</sub> ‖Y &minus; X C‖² + &alpha; ‖C‖²",
@@ -111,7 +106,6 @@ LADDER: tuple[Rung, ...] = (
         name="reduced_rank",
         label="reduced rank regression",
         build=builders.reduced_rank,
-        takes_missing=True,
         is_blended=builders.adds_to_blend,
         text="Reduced rank ridge regression: the least squares map under a constraint on its rank and "
         "a penalty on its size; the global optimum in closed form.",
@@ -128,7 +122,6 @@ LADDER: tuple[Rung, ...] = (
         name="lasso",
         label="lasso",
         build=builders.lasso,
-        takes_missing=False,
         is_wanted=builders.wants_lasso,
         may_stop=True,
         text="The lasso: least squares with a penalty on the absolute values of the coefficients, which "
@@ -147,7 +140,6 @@ LADDER: tuple[Rung, ...] = (
         name="stiefel",
         label="Stiefel regression, robust loss",
         build=builders.robust,
-        takes_missing=False,
         is_wanted=lambda problem: problem.heavy or problem.rule == "one_se",
         is_blended=lambda problem: False,
         may_stop=True,
@@ -201,7 +193,6 @@ LADDER: tuple[Rung, ...] = (
         name="chain",
         label="kernel ridge regression, chain of outputs",
         build=builders.chain,
-        takes_missing=False,
         is_wanted=lambda problem: (
             problem.kernel == "auto"
             and not problem.treatments
@@ -225,7 +216,6 @@ LADDER: tuple[Rung, ...] = (
         name="trees",
         label="extremely randomised trees",
         build=builders.trees,
-        takes_missing=False,
         is_wanted=lambda problem: (
             problem.n_samples >= builders.TREE_ROWS and not problem.treatments
         ),
@@ -243,7 +233,6 @@ LADDER: tuple[Rung, ...] = (
         name="boosting",
         label="gradient boosting",
         build=builders.boosting,
-        takes_missing=False,
         is_wanted=builders.has_rows_for_boosting,
         may_stop=True,
         text="Histogram gradient boosting of scikit-learn, one model for each output: every tree is "
@@ -262,7 +251,6 @@ BLOCKS: tuple[Rung, ...] = (
         name="block_pls",
         label="multiblock PLS",
         build=builders.block_pls,
-        takes_missing=False,
         text="Multiblock partial least squares: each block of inputs is treated by itself and divided by "
         "the root of its total variance, so that all count the same; the super-scores are those of partial "
         "least squares on all blocks.",
@@ -278,7 +266,6 @@ BLOCKS: tuple[Rung, ...] = (
         name="block_ridge",
         label="banded ridge regression",
         build=builders.block_ridge,
-        takes_missing=False,
         text="Banded ridge regression: each block of inputs is treated by itself and has a ridge weight of "
         "its own for each output, chosen by exact cross-validation without refitting.",
         formula="<span>min</span><sub>C</sub> ‖Y &minus; &Sigma;<sub>b</sub> X<sub>b</sub> "
@@ -295,7 +282,6 @@ BLEND = Rung(
     name="blend",
     label="blend",
     build=lambda problem: None,
-    takes_missing=False,
     text="A convex blend of methods: for each output the weights, none negative and their sum one, with "
     "the least squared error of predictions of rows left out.",
     formula="<span>min</span><sub>w &ge; 0, &Sigma; w = 1</sub> ‖y &minus; &Sigma;<sub>m</sub> "
@@ -304,17 +290,14 @@ BLEND = Rung(
     references=("L. Breiman. Stacked regressions. Machine Learning 24, 49-64, 1996.",),
 )
 
-MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), False, "", "", "", ())
+MEAN = Rung("mean", "mean of the outputs", lambda problem: Mean(), "", "", "", ())
 
 
 def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
     """The rungs that are asked for by name, in the order of the ladder; "auto" is all that can be."""
     ladder = LADDER if problem.blocks is None else BLOCKS
-    if problem.blocks is not None and problem.missing:
-        raise ValueError("y has missing values, which methods for several blocks do not take.")
-    able = [rung for rung in ladder if rung.takes_missing or not problem.missing]
     if isinstance(methods, str) and methods == "auto":
-        return [rung for rung in able if rung.is_wanted(problem)]
+        return [rung for rung in ladder if rung.is_wanted(problem)]
     asked = [methods] if isinstance(methods, str) else list(methods)
     if not asked:
         raise ValueError("methods is empty: name at least one, or 'auto'.")
@@ -322,9 +305,4 @@ def rungs_for(methods: Any, problem: Problem) -> list[Rung]:
         asked = [f"block_{name}" if name in ("pls", "ridge") else name for name in asked]
     for name in asked:
         check_option("methods", name, tuple(rung.name for rung in ladder))
-        if name not in [rung.name for rung in able]:
-            raise ValueError(
-                f"y has missing values and the method {name!r} does not take them: leave these rows out, "
-                f"or use one of: {', '.join(rung.name for rung in able)}."
-            )
     return [rung for rung in ladder if rung.name in asked]

@@ -27,8 +27,6 @@ class Problem:
     scale : bool
         Whether columns of the inputs are divided by their standard deviations, those of the training
         rows; those of the outputs always are.
-    missing : bool
-        Whether outputs are missing; gaps in the inputs are filled before any method.
     n_components : int or None
         A rank asked for; None leaves it to cross-validation.
     loss, kernel : str
@@ -57,7 +55,6 @@ class Problem:
     n_features: int
     n_targets: int
     scale: bool = True
-    missing: bool = False
     n_components: int | None = None
     loss: str = "huber"
     kernel: str = "auto"
@@ -88,7 +85,7 @@ class Problem:
     @property
     def common(self) -> dict[str, Any]:
         # Outputs are always scaled: what is shared between them must not go by their units.
-        return {"scale": self.scale or "y", "missing": "em" if self.missing else "error"}
+        return {"scale": self.scale or "y"}
 
     def ranks(self, most: int) -> Any:
         """Candidates for the rank, no more than there are, for ComponentSearchCV."""
@@ -108,8 +105,6 @@ class Rung:
     build : callable of a Problem
         An estimator that chooses its own numbers in ``fit``; ``best_estimator_``, where it has one,
         is the model.
-    takes_missing : bool
-        Whether outputs may be NaN.
     text, formula, latex, references : str, str, str, tuple of str
         The paragraph of the method, its equation in HTML and in LaTeX, and its literature.
     is_wanted : callable of a Problem
@@ -123,7 +118,6 @@ class Rung:
     name: str
     label: str
     build: Callable[[Problem], Any]
-    takes_missing: bool
     text: str
     formula: str
     latex: str

@@ -138,7 +138,7 @@ class MethodSearchCV(FittedSearch):
         Each row predicted by the chosen method without it, NaN for rows that were left out of the fit; not
         kept in a saved model.
     missing_model_ : MissingModel or None
-        What fills gaps in X, if there were any in the fit and none in y.
+        What fills gaps in X, if there were any in the fit.
     target_names_ : list of str
     scale_ : bool
     seconds_ : float
@@ -207,8 +207,8 @@ class MethodSearchCV(FittedSearch):
             Inputs; gaps (NaN) are filled, in a fold by what its training rows tell. A dict holds blocks
             by their names.
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-            Outputs; NaN where the methods asked for allow it. Rows without any output, or without weight,
-            are left out.
+            Outputs; rows without any, or without weight, are left out, and single gaps are filled for
+            training alone.
         progress : callable of (label, folds done, folds), default=None
             Told what is under way.
         feature_names, target_names : sequence of str, default=None
@@ -284,7 +284,7 @@ class MethodSearchCV(FittedSearch):
         X, Y, groups = given.X, given.Y, given.groups
         splits = outer_splits(given.among_kept(self.cv), X, Y, groups, self.random_state)
         as_given = Y[:, 0] if self._y_is_1d else Y
-        blends = self.prefer == "accurate" and len(rungs) > 1 and not problem.missing
+        blends = self.prefer == "accurate" and len(rungs) > 1
         options = {
             "weights": given.weights, "inner": inner_folds(self.cv, groups),
             "scoring": self.scoring, "filler": given.filler,

@@ -77,9 +77,11 @@ class Trial:
         weights: Array | None = None, inner: Callable[[NDArray], Any] | None = None,
         scoring: Any = None, is_blended: bool = False, filler: GapFiller | None = None,
     ) -> None:  # fmt: skip
-        self.rung, self.X, self.y, self.splits, self.problem = rung, X, y, splits, problem
+        self.rung, self.X, self.splits, self.problem = rung, X, splits, problem
         self.weights, self.inner, self.scoring = weights, inner, scoring
         self.is_blended, self.filler = is_blended, filler
+        self.given = y
+        self.y = y if filler is None else filler.outputs.reshape(y.shape)
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
         self.predictions = np.full(self.Y.shape, np.nan)
@@ -91,7 +93,7 @@ class Trial:
     def with_splits(self, splits: Splits) -> Self:
         """Return the same method in other outer folds, not run yet."""
         return type(self)(
-            self.rung, self.X, self.y, splits, self.problem, weights=self.weights, inner=self.inner,
+            self.rung, self.X, self.given, splits, self.problem, weights=self.weights, inner=self.inner,
             scoring=self.scoring, is_blended=self.is_blended, filler=self.filler,
         )  # fmt: skip
 
@@ -197,8 +199,9 @@ class Trial:
         if self.scoring is None:
             return _explained(self.Y[test], predicted, _variances(self.Y, self.weights), weights)
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-        shape = self.y[test].shape
-        return float(scorer(_Told().fit(predicted.reshape(shape)), self.X[test], self.y[test]))
+        observed = self.given[test]
+        told = _Told().fit(predicted.reshape(observed.shape))
+        return float(scorer(told, self.X[test], observed))
 
     def _fold(self, i: int, train: NDArray, test: NDArray, limit: float) -> Array:
         with until(limit):
@@ -215,11 +218,12 @@ class Trial:
         model = self.rung.build(problem)
         weights = None if self.weights is None else self.weights[train]
         if self.filler is None:
-            rows, others = self.X[train], self.X[test]
+            rows, others, outputs = self.X[train], self.X[test], self.y[train]
         else:
-            rows, others = self.filler.fold(train, test)
+            rows, others, outputs = self.filler.fold(train, test)
+            outputs = outputs.reshape(self.y[train].shape)
         begin = time.perf_counter()
-        fit_weighted(model, rows, self.y[train], weights)
+        fit_weighted(model, rows, outputs, weights)
         fitted = time.perf_counter()
         with allow_far_rows():
             predicted = model.predict(_as_trained(others, rows))
@@ -312,10 +316,8 @@ def baseline_score(trial: Trial) -> float:
     scores = []
     for train, test in trial.splits:
         rows = trial.Y[train]
-        if trial.weights is None:
-            means = np.nanmean(rows, axis=0)
-        else:
-            means = np.average(rows, axis=0, weights=trial.weights[train])
+        weights = None if trial.weights is None else trial.weights[train]
+        means = _mean_of_known(rows, weights)
         scores.append(trial.score_of(test, np.tile(means, (len(test), 1))))
     return float(np.mean(scores))
 
@@ -325,11 +327,7 @@ def _explained(
 ) -> float:
     """Share of the variance that is explained, the mean over the outputs that vary."""
     varies = variances > 0
-    squares = (observed - predicted) ** 2
-    if weights is None:
-        errors = np.nanmean(squares, axis=0)
-    else:
-        errors = np.average(squares, axis=0, weights=weights)
+    errors = _mean_of_known((observed - predicted) ** 2, weights)
     return float(1 - np.nanmean(errors[varies] / variances[varies]))
 
 
@@ -351,12 +349,14 @@ def each_warning_once() -> Iterator[None]:
 
 
 def _variances(Y: Array, weights: Array | None = None) -> Array:
-    if weights is not None:
-        means = np.average(Y, axis=0, weights=weights)
-        return np.average((Y - means) ** 2, axis=0, weights=weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nan_to_num(np.nanvar(Y, axis=0))
+    return np.nan_to_num(_mean_of_known((Y - _mean_of_known(Y, weights)) ** 2, weights))
+
+
+def _mean_of_known(values: Array, weights: Array | None) -> Array:
+    """Means of the columns over what is known of them; NaN where nothing is."""
+    shares = ~np.isnan(values) * (1.0 if weights is None else weights[:, None])
+    with np.errstate(invalid="ignore"):
+        return (shares * np.where(shares > 0, values, 0.0)).sum(axis=0) / shares.sum(axis=0)
 
 
 def _differences(trials: Sequence[Trial]) -> Array:

@@ -24,7 +24,7 @@ def domain_of(search: Any, trial: Trial, shuffled: Trial, names: Any) -> Domain:
     if trial.problem.blocks is not None and isinstance(model, Blend):
         model = model.estimators_[int(model.weights_.mean(axis=1).argmax())]
     return Domain.of(
-        model, trial.X, trial.y, folds=shuffled.splits, names=names,
+        model, trial.X, trial.given, folds=shuffled.splits, names=names,
         curve=is_curve(trial.X, names), left_out=shuffled.predictions,
         later=None if shuffled is trial else (trial.predictions, trial.splits),
         target_names=search.target_names_,

@@ -180,11 +180,6 @@ def fit(
             return
         with console.progress() as reading.progress:
             data = read_pair(x_files, y_file, targets, reading)
-        if options["methods"] == "auto" and data.lacks_outputs:
-            console.notice(
-                "some rows lack one of several outputs, which only linear methods take: leave these rows "
-                "out, or fit one output at a time, to compare kernels and trees too."
-            )
 
         from isthmus.auto import MethodSearchCV
 

@@ -67,12 +67,6 @@ class Pair:
     origin: dict[str, Any] = field(default_factory=dict)  # what a model keeps to read new rows
     groups: NDArray | None = None  # a number per group of rows
 
-    @property
-    def lacks_outputs(self) -> bool:
-        """Whether a row has some of its outputs and lacks others."""
-        unknown = np.isnan(self.Y)
-        return bool((unknown.any(axis=1) & ~unknown.all(axis=1)).any())
-
 
 def read_pair(
     x_files: str | Sequence[str], y_file: str | None, target_columns: list[str], reading: Reading

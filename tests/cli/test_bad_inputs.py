@@ -149,10 +149,6 @@ CASES = {
     "unknown kernel": (
         {}, ("fit", "X.csv", "Y.csv", "-m", "kernel", "--kernel", "magic"), "magic", 1,
     ),
-    "holes where none may be": (
-        {"Y.csv": with_cell(GOOD_Y, 3, 1, "")}, ("fit", "X.csv", "Y.csv", "-m", "stiefel"),
-        "does not take them: leave these rows out, or use one of: pls", 1,
-    ),
     "components no number": ({}, (*FIT, "--components", "many"), "'many' must be auto or an integer", 2),
     "components zero": ({}, (*FIT, "--components", "0"), "must be auto or an integer > 0", 2),
     "one fold": ({}, ("fit", "X.csv", "Y.csv", "--cv", "1"), "'--cv'", 2),

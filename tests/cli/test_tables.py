@@ -390,24 +390,3 @@ def test_without_extras_the_core_reads_text(model, run, tmp_path):
     ):
         done = call("inspect", name)
         assert done.returncode == 1 and f"pip install {package}" in done.stderr, done.stderr
-
-
-@pytest.mark.parametrize("gaps", [[], [1], [2, 3], [2]], ids=["none", "x", "all y", "one y"])
-def test_rows_that_lack_one_output_are_told_to_leave_methods_out(run, tmp_path, gaps):
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(30, 2))
-    cells = [
-        [f"{a:.3f}", f"{b:.3f}", f"{a + b + 0.1 * rng.normal():.3f}", f"{a - b:.3f}"]
-        for a, b in rows
-    ]
-    for column in gaps:
-        cells[4][column] = ""
-    lines = [",".join(row) for row in cells]
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,y,z", *lines]) + "\n")
-    code, out, err = run(
-        "fit", "t.csv", "-t", "y,z", "-o", "m.isthmus", "--report", "r.html", "--cv", "2"
-    )
-    assert code == 0, err
-    assert ("lack one of several outputs" in err) == (gaps == [2])
-    assert ("kernel" in out) == (gaps != [2])
-    assert (tmp_path / "m.isthmus").exists()
