@@ -190,6 +190,17 @@ def test_unknown_outputs_cost_little_and_are_not_judged_by(data, outputs):
     assert truth.max() < 0.1
 
 
+def test_a_scorer_has_the_rows_whose_outputs_are_known(data, outputs):
+    X, _, _ = data
+    _, unknown = outputs
+    found = MethodSearchCV("pls", cv=3, scoring="neg_mean_squared_error").fit(X, unknown)
+    whole = ~np.isnan(unknown).any(axis=1)
+    errors = ((unknown - found.cv_predictions_)[whole] ** 2).mean()
+    assert_allclose(
+        -found.best_score_, errors, rtol=0.1
+    )  # a mean of folds, nearly that of all rows
+
+
 def test_weights_of_a_blend_are_those_of_known_outputs():
     rng = np.random.default_rng(0)
     observed = rng.normal(size=(60, 1))

@@ -199,9 +199,10 @@ class Trial:
         if self.scoring is None:
             return _explained(self.Y[test], predicted, _variances(self.Y, self.weights), weights)
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
-        observed = self.given[test]
-        told = _Told().fit(predicted.reshape(observed.shape))
-        return float(scorer(told, self.X[test], observed))
+        whole = ~np.isnan(self.Y[test]).any(axis=1)  # scorers take no NaN
+        observed = self.given[test][whole]
+        told = _Told().fit(predicted[whole].reshape(observed.shape))
+        return float(scorer(told, self.X[test][whole], observed))
 
     def _fold(self, i: int, train: NDArray, test: NDArray, limit: float) -> Array:
         with until(limit):
