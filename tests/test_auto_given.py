@@ -77,7 +77,7 @@ def test_columns_of_inputs_and_outputs_that_are_no_numbers_are_named(values, tol
 
 
 def test_columns_with_too_few_values_are_named():
-    gaps = pd.DataFrame(X, columns=["a", "b", "c"])
+    gaps = pd.DataFrame(X.copy(), columns=["a", "b", "c"])  # pandas 2 shares the array
     gaps.loc[1:, "b"] = np.nan
     with pytest.raises(
         ValueError, match=r"X: column 'b' has 1 value, at least 2 are needed: leave"
@@ -91,7 +91,7 @@ def test_columns_with_too_few_values_are_named():
 
 def test_gaps_in_new_rows_name_row_and_column():
     search = fit_auto(pd.DataFrame(X, columns=["a", "b", "c"]), Y, **QUICK)
-    new = pd.DataFrame(X[:3], columns=["a", "b", "c"])
+    new = pd.DataFrame(X[:3].copy(), columns=["a", "b", "c"])
     new.loc[1, "c"] = np.nan
     for ask in (search.predict, search.check, search.predict_interval):
         with pytest.raises(
