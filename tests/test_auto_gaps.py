@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 
 from isthmus import MethodSearchCV, load, save
 from isthmus.auto.blends import blend_weights
@@ -216,3 +217,45 @@ def test_weights_of_a_blend_are_those_of_known_outputs():
     both = blend_weights(two, twice)
     assert_allclose(both.sum(axis=0), 1.0)
     assert (both.argmax(axis=0) == 0).all() and not np.allclose(both[:, 0], both[:, 1])
+
+
+def test_an_output_that_is_unknown_has_the_mean_of_its_row():
+    """The criterion of the docstring by loops, and its minimum by a general solver."""
+    rng = np.random.default_rng(3)
+    observed = rng.normal(size=(50, 2))
+    methods = [observed + s * rng.normal(size=(50, 2)) for s in (0.8, 0.9, 1.1)]
+    unknown = observed.copy()
+    unknown[:35, 0] = np.nan
+    found = blend_weights(unknown, methods, share_votes=False)
+    errors = [[[None if np.isnan(y) else y - m for y, m in zip(*rows, strict=True)]
+               for rows in zip(unknown, part, strict=True)] for part in methods]  # fmt: skip
+    products, counts, units = np.zeros((2, 3, 3)), np.zeros(2), np.zeros(2)
+    for j in range(2):
+        known = [i for i in range(50) if errors[0][i][j] is not None]
+        counts[j] = len(known)
+        for a in range(3):
+            for b in range(3):
+                products[j, a, b] = sum(errors[a][i][j] * errors[b][i][j] for i in known)
+        least = products[j].diagonal().min()
+        units[j] = least / counts[j]
+        products[j] /= least
+    products = 0.5 * products + 0.5 * products.mean(axis=0)
+    for j in range(2):
+        losses = np.zeros((3, 50))
+        for a in range(3):
+            for i in range(50):
+                row = [e**2 / units[k] for k, e in enumerate(errors[a][i]) if e is not None]
+                own = errors[a][i][j]
+                own = np.mean(row) if own is None else own**2 / units[j]
+                losses[a, i] = 0.5 * own + 0.5 * np.mean(row)
+        off = losses - losses[losses.mean(axis=1).argmin()]
+        gap = off.mean(axis=1)
+        t = np.divide(gap, off.std(axis=1) / np.sqrt(50), out=np.zeros(3), where=gap > 0)
+        aim = np.exp(-0.5 * t**2) / np.exp(-0.5 * t**2).sum()
+
+        def criterion(w, S=products[j], pull=100 / counts[j], aim=aim):
+            return w @ S @ w + pull * ((w - aim) ** 2).sum()
+
+        whole = {"type": "eq", "fun": lambda w: w.sum() - 1}
+        best = minimize(criterion, aim, bounds=[(0, 1)] * 3, constraints=whole, tol=1e-12)
+        assert_allclose(found[:, j], best.x, atol=1e-5)
