@@ -191,6 +191,17 @@ def test_unknown_outputs_cost_little_and_are_not_judged_by(data, outputs):
     assert truth.max() < 0.1
 
 
+def test_an_output_may_be_unknown_in_a_fold(data):
+    """As one that was measured from some day on, with folds in time."""
+    X, _, y = data
+    late = np.column_stack([y, np.where(np.arange(N) < 70, np.nan, y + 100)])
+    found = MethodSearchCV(["pls", "kernel"], cv="time").fit(X, late)
+    assert found.cv_results_["status"] == ["done"] * len(found.cv_results_["status"])
+    filler = GapFiller(X, late, None)
+    outputs = filler.fold(np.arange(60), np.arange(60, N))[2]
+    assert_allclose(outputs[:, 1], np.nanmean(late[:, 1]))
+
+
 def test_a_scorer_has_the_rows_whose_outputs_are_known(data, outputs):
     X, _, _ = data
     _, unknown = outputs

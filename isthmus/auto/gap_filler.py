@@ -41,12 +41,14 @@ class GapFiller:
         """Return complete training rows, test rows and training outputs; once for all methods."""
         key = train.tobytes(), test.tobytes()
         if key not in self._kept:
-            rows, others = self.X[train], self.X[test]
+            rows, others, outputs = self.X[train], self.X[test], self.Y[train]
             # Nothing is known of a column without a training value: it is constant.
             unknown = np.isnan(rows).all(axis=0)
             rows[:, unknown] = others[:, unknown] = 0.0
+            unknown = np.isnan(outputs).all(axis=0)
+            outputs[:, unknown] = np.nanmean(self.Y[:, unknown], axis=0)
             weights = None if self.weights is None else self.weights[train]
-            model, inputs, outputs = _complete(rows, self.Y[train], weights)
+            model, inputs, outputs = _complete(rows, outputs, weights)
             if model is None and np.isnan(others).any():
                 model = _model_of(rows, weights)
             others = others if model is None else model.filled(others)
