@@ -87,6 +87,26 @@ def test_units_of_inputs_do_not_matter(data, unit):
     assert_allclose(other.filled(holes * unit) / unit, model.filled(holes), rtol=1e-9)
 
 
+def test_units_of_outputs_do_not_matter(data, outputs):
+    _, holes, _ = data
+    _, unknown = outputs
+    units = np.array([1e-200, 1e200])
+    expected = GapFiller(holes, unknown, None).outputs
+    assert_allclose(GapFiller(holes, unknown * units, None).outputs / units, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_and_columns_does_not_matter(data, outputs, seed):
+    _, holes, _ = data
+    _, unknown = outputs
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(N), rng.permutation(P)
+    plain = GapFiller(holes, unknown, None)
+    other = GapFiller(holes[rows][:, columns], unknown[rows][:, ::-1], None)
+    assert_allclose(other.inputs, plain.inputs[rows][:, columns], rtol=1e-8)
+    assert_allclose(other.outputs, plain.outputs[rows][:, ::-1], rtol=1e-8, atol=1e-8)
+
+
 def test_a_factor_of_the_weights_does_not_matter(data):
     _, holes, _ = data
     w = np.random.default_rng(1).uniform(0.5, 2, size=N)

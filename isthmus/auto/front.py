@@ -43,7 +43,8 @@ def fit_auto(
         of pandas holds classes. If X is a path: a second path, or the names of the columns of the first
         table to predict.
     cv : "auto", int, "time" or splitter, default="auto"
-        Outer folds of the comparison. "auto" is five shuffled folds, or "time" if the rows look ordered.
+        Outer folds of the comparison. "auto" is five shuffled folds; if the rows look ordered, score and
+        intervals are those of later rows predicted from earlier ones.
     prefer : {"accurate", "simple", "small"}, default="accurate"
         Which answer is fitted.
     time_limit : float or None, default=None

@@ -80,7 +80,7 @@ class Trial:
         self.rung, self.X, self.splits, self.problem = rung, X, splits, problem
         self.weights, self.inner, self.scoring = weights, inner, scoring
         self.is_blended, self.filler = is_blended, filler
-        self.given = y
+        self.given = y  # judged by what is known of it, fitted to what is complete
         self.y = y if filler is None else filler.outputs.reshape(y.shape)
         self.Y = y.reshape(len(y), -1)
         self.scores = np.full(len(splits), np.nan)
