@@ -564,6 +564,11 @@ def test_demo(run_process, tmp_path):
     ratio = errors["reduced rank regression"] / errors["ridge regression"]
     assert errors["DependencyRegressor"] < 2.5 < errors["ridge regression"] and ratio > 1
     told_of_rank = f"outputs: {100 * (ratio - 1):.0f} % more error than ridge regression."
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    printed = r"\((\S+); ridge (\S+), `KernelRidge` of scikit-learn (\S+)\); .* has (\S+)\."
+    shown = [float(number) for number in re.search(printed, readme).groups()]
+    names = ["reduced rank regression", "ridge regression", "KernelRidge of scikit-learn"]
+    assert shown == pytest.approx([errors[k] for k in (*names, "DependencyRegressor")], abs=0.03)
     assert re.search(r"keeps \d+ coordinates of 64 " + told_of_rank, told["verdict"])
     page = (tmp_path / "isthmus-demo.html").read_text("utf-8")
     for heading in ("Restored digits", "Rank curves", "Output basis", "Residuals"):

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from isthmus.applications.imitation.extras import find_renderer
 from isthmus.cli import main
 from isthmus.papers import sources
 from isthmus.papers.experiment import Claim, Experiment, Result, Row, ordering_claim
@@ -52,6 +53,11 @@ def test_reproducible_orderings_hold(name, seed, without_data):
     missing = EXPERIMENTS[name].missing()
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+    if "cv2" in EXPERIMENTS[name].needs:
+        try:
+            find_renderer()
+        except ImportError as error:
+            pytest.skip(str(error))
     result = EXPERIMENTS[name].run(seed, quick=True)
     # Clocks are left to `isthmus reproduce`: a busy machine would decide here.
     claims = [claim for claim in result.claims if claim.expected and not claim.is_timed]
