@@ -15,14 +15,10 @@ _DISTRIBUTIONS = {"cv2": "opencv-python-headless", "imageio_ffmpeg": "imageio-ff
 # Values of MUJOCO_GL. OSMesa is first: it draws the same picture on every machine, EGL that of a graphics
 # card where there is one. An empty value is the window library of the system.
 _RENDERERS = {"osmesa": "OSMesa", "egl": "EGL", "": "GLFW"}
-_TRIAL = """
-import mujoco
+_TRIAL = """import mujoco
 model = mujoco.MjModel.from_xml_string("<mujoco/>")
-renderer = mujoco.Renderer(model, 16, 16)
-renderer.update_scene(mujoco.MjData(model))
-renderer.render()
-renderer.close()
-"""
+with mujoco.Renderer(model, 16, 16) as renderer:
+    renderer.update_scene(mujoco.MjData(model)); renderer.render()"""
 _HELP = (
     "On Debian and Ubuntu: apt-get install libosmesa6, or libegl1 and libgl1. "
     "If MUJOCO_GL is set, no other renderer is tried"
@@ -31,18 +27,15 @@ _HELP = (
 
 def need(module: str) -> Any:
     """Import an optional package, or say which extra has it; MuJoCo is imported without a renderer."""
-    is_first = module == "mujoco" and module not in sys.modules
     try:
-        with _mujoco_gl("disable" if is_first else None):
-            package = importlib.import_module(module)
+        if module == "mujoco" and module not in sys.modules:
+            return _import_mujoco()
+        return importlib.import_module(module)
     except ImportError as error:
         name = _DISTRIBUTIONS.get(module, module)
         raise ImportError(
             f"{name} is needed for this and is not installed: pip install 'isthmus[imitation]'"
         ) from error
-    if is_first:  # a renderer is looked for when one is made, by us or by others in this process
-        _contexts().__getattr__ = _find_context
-    return package
 
 
 def make_renderer(model: Any, height: int, width: int) -> Any:
@@ -64,30 +57,33 @@ def find_renderer(first: str = "") -> str:
     has set MUJOCO_GL, no other value is tried.
     """
     asked = os.environ.get("MUJOCO_GL")
+    names = [asked] if asked else [first] * bool(first) + [*_RENDERERS]
+    command = [sys.executable, "-P", "-c", _TRIAL]  # no mujoco.py of this folder
     reasons = []
-    names = [asked] if asked else [*([first] if first else []), *_RENDERERS]
     for name in names:
-        command = [sys.executable, "-P", "-c", _TRIAL]  # no mujoco.py of this folder
         changed = os.environ | {"MUJOCO_GL": name}
         try:
-            trial = subprocess.run(command, env=changed, capture_output=True, text=True, timeout=60)
-        except subprocess.TimeoutExpired:
-            reason = "no answer in 60 s"
-        else:
-            if trial.returncode == 0:
-                return name
-            reason = (trial.stderr.strip().splitlines() or [f"exit code {trial.returncode}"])[-1]
-        reasons.append(f"{_RENDERERS.get(name, name)}: {reason}")
+            subprocess.run(command, env=changed, capture_output=True, check=True, timeout=60)
+            return name
+        except subprocess.SubprocessError as error:
+            said = (error.stderr or b"").decode(errors="replace").split("\n")  # type: ignore[attr-defined]
+            reason = next(filter(None, reversed(said)), type(error).__name__)
+            reasons.append(f"{_RENDERERS.get(name, name)}: {reason}")
     raise ImportError(f"MuJoCo cannot draw here ({'; '.join(reasons)}). {_HELP}")
 
 
 def check_installed() -> None:
     """Refuse at once, before any work, where rendering or film is not available."""
-    for module in ("mujoco", "cv2", "imageio", "imageio_ffmpeg"):
-        need(module)
-    mujoco = need("mujoco")
-    model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
-    make_renderer(model, 16, 16).close()
+    mujoco, *_ = map(need, ("mujoco", "cv2", "imageio", "imageio_ffmpeg"))
+    make_renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 16, 16).close()
+
+
+def _import_mujoco() -> Any:
+    with _mujoco_gl("disable"):
+        mujoco = importlib.import_module("mujoco")
+    # A renderer is looked for when one is made, by us or by others in this process.
+    _contexts().__getattr__ = _find_context
+    return mujoco
 
 
 def _contexts() -> Any:
@@ -113,14 +109,13 @@ def _bind_renderer() -> None:
 
 
 @contextmanager
-def _mujoco_gl(value: str | None) -> Iterator[None]:
-    """Set MUJOCO_GL for a while; None leaves it."""
+def _mujoco_gl(value: str) -> Iterator[None]:
+    """Set MUJOCO_GL for a while."""
     before = os.environ.get("MUJOCO_GL")
+    os.environ["MUJOCO_GL"] = value
     try:
-        if value is not None:
-            os.environ["MUJOCO_GL"] = value
         yield
     finally:
-        os.environ.pop("MUJOCO_GL", None)
+        del os.environ["MUJOCO_GL"]
         if before is not None:
             os.environ["MUJOCO_GL"] = before
