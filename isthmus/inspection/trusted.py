@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import allow_far_rows, check_array, check_weights, validate_data
+from isthmus._validation import (
+    BaseEstimator,
+    allow_far_rows,
+    check_array,
+    check_weights,
+    validate_data,
+    warn,
+)
 from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS
 from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
@@ -149,7 +155,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         if order is not None and order.is_seen:
             self.notices_ = (order.notice(self.target_names_, scores),)
             if order.sorted_by is None:
-                warnings.warn(self.notices_[0], UserWarning, stacklevel=2)
+                warn(self.notices_[0])
         return self
 
     @classmethod

@@ -9,19 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    clone,
-)
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import check_enough_samples, check_option
+from isthmus._validation import BaseEstimator, check_enough_samples, check_option
 from isthmus.model_selection.candidates import (
     candidate_alphas,
     candidate_ranks,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from isthmus._validation import refuse_dask
+from isthmus._validation import BaseEstimator, refuse_dask
 
 
 class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
