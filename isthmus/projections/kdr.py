@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, column_signs
 from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data, warn
 from isthmus.kernels import center_train, median_gamma
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score
@@ -170,7 +171,7 @@ class KDR(SupervisedTransformer):
 
     def _gamma(self, X: Array, w: Array) -> float:
         if self.gamma is not None:
-            return float(self.gamma)
+            return float(resolve_kernel("rbf", gamma=self.gamma).gamma)
         weights = None if (w == 1).all() else w
         return median_gamma(X, random_state=seed_of(self.random_state), sample_weight=weights)
 
