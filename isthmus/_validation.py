@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from inspect import currentframe
+from inspect import currentframe, signature
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.utils import check_array as _check_array
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import validate_data as _validate_data
 
 N_FOLDS = 5
@@ -68,6 +70,29 @@ def _whole_or_nothing(method: Any) -> Any:
             raise
 
     return fit
+
+
+def inner_router(estimator: Any, *methods: str) -> MetadataRouter:
+    """Where metadata of an estimator around another go: to the same methods of ``estimator.estimator``."""
+    mapping = MethodMapping()
+    for method in methods:
+        mapping.add(caller=method, callee=method)
+    router = MetadataRouter(owner=type(estimator).__name__)
+    return router.add(estimator=estimator.estimator, method_mapping=mapping)
+
+
+def routed_to_inner(estimator: Any, method: str, **given: Any) -> dict[str, Any]:
+    """Metadata that the inner estimator takes, None left out; refuse what it has not asked for.
+
+    With metadata routing it says what it takes by ``set_fit_request`` and the like, else by its signature.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and get_config()["enable_metadata_routing"]:
+        return dict(process_routing(estimator, method, **given).estimator[method])
+    taken = signature(getattr(estimator.estimator, method)).parameters
+    if "sample_weight" in given and "sample_weight" not in taken:
+        raise TypeError(f"{type(estimator.estimator).__name__} takes no sample_weight.")
+    return given
 
 
 class OutsideDomainWarning(UserWarning):

@@ -463,7 +463,7 @@ def test_indefinite_output_kernels(make, curves):
 @pytest.mark.parametrize("make", WITH_KERNELS)
 @pytest.mark.parametrize(
     "kernel_y",
-    [Metric("sigmoid", {"gamma": -0.1, "coef0": 0.0}), lambda a, b: -float(np.dot(a, b))],
+    [Metric("sigmoid", {"gamma": 1.0, "coef0": -3.0}), lambda a, b: -float(np.dot(a, b))],
     ids=["metric", "function"],
 )
 def test_indefinite_kernels_of_outputs(make, kernel_y, curves):
