@@ -48,7 +48,7 @@ class BaseEstimator(_BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in ("fit", "partial_fit", "fit_transform"):
-            method = vars(cls).get(name)
+            method: Any = vars(cls).get(name)
             if hasattr(method, "fn"):  # of scikit-learn's ``available_if``
                 method.fn = _whole_or_nothing(method.fn)
             elif method is not None:
