@@ -89,9 +89,10 @@ def routed_to_inner(estimator: Any, method: str, **given: Any) -> dict[str, Any]
     given = {name: value for name, value in given.items() if value is not None}
     if given and get_config()["enable_metadata_routing"]:
         return dict(process_routing(estimator, method, **given).estimator[method])
-    taken = signature(getattr(estimator.estimator, method)).parameters
-    if "sample_weight" in given and "sample_weight" not in taken:
-        raise TypeError(f"{type(estimator.estimator).__name__} takes no sample_weight.")
+    if "sample_weight" in given:
+        inner = estimator.estimator
+        if "sample_weight" not in signature(getattr(inner, method)).parameters:
+            raise TypeError(f"{type(inner).__name__} takes no sample_weight.")
     return given
 
 

@@ -100,7 +100,7 @@ def take(X: Any, rows: slice | NDArray | Sequence[int]) -> Any:
 
 
 def owned(X: Any) -> Any:
-    """Samples as a fitted model keeps them: the caller may refill his arrays or his list."""
+    """Samples as a fitted model keeps them: the caller may refill the arrays or the list."""
     if hasattr(X, "shape"):
         return X.copy()
     return [x.copy() if isinstance(x, np.ndarray | list) else x for x in X]
