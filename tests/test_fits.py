@@ -245,6 +245,10 @@ def test_a_refused_first_fit_leaves_nothing(case):
     with pytest.raises((ValueError, TypeError)):
         fit(model, *args, **options)
     assert state(model) == before, what
+    if hasattr(model, "fit_transform"):
+        with pytest.raises((ValueError, TypeError)):
+            model.fit_transform(*args, **options)
+        assert state(model) == before, what
 
 
 class Interrupt:
