@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
-from isthmus.kernels.gram import length
+from isthmus.kernels.gram import length, take
 
 # Entries of sparse rows up to which they are compared as dense ones.
 _DENSE_ENTRIES = 2**22
+_HEIGHT_DIGITS = 9
 
 
 def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
@@ -37,6 +39,39 @@ def sample_groups(X: Any) -> NDArray:
     return groups
 
 
+def deal_by_content(
+    X: Any, n_folds: int, seed: Any = 0, Y: NDArray | None = None
+) -> NDArray[np.intp]:
+    """The fold of each sample, 0 .. n_folds - 1, which what it is decides, not its place.
+
+    Copies are in one fold, so that a weight is as many of them. Equal inputs are copies whatever their
+    outputs, of which those held out would know the others, unless fewer than two different ones come to
+    a fold: then, given ``Y``, only samples that are equal in both are. Fewer different samples than folds
+    make fewer folds. Positive units, and the order of columns of different kind, do not matter either.
+    """
+    groups = _places(X)
+    if Y is not None and groups.max(initial=0) + 1 < 2 * n_folds:
+        groups = _places(np.column_stack([groups, _places(Y)]))
+    if not groups.any():  # all alike
+        groups = np.arange(len(groups))
+    n = int(groups.max(initial=-1)) + 1
+    fold = np.empty(n, dtype=np.intp)
+    for k, part in enumerate(
+        np.array_split(check_random_state(seed).permutation(n), min(n_folds, n))
+    ):
+        fold[part] = k
+    return fold[groups]
+
+
+def _places(X: Any) -> NDArray:
+    """As ``sample_groups``, numbered in an order that the number of copies does not move."""
+    if isinstance(X, np.ndarray) and (gaps := X != X).any():
+        low = np.nan_to_num(np.fmin.reduce(X, axis=0))  # what is missing is a value of its own
+        X = np.hstack([np.where(gaps, low, X), gaps])
+    _, first, copy_of = np.unique(sample_groups(X), return_index=True, return_inverse=True)
+    return np.asarray(sample_groups(take(X, first))[copy_of])
+
+
 def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:
     """Order of the samples, and which of them differ from the one before."""
     n = length(X)
@@ -56,7 +91,9 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     low, high = X.min(axis=0), X.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         height = ((w / w.sum()) @ X - low) / (high - low)
-    columns = np.argsort(-np.where(np.isfinite(height), height, -1.0), kind="stable")
+    # Rounding, which goes by the order of rows, must not tell equal ones apart.
+    height = np.round(np.where(np.isfinite(height), height, -1.0), _HEIGHT_DIGITS)
+    columns = np.argsort(-height, kind="stable")
     order = np.arange(len(X))
     is_new = np.arange(len(X)) == 0
     for i, column in enumerate(columns):  # each sorts what those before have left tied
